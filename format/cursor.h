@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events in time order across all kinds. The only way in which replay/ and analyze/ see events.
+ *
+ *	while ((r = cursor_next(cur, &ev, why)) > 0) ...
+ *
+ * Order: by epoch; within one by `at`, then by kind number, then as recorded. So two runs give the same order.
+ * Before the events of each epoch comes one mark with kind KIND_epoch and its `epoch` set: losses, withheld
+ * chunks and clock anchors are known before the events they concern.
+ */
+#ifndef GPUREC_FORMAT_CURSOR_H
+#define GPUREC_FORMAT_CURSOR_H
+
+#include "format/reader.h"
+
+struct event {
+	uint16_t kind;		   /* enum kind_id, or an unknown one that the schema names; KIND_epoch: a mark */
+	uint64_t at_ns;		   /* boot clock; = v[0]; for a mark the epoch's begin_ns */
+	const struct kind *shape;  /* name and fields, from the capture's schema; NULL for a mark */
+	const struct epoch *epoch; /* where it stands */
+	uint64_t v[FIELDS_MAX];	   /* by field; SINT: cast to int64_t; TEXT: length in bytes */
+	const char *text[FIELDS_MAX]; /* TEXT: v[i] bytes, any bytes, no terminating NUL; else NULL */
+};
+
+struct cursor;
+
+/*
+ * At the first epoch. Each chunk's commitment is checked against its seal as it is loaded (the file may change after
+ * verify()), unless `unverified`. The reader must outlive the cursor. *cur: cursor_close().
+ */
+int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, struct fault *why);
+void cursor_close(struct cursor *cur);
+
+/*
+ * The next event: 1; at the end: 0; negative: ERR_FORGED, ERR_FORMAT, ERR_IO, ERR_MEMORY, after which the cursor stays
+ * where it was. What *ev points to is valid until the next call.
+ */
+int cursor_next(struct cursor *cur, struct event *ev, struct fault *why);
+
+/*
+ * Move to just before the first event at or after `at_ns` (boot clock); the mark of its epoch comes first.
+ * Returns 0; or an error that leaves the cursor where it was and fills *why.
+ */
+int cursor_seek(struct cursor *cur, uint64_t at_ns, struct fault *why);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture, opened: its header and the list of its epochs. Opening walks the frames and parses header and
+ * seals strictly; it checks no signature and reads no events. verify() gives the verdict, a cursor the events.
+ */
+#ifndef GPUREC_FORMAT_READER_H
+#define GPUREC_FORMAT_READER_H
+
+#include <stdbool.h>
+
+#include "format/schema.h"
+#include "format/source.h"
+
+#define CAPTURE_ID_BYTES 16
+#define HASH_BYTES 32
+#define KEYNUM_BYTES 8
+#define PUBLIC_KEY_BYTES 32
+#define SECRET_KEY_BYTES 64
+#define SIGNATURE_BYTES 64
+#define SALT_BYTES 16
+
+#define FORMAT_MAJOR 1
+#define FORMAT_MINOR 0
+
+struct header {
+	uint16_t major, minor;
+	uint64_t compatible;   /* feature bits a reader may ignore */
+	uint64_t incompatible; /* feature bits a reader must know */
+	uint8_t capture_id[CAPTURE_ID_BYTES];
+	uint8_t keynum[KEYNUM_BYTES]; /* the identity that signed: a hint, no reason to trust */
+	uint8_t identity[PUBLIC_KEY_BYTES];
+	uint8_t first_key[PUBLIC_KEY_BYTES]; /* seals epoch 0 */
+	uint64_t start_boot_ns;
+	uint64_t start_wall_ns; /* since 1970-01-01 UTC */
+	struct schema schema;
+	uint8_t hash[HASH_BYTES];
+	uint8_t signature[SIGNATURE_BYTES];
+};
+
+/* One chunk as its seal lists it. */
+struct chunk {
+	uint64_t offset; /* of its frame (CHUNK or WITHHELD) in this file */
+	bool withheld;
+	uint8_t class;
+	uint32_t raw_bytes;
+	uint32_t packed_bytes;
+	uint32_t nrows;
+	uint64_t first_ns, last_ns; /* `at` of its earliest and latest row */
+	uint8_t commitment[HASH_BYTES];
+	uint8_t salt[SALT_BYTES]; /* zero when withheld */
+};
+
+struct kind_count {
+	uint16_t kind;
+	uint64_t count;
+};
+
+struct counter {
+	uint16_t probe;
+	uint8_t id; /* enum counter_id, or one the schema names */
+	uint64_t value;
+};
+
+struct clock_anchor {
+	uint64_t boot_ns; /* the three clocks, read together */
+	uint64_t wall_ns;
+	uint64_t mono_ns; /* stands still while the machine sleeps; boot does not */
+};
+
+/* How the recorder itself fared, cumulative. */
+struct self_stats {
+	uint64_t cpu_ns;
+	uint64_t rss_bytes;
+	uint64_t ring_high_bytes; /* fullest the ring has been */
+	uint64_t written_bytes;
+};
+
+struct epoch {
+	uint64_t number;
+	uint64_t seal_offset;
+	uint64_t begin_ns, end_ns; /* events with begin <= at < end, boot clock */
+	struct clock_anchor anchor;
+	struct self_stats self;
+	struct chunk *chunks;
+	uint32_t nchunks;
+	struct kind_count *counts; /* rows of this epoch by kind, withheld ones too; ascending */
+	uint32_t ncounts;
+	struct counter *counters; /* cumulative since the start; ascending by probe, id; none is 0 */
+	uint32_t ncounters;
+	uint8_t previous[HASH_BYTES];
+	uint8_t next_key[PUBLIC_KEY_BYTES];
+	uint8_t hash[HASH_BYTES];
+	uint8_t signature[SIGNATURE_BYTES];
+};
+
+struct end {
+	uint64_t offset;
+	uint64_t nepochs;
+	struct clock_anchor anchor;
+	uint32_t reason;       /* enum reason */
+	bool has_exit_status;  /* a COMMAND was run and ended */
+	int32_t exit_status;   /* wait(2) status of it */
+	uint8_t last_seal[HASH_BYTES];
+	struct kind_count *totals;
+	uint32_t ntotals;
+	struct counter *counters;
+	uint32_t ncounters;
+	uint8_t hash[HASH_BYTES];
+	uint8_t signature[SIGNATURE_BYTES];
+};
+
+enum tail {
+	TAIL_END,    /* ends with an END frame and nothing after it */
+	TAIL_CUT,    /* stops after `nepochs` whole epochs, without END */
+	TAIL_BROKEN, /* after `nepochs` whole epochs come bytes that break the format: `broken` */
+};
+
+struct reader {
+	struct source *source; /* not owned; must outlive the reader */
+	struct header header;
+	struct epoch *epochs;
+	uint64_t nepochs;
+	enum tail tail;
+	uint64_t tail_offset; /* first byte after the last whole epoch (or END) */
+	struct fault broken;
+	struct end end; /* if TAIL_END */
+};
+
+/*
+ * Fails only when not even the header can be read: ERR_FORMAT, ERR_VERSION, ERR_IO, ERR_MEMORY; then *r holds nothing.
+ * Otherwise what is wrong later stands in r->tail, and the epochs before it can be used.
+ */
+int reader_open(struct reader *r, struct source *source, struct fault *why);
+void reader_close(struct reader *r);
+
+/* Wall-clock time (ns since 1970, UTC) of a boot-clock time, by the anchor at or before it. */
+uint64_t reader_wall_ns(const struct reader *r, uint64_t boot_ns);
+
+/* Counter `id` of probe `probe` in a sorted table, 0 if absent. */
+uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t probe, uint8_t id);
+
+/*
+ * Sum of all LOST counters that grew in epoch `number` compared with the epoch before, for the probes
+ * yielding `kind` (0: all probes). In the last epoch of a capture with END, END's counters count too.
+ */
+uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes a capture: rows are staged, an epoch at a time is sealed and put on disk. Append only.
+ *
+ *	writer_open → (writer_add* → writer_seal)* → writer_end → writer_close
+ *
+ * writer_close() at any moment leaves a file whose sealed epochs verify (UNSEALED without END). After an error of
+ * writer_seal() or writer_end() the writer refuses everything but writer_close().
+ */
+#ifndef GPUREC_FORMAT_WRITER_H
+#define GPUREC_FORMAT_WRITER_H
+
+#include "format/reader.h"
+
+/* Where bytes go. Replaced in tests to fail the nth write. */
+struct sink {
+	int (*write)(void *self, const void *buf, size_t n, struct fault *why); /* all of it, or an error */
+	int (*sync)(void *self, struct fault *why);
+	void (*close)(void *self);
+	void *self;
+};
+
+/* A file made anew, never an existing one: ERR_EXISTS, unless `force`, which removes a regular file first. */
+int sink_open_file(struct sink *sink, const char *path, bool force, struct fault *why);
+
+struct identity {
+	uint8_t keynum[KEYNUM_BYTES];
+	uint8_t public_key[PUBLIC_KEY_BYTES];
+	uint8_t secret_key[SECRET_KEY_BYTES]; /* libsodium's Ed25519 layout: seed, public key */
+};
+
+struct writer;
+
+/*
+ * Writes the header. Signs with `id` once; the caller wipes it right after. Takes `sink` over, also on failure.
+ * start->boot_ns is epoch 0's begin.
+ */
+int writer_open(struct writer **w, struct sink sink, const struct identity *id, const struct probe *probes,
+		size_t nprobes, const struct clock_anchor *start, struct fault *why);
+
+/*
+ * Stage a row. v: the kind's values in field order (SINT: cast; TEXT: byte length, at most TEXT_MAX, longer is cut);
+ * text: NULL for a kind without TEXT, else pointers by field. All is copied. v[0] (`at`) may be in any order.
+ * ERR_INPUT: no such kind, or `at` before the open epoch's begin. ERR_MEMORY: not staged; nothing else changed.
+ */
+int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *const *text, struct fault *why);
+
+/* Bytes staged so far, before encoding: when to seal early. */
+size_t writer_staged_bytes(const struct writer *w);
+
+/*
+ * Close the epoch [begin, end_ns): rows before end_ns are sorted, encoded, sealed, written and synced; later ones stay
+ * for the next epoch. counters: cumulative, ascending by (probe, id), without zeros.
+ */
+int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *anchor, const struct self_stats *self,
+		const struct counter *counters, size_t ncounters, struct fault *why);
+
+/* END: after the last writer_seal(), with nothing staged. exit_status: NULL when no COMMAND ended. */
+int writer_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
+	       const struct counter *counters, size_t ncounters, struct fault *why);
+
+uint64_t writer_written_bytes(const struct writer *w);
+const uint8_t *writer_capture_id(const struct writer *w); /* CAPTURE_ID_BYTES, valid until writer_close */
+
+/* Wipes the session key, closes the sink. NULL is fine. */
+void writer_close(struct writer *w);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture opened as evidence: read, verified, its signer looked up in the trust store. What gpuverify judges and
+ * what gpureplay and gpuanalyze accept is decided here, once.
+ */
+#ifndef GPUREC_KEYS_EVIDENCE_H
+#define GPUREC_KEYS_EVIDENCE_H
+
+#include "format/verify.h"
+
+struct evidence_options {
+	const char *const *trust_files; /* --trust PUB: public keys that count as trusted, beside the store */
+	size_t ntrust_files;
+	bool unverified;  /* --unverified: accept any verdict, as long as something can be read */
+	unsigned nthreads; /* 0: all cores */
+};
+
+struct evidence {
+	struct source source;
+	struct reader reader; /* readable only if `readable` */
+	bool readable;	      /* the header could be read */
+	struct verification verification;
+	char signer[17];       /* key id as minisign prints it: 16 hex digits; "" if not readable */
+	char signer_name[128]; /* how the trust store calls it; "" when not trusted */
+};
+
+/*
+ * Open and judge. Returns 0 with the verdict in e->verification (also UNCHECKED for what could not be read); negative
+ * only for ERR_KEY / ERR_IO on a --trust file or the trust store. evidence_close() in every case.
+ */
+int evidence_judge(struct evidence *e, const char *path, const struct evidence_options *o, struct fault *why);
+
+/*
+ * Whether a tool that reads may go on: OK*, UNSEALED (up to its last seal), or anything readable with `unverified`.
+ * If not, *why says so in a sentence. UNSEALED with no sealed epoch is refused too: there is nothing to read.
+ */
+bool evidence_acceptable(const struct evidence *e, const struct evidence_options *o, struct fault *why);
+
+/* One line that every output carries: "OK, signed by RWQ... (host name)", "UNVERIFIED: FORGED ...". */
+void evidence_sentence(const struct evidence *e, char *buf, size_t size);
+
+void evidence_close(struct evidence *e);
+
+#endif
