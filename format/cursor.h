@@ -39,8 +39,8 @@ int cursor_next(struct cursor *cur, struct event *ev, struct fault *why);
 
 /*
  * Move to just before the first event at or after `at_ns` (boot clock); the mark of its epoch comes first.
- * Returns 0; or an error that leaves the cursor where it was and fills *why.
+ * Reads nothing, so it cannot fail: what cannot be read shows in cursor_next(). A seek behind the end gives the end.
  */
-int cursor_seek(struct cursor *cur, uint64_t at_ns, struct fault *why);
+void cursor_seek(struct cursor *cur, uint64_t at_ns);
 
 #endif

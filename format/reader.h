@@ -87,7 +87,8 @@ struct epoch {
 	uint32_t ncounts;
 	struct counter *counters; /* cumulative since the start; ascending by probe, id; none is 0 */
 	uint32_t ncounters;
-	uint8_t previous[HASH_BYTES];
+	uint8_t capture_id[CAPTURE_ID_BYTES]; /* that it names; verify() compares */
+	uint8_t previous[HASH_BYTES]; /* hash of the seal before, or of the header */
 	uint8_t next_key[PUBLIC_KEY_BYTES];
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];
@@ -95,6 +96,7 @@ struct epoch {
 
 struct end {
 	uint64_t offset;
+	uint8_t capture_id[CAPTURE_ID_BYTES];
 	uint64_t nepochs;
 	struct clock_anchor anchor;
 	uint32_t reason;       /* enum reason */

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/columns.h"
+
+static uint64_t zigzag(uint64_t v)
+{
+	return v << 1 ^ (0 - (v >> 63));
+}
+
+static uint64_t unzigzag(uint64_t v)
+{
+	return v >> 1 ^ (0 - (v & 1));
+}
+
+static void transform(enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns)
+{
+	uint64_t before = first_ns;
+
+	for (uint32_t i = 0; i < n && enc == ENC_TIME; i++) {
+		uint64_t now = v[i];
+
+		v[i] = now - before;
+		before = now;
+	}
+	for (uint32_t i = 0; i < n && enc == ENC_SINT; i++)
+		v[i] = zigzag(v[i]);
+}
+
+static unsigned width_of(uint64_t all_bits)
+{
+	unsigned width = 0;
+
+	while (all_bits) {
+		all_bits >>= 8;
+		width++;
+	}
+	return width;
+}
+
+void column_encode(struct bytes *out, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns)
+{
+	uint64_t all_bits = 0;
+	unsigned width;
+	uint8_t *p;
+
+	transform(enc, v, n, first_ns);
+	for (uint32_t i = 0; i < n; i++)
+		all_bits |= v[i];
+	width = width_of(all_bits);
+	bytes_add_u8(out, (uint8_t)width);
+	p = bytes_grow(out, (size_t)width * n);
+	if (!p)
+		return;
+	for (unsigned plane = 0; plane < width; plane++)
+		for (uint32_t i = 0; i < n; i++)
+			*p++ = (uint8_t)(v[i] >> (8 * plane));
+}
+
+static int restore_times(uint64_t *v, uint32_t n, uint64_t first_ns, uint64_t at, struct fault *why)
+{
+	uint64_t now = first_ns;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (v[i] > UINT64_MAX - now)
+			return fault_set(why, ERR_FORMAT, at, "a time in a chunk overflows");
+		now += v[i];
+		v[i] = now;
+	}
+	return 0;
+}
+
+int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
+		  struct fault *why)
+{
+	const uint8_t *p = in->p;
+	uint64_t top = 0;
+	unsigned width;
+	size_t left = (size_t)(in->end - p);
+
+	if (left < 1)
+		return fault_set(why, ERR_FORMAT, in->at, "a column is missing in a chunk");
+	width = *p++;
+	if (width > 8 || (size_t)width * n > left - 1)
+		return fault_set(why, ERR_FORMAT, in->at, "a column of %u values %u bytes wide does not fit its chunk",
+				 n, width);
+	for (uint32_t i = 0; i < n; i++)
+		v[i] = 0;
+	for (unsigned plane = 0; plane < width; plane++, p += n)
+		for (uint32_t i = 0; i < n; i++)
+			v[i] |= (uint64_t)p[i] << (8 * plane);
+	for (uint32_t i = 0; i < n && width; i++)
+		top |= *(p - n + i);
+	if (width && !top)
+		return fault_set(why, ERR_FORMAT, in->at, "a column is wider than its values need");
+	if (enc == ENC_TIME) {
+		int r = restore_times(v, n, first_ns, in->at, why);
+
+		if (r < 0)
+			return r;
+	}
+	for (uint32_t i = 0; i < n && enc == ENC_SINT; i++)
+		v[i] = unzigzag(v[i]);
+	in->at += (uint64_t)(p - in->p);
+	in->p = p;
+	return 0;
+}
+
+int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (v[i] > TEXT_MAX || v[i] > (uint64_t)(in->end - in->p))
+			return fault_set(why, ERR_FORMAT, in->at, "a text of %llu bytes does not fit (limit %d)",
+					 (unsigned long long)v[i], TEXT_MAX);
+		text[i] = (const char *)in->p;
+		in->p += v[i];
+		in->at += v[i];
+	}
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chunk's content before LZ4: rows in columns by kind. Internal to format/.
+ *
+ *	chunk  = group+           groups ascend by kind
+ *	group  = kind le16, rows le32, column for each of the kind's fields
+ *	column = width u8 (0 to 8), then `width` planes of `rows` bytes: plane i holds byte i of every value
+ *
+ * The width is the smallest that holds the column's greatest value. A TIME column holds the differences to the row
+ * before (the first: to the chunk's first_ns); SINT is zigzag; TEXT is the column of lengths followed by all the bytes.
+ * So there is exactly one way to write a given set of rows.
+ */
+#ifndef GPUREC_FORMAT_COLUMNS_H
+#define GPUREC_FORMAT_COLUMNS_H
+
+#include "format/bytes.h"
+#include "format/schema.h"
+
+/* Rows of one kind, decoded. Values stand by column: value of field f in row i is v[f * nrows + i]. */
+struct rows {
+	const struct kind *kind;
+	uint32_t nrows;
+	uint64_t *v;
+	const char **text; /* like v; only for kinds with TEXT, else NULL. Points into the chunk's raw bytes */
+};
+
+/* Add one column of n values. `v` is changed on the way (differences, zigzag). */
+void column_encode(struct bytes *out, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns);
+
+/* What is left to decode; advanced by the functions below. `at` counts in the raw bytes, for messages. */
+struct column_input {
+	const uint8_t *p, *end;
+	uint64_t at;
+};
+
+/* Decode one column into v[n]. ERR_FORMAT: cut, width out of range or not the smallest, time overflowing. */
+int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
+		  struct fault *why);
+
+/* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n]. */
+int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A chunk's rows: read, checked against its commitment, decompressed, decoded. Internal to format/. */
+#ifndef GPUREC_FORMAT_CONTENT_H
+#define GPUREC_FORMAT_CONTENT_H
+
+#include "format/columns.h"
+#include "format/reader.h"
+
+/* Start zeroed; can be loaded again and again; content_free() at the end. */
+struct content {
+	struct bytes packed, raw;
+	struct rows groups[KINDS_MAX]; /* ascending by kind */
+	size_t ngroups;
+};
+
+/*
+ * Load chunk `index` of epoch `e`, which is not withheld. check: compare with the commitment. Then everything about its
+ * form is checked: kinds of its class, number of rows, times within what the seal says, nothing left over.
+ * On an error it holds no rows.
+ */
+int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		 struct fault *why);
+void content_free(struct content *c);
+
+#endif

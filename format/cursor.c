@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/content.h"
+
+/*
+ * One lane for each class: the chunks of a class follow each other in time, so one loaded chunk a lane is enough to
+ * merge, however long the epoch is.
+ */
+struct lane {
+	uint32_t next;		  /* index of the chunk to load next */
+	uint32_t end;		  /* index after the last chunk of this class */
+	uint32_t pos[KINDS_MAX];  /* next row of each loaded group */
+	size_t nleft;		  /* groups with rows left */
+	struct content content;
+};
+
+struct cursor {
+	const struct reader *reader;
+	bool unverified;
+	uint64_t epoch;	    /* index; = nepochs: at the end */
+	bool marked;	    /* the mark of `epoch` has been given, its lanes are set */
+	uint64_t from_ns;   /* rows before this are passed over */
+	struct lane *lanes; /* one for each class that the epoch has */
+	size_t nlanes;
+};
+
+int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, struct fault *why)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->lanes = calloc(CLASSES_MAX, sizeof(*c->lanes));
+	if (!c || !c->lanes) {
+		free(c);
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
+	}
+	c->reader = r;
+	c->unverified = unverified;
+	*cur = c;
+	return 0;
+}
+
+void cursor_close(struct cursor *cur)
+{
+	if (!cur)
+		return;
+	for (size_t i = 0; i < CLASSES_MAX; i++)
+		content_free(&cur->lanes[i].content);
+	free(cur->lanes);
+	free(cur);
+}
+
+static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *why)
+{
+	cur->nlanes = 0;
+	for (uint32_t i = 0; i < e->nchunks; i++) {
+		struct lane *lane;
+
+		if (i == 0 || e->chunks[i].class != e->chunks[i - 1].class) {
+			if (cur->nlanes == CLASSES_MAX)
+				return fault_set(why, ERR_FORMAT, e->seal_offset, "an epoch has more than %d classes",
+						 CLASSES_MAX);
+			lane = &cur->lanes[cur->nlanes++];
+			lane->next = i;
+			lane->nleft = 0;
+		}
+		cur->lanes[cur->nlanes - 1].end = i + 1;
+	}
+	return 0;
+}
+
+/* Pass over the rows before from_ns in a chunk just loaded. */
+static void lane_start(struct lane *lane, uint64_t from_ns)
+{
+	lane->nleft = 0;
+	for (size_t g = 0; g < lane->content.ngroups; g++) {
+		const struct rows *rows = &lane->content.groups[g];
+		uint32_t i = 0;
+
+		while (i < rows->nrows && rows->v[i] < from_ns)
+			i++;
+		lane->pos[g] = i;
+		lane->nleft += i < rows->nrows;
+	}
+}
+
+/* Make the lane stand on a row, loading chunks as needed; or be at its end. */
+static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *e, struct fault *why)
+{
+	while (lane->nleft == 0 && lane->next < lane->end) {
+		const struct chunk *chunk = &e->chunks[lane->next];
+
+		if (!chunk->withheld && chunk->last_ns >= cur->from_ns) {
+			int r = content_load(&lane->content, cur->reader, e, lane->next, !cur->unverified, why);
+
+			if (r < 0)
+				return r;
+			lane_start(lane, cur->from_ns);
+		}
+		lane->next++;
+	}
+	return 0;
+}
+
+/* The lane's earliest row: the first of its groups with the least time. Its groups ascend by kind. */
+static size_t lane_head(const struct lane *lane, uint64_t *at_ns)
+{
+	size_t best = 0;
+	uint64_t best_at = UINT64_MAX;
+	bool found = false;
+
+	for (size_t g = 0; g < lane->content.ngroups; g++) {
+		const struct rows *rows = &lane->content.groups[g];
+		uint64_t at;
+
+		if (lane->pos[g] == rows->nrows)
+			continue;
+		at = rows->v[lane->pos[g]];
+		if (!found || at < best_at) {
+			best = g;
+			best_at = at;
+			found = true;
+		}
+	}
+	*at_ns = best_at;
+	return best;
+}
+
+static void give_row(struct lane *lane, size_t group, const struct epoch *e, struct event *ev)
+{
+	const struct rows *rows = &lane->content.groups[group];
+	uint32_t i = lane->pos[group]++;
+
+	if (lane->pos[group] == rows->nrows)
+		lane->nleft--;
+	ev->kind = rows->kind->id;
+	ev->shape = rows->kind;
+	ev->epoch = e;
+	for (size_t f = 0; f < rows->kind->nfields; f++)
+		ev->v[f] = rows->v[f * rows->nrows + i];
+	/* An older capture may know fewer fields of this kind: they read as 0. */
+	for (size_t f = rows->kind->nfields; f < FIELDS_MAX; f++)
+		ev->v[f] = 0;
+	for (size_t f = 0; f < FIELDS_MAX; f++)
+		ev->text[f] = rows->text && f < rows->kind->nfields ? rows->text[f * rows->nrows + i] : NULL;
+	ev->at_ns = ev->v[0];
+}
+
+static void give_mark(const struct epoch *e, struct event *ev)
+{
+	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e};
+}
+
+/* The next row of the open epoch: 1; none left: 0; or an error. */
+static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev, struct fault *why)
+{
+	struct lane *best = NULL;
+	size_t best_group = 0;
+	uint64_t best_at = 0;
+
+	for (size_t i = 0; i < cur->nlanes; i++) {
+		struct lane *lane = &cur->lanes[i];
+		size_t group;
+		uint64_t at;
+		int r = lane_fill(cur, lane, e, why);
+
+		if (r < 0)
+			return r;
+		if (lane->nleft == 0)
+			continue;
+		group = lane_head(lane, &at);
+		if (!best || at < best_at ||
+		    (at == best_at &&
+		     lane->content.groups[group].kind->id < best->content.groups[best_group].kind->id)) {
+			best = lane;
+			best_group = group;
+			best_at = at;
+		}
+	}
+	if (!best)
+		return 0;
+	give_row(best, best_group, e, ev);
+	return 1;
+}
+
+int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
+{
+	while (cur->epoch < cur->reader->nepochs) {
+		const struct epoch *e = &cur->reader->epochs[cur->epoch];
+		int r;
+
+		if (!cur->marked) {
+			r = set_lanes(cur, e, why);
+			if (r < 0)
+				return r;
+			cur->marked = true;
+			give_mark(e, ev);
+			return 1;
+		}
+		r = next_row(cur, e, ev, why);
+		if (r != 0)
+			return r;
+		cur->epoch++;
+		cur->marked = false;
+	}
+	return 0;
+}
+
+void cursor_seek(struct cursor *cur, uint64_t at_ns)
+{
+	uint64_t lo = 0, hi = cur->reader->nepochs;
+
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (cur->reader->epochs[mid].end_ns <= at_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	cur->epoch = lo;
+	cur->marked = false;
+	cur->from_ns = at_ns;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/pack.h"
+
+#include <lz4frame.h>
+
+#include "format/layout.h"
+
+/* Version 1, independent blocks, block checksums, content size, content checksum, no dictionary. */
+#define FRAME_FLAGS 0x7c
+#define FRAME_AT_FLAGS 4
+#define FRAME_AT_CONTENT_SIZE 6
+#define FRAME_BYTES_MIN 19
+
+/*
+ * Both checksums: with one of them only, some single flipped bits pass a stock decoder. Block sizes are picked by
+ * LZ4F for the content.
+ */
+int pack_frame(struct bytes *out, const uint8_t *raw, size_t n, struct fault *why)
+{
+	LZ4F_preferences_t prefs = LZ4F_INIT_PREFERENCES;
+	size_t before = out->len, bound, packed;
+	uint8_t *to;
+
+	prefs.frameInfo.blockSizeID = LZ4F_max4MB;
+	prefs.frameInfo.blockMode = LZ4F_blockIndependent;
+	prefs.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+	prefs.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
+	prefs.frameInfo.contentSize = n;
+	bound = LZ4F_compressFrameBound(n, &prefs);
+	to = bytes_grow(out, bound);
+	if (!to)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compress a chunk");
+	packed = LZ4F_compressFrame(to, bound, raw, n, &prefs);
+	if (LZ4F_isError(packed)) {
+		out->len = before;
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "cannot compress a chunk: %s",
+				 LZ4F_getErrorName(packed));
+	}
+	out->len = before + packed;
+	return 0;
+}
+
+int unpack_frame(uint8_t *raw, size_t n, const uint8_t *frame, size_t packed, uint64_t at, struct fault *why)
+{
+	LZ4F_dctx *ctx = NULL;
+	size_t consumed = packed, made = n, r;
+
+	if (packed < FRAME_BYTES_MIN || frame[FRAME_AT_FLAGS] != FRAME_FLAGS ||
+	    get_le64(frame + FRAME_AT_CONTENT_SIZE) != n)
+		return fault_set(why, ERR_FORMAT, at, "a chunk's LZ4 frame is not of the form that captures use");
+	if (LZ4F_isError(LZ4F_createDecompressionContext(&ctx, LZ4F_VERSION)))
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to decompress a chunk");
+	r = LZ4F_decompress(ctx, raw, &made, frame, &consumed, NULL);
+	LZ4F_freeDecompressionContext(ctx);
+	if (LZ4F_isError(r))
+		return fault_set(why, ERR_FORMAT, at, "a chunk does not decompress: %s", LZ4F_getErrorName(r));
+	if (r != 0 || made != n || consumed != packed)
+		return fault_set(why, ERR_FORMAT, at, "a chunk's LZ4 frame has another length than its seal says");
+	return 0;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/record.h"
+
+/* A frame whose head has been read. */
+struct frame {
+	uint64_t at;	  /* of its head */
+	uint64_t payload; /* of its payload */
+	uint32_t magic;
+	uint32_t size; /* of its payload */
+};
+
+/* Chunks seen since the last seal. */
+struct pending {
+	struct chunk *chunks;
+	uint32_t n, room;
+};
+
+static int read_frame_head(const struct source *src, uint64_t at, struct frame *f, struct fault *why)
+{
+	uint8_t head[FRAME_HEAD_BYTES];
+	int r = source_read(src, at, head, sizeof(head), why);
+
+	if (r < 0)
+		return r;
+	*f = (struct frame){at, at + FRAME_HEAD_BYTES, get_le32(head), get_le32(head + 4)};
+	return 0;
+}
+
+/* The payload into *out (malloc), after its size has been bounded. */
+static int read_payload(const struct source *src, const struct frame *f, uint32_t max, uint8_t **out, struct fault *why)
+{
+	uint8_t *buf;
+	int r;
+
+	if (f->size == 0 || f->size > max)
+		return fault_set(why, ERR_FORMAT, f->at, "a frame claims %u bytes, limit %u", f->size, max);
+	if (f->size > src->size - f->payload)
+		return fault_set(why, ERR_CUT, f->at, "the file ends inside a frame of %u bytes", f->size);
+	buf = malloc(f->size);
+	if (!buf)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a frame of %u bytes", f->size);
+	r = source_read(src, f->payload, buf, f->size, why);
+	if (r < 0) {
+		free(buf);
+		return r;
+	}
+	*out = buf;
+	return 0;
+}
+
+static int read_header(struct reader *r, uint64_t *next, struct fault *why)
+{
+	uint8_t start[EMPTY_FRAME_BYTES];
+	uint8_t *payload = NULL;
+	struct frame f;
+	int ret;
+
+	if (r->source->size == 0)
+		return fault_set(why, ERR_FORMAT, 0, "not a capture: the file is empty");
+	if (r->source->size < EMPTY_FRAME_BYTES + FRAME_HEAD_BYTES)
+		return fault_set(why, ERR_FORMAT, 0, "not a capture: too short to hold a header");
+	ret = source_read(r->source, 0, start, sizeof(start), why);
+	if (ret < 0)
+		return ret;
+	if (memcmp(start, empty_frame, sizeof(start)) != 0)
+		return fault_set(why, ERR_FORMAT, 0, "not a capture: it does not begin as one");
+	ret = read_frame_head(r->source, EMPTY_FRAME_BYTES, &f, why);
+	if (ret < 0)
+		return ret;
+	if (f.magic != MAGIC_HEADER)
+		return fault_set(why, ERR_FORMAT, f.at, "not a capture: the header is missing");
+	ret = read_payload(r->source, &f, HEADER_BYTES_MAX, &payload, why);
+	if (ret == ERR_CUT)
+		return fault_set(why, ERR_FORMAT, f.at, "the file ends inside its header: nothing in it can be checked");
+	if (ret < 0)
+		return ret;
+	ret = header_parse(&r->header, payload, f.size, f.payload, why);
+	free(payload);
+	if (ret < 0)
+		return ret;
+	*next = f.payload + f.size;
+	return 0;
+}
+
+static int pending_add(struct pending *p, const struct chunk *c, struct fault *why)
+{
+	if (p->n == EPOCH_CHUNKS_MAX)
+		return fault_set(why, ERR_FORMAT, c->offset, "an epoch has more than %u chunks", EPOCH_CHUNKS_MAX);
+	if (p->n == p->room) {
+		uint32_t room = p->room ? p->room * 2 : 16;
+		struct chunk *grown = realloc(p->chunks, room * sizeof(*grown));
+
+		if (!grown)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of chunks");
+		p->chunks = grown;
+		p->room = room;
+	}
+	p->chunks[p->n++] = *c;
+	return 0;
+}
+
+static int read_chunk(struct reader *r, const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+{
+	struct chunk c = {.offset = f->at};
+	uint8_t payload[CHUNK_BYTES];
+	uint64_t lz4 = f->payload + CHUNK_BYTES;
+	int ret;
+
+	if (f->size != CHUNK_BYTES)
+		return fault_set(why, ERR_FORMAT, f->at, "a chunk frame of %u bytes, must be %d", f->size, CHUNK_BYTES);
+	ret = source_read(r->source, f->payload, payload, sizeof(payload), why);
+	if (ret < 0)
+		return ret;
+	c.packed_bytes = get_le32(payload + CHUNK_AT_PACKED_BYTES);
+	memcpy(c.salt, payload + CHUNK_AT_SALT, SALT_BYTES);
+	if (c.packed_bytes == 0 || c.packed_bytes > CHUNK_PACKED_MAX)
+		return fault_set(why, ERR_FORMAT, f->at, "a chunk claims %u packed bytes, limit %u", c.packed_bytes,
+				 CHUNK_PACKED_MAX);
+	if (c.packed_bytes > r->source->size - lz4)
+		return fault_set(why, ERR_CUT, f->at, "the file ends inside a chunk");
+	*next = lz4 + c.packed_bytes;
+	return pending_add(p, &c, why);
+}
+
+static int read_withheld(const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+{
+	struct chunk c = {.offset = f->at, .withheld = true};
+
+	if (f->size != 0)
+		return fault_set(why, ERR_FORMAT, f->at, "a withheld chunk has %u bytes, must be 0", f->size);
+	*next = f->payload;
+	return pending_add(p, &c, why);
+}
+
+/* Join what stands in the file with what the seal lists. */
+static int match_chunks(struct epoch *e, const struct pending *p, struct fault *why)
+{
+	if (e->nchunks != p->n)
+		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu lists %u chunks, %u stand before it",
+				 (unsigned long long)e->number, e->nchunks, p->n);
+	for (uint32_t i = 0; i < p->n; i++) {
+		const struct chunk *have = &p->chunks[i];
+		struct chunk *c = &e->chunks[i];
+
+		if (!have->withheld && have->packed_bytes != c->packed_bytes)
+			return fault_set(why, ERR_FORGED, have->offset, "a chunk has %u packed bytes, its seal says %u",
+					 have->packed_bytes, c->packed_bytes);
+		c->offset = have->offset;
+		c->withheld = have->withheld;
+		memcpy(c->salt, have->salt, SALT_BYTES);
+	}
+	return 0;
+}
+
+static int epochs_room(struct reader *r, struct fault *why)
+{
+	uint64_t n = r->nepochs;
+	struct epoch *grown;
+
+	/* Room doubles at powers of two. */
+	if (n & (n - 1))
+		return 0;
+	grown = realloc(r->epochs, (n ? 2 * n : 1) * sizeof(*grown));
+	if (!grown)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of epochs");
+	r->epochs = grown;
+	return 0;
+}
+
+static int read_seal(struct reader *r, const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+{
+	uint8_t *payload = NULL;
+	struct epoch e = {0};
+	int ret = read_payload(r->source, f, SEAL_BYTES_MAX, &payload, why);
+
+	if (ret < 0)
+		return ret;
+	ret = seal_parse(&e, payload, f->size, f->payload, why);
+	free(payload);
+	if (ret < 0)
+		return ret;
+	e.seal_offset = f->at;
+	ret = match_chunks(&e, p, why);
+	if (ret == 0)
+		ret = epochs_room(r, why);
+	if (ret < 0) {
+		epoch_clear(&e);
+		return ret;
+	}
+	r->epochs[r->nepochs++] = e;
+	p->n = 0;
+	*next = f->payload + f->size;
+	r->tail_offset = *next;
+	return 0;
+}
+
+static int read_end(struct reader *r, const struct frame *f, const struct pending *p, uint64_t *next, struct fault *why)
+{
+	uint8_t *payload = NULL;
+	struct end e = {0};
+	int ret = read_payload(r->source, f, END_BYTES_MAX, &payload, why);
+
+	if (ret < 0)
+		return ret;
+	ret = end_parse(&e, payload, f->size, f->payload, why);
+	free(payload);
+	if (ret < 0)
+		return ret;
+	e.offset = f->at;
+	*next = f->payload + f->size;
+	if (p->n != 0)
+		ret = fault_set(why, ERR_FORMAT, f->at, "chunks without a seal stand before the end record");
+	else if (*next != r->source->size)
+		ret = fault_set(why, ERR_FORMAT, *next, "%llu bytes follow the end record",
+				(unsigned long long)(r->source->size - *next));
+	if (ret < 0) {
+		end_clear(&e);
+		return ret;
+	}
+	r->end = e;
+	r->tail = TAIL_END;
+	r->tail_offset = *next;
+	return 0;
+}
+
+/* One frame: 1 when there may be more, 0 after END, or an error. */
+static int read_frame(struct reader *r, uint64_t *at, struct pending *p, struct fault *why)
+{
+	struct frame f;
+	int ret;
+
+	if (r->source->size - *at < FRAME_HEAD_BYTES)
+		return fault_set(why, ERR_CUT, *at, "the file ends without an end record");
+	ret = read_frame_head(r->source, *at, &f, why);
+	if (ret < 0)
+		return ret;
+	switch (f.magic) {
+	case MAGIC_CHUNK:
+		ret = read_chunk(r, &f, p, at, why);
+		break;
+	case MAGIC_WITHHELD:
+		ret = read_withheld(&f, p, at, why);
+		break;
+	case MAGIC_SEAL:
+		ret = read_seal(r, &f, p, at, why);
+		break;
+	case MAGIC_END:
+		return read_end(r, &f, p, at, why);
+	default:
+		return fault_set(why, ERR_FORMAT, f.at, "an unknown frame (magic %08x)", f.magic);
+	}
+	return ret < 0 ? ret : 1;
+}
+
+int reader_open(struct reader *r, struct source *source, struct fault *why)
+{
+	struct reader out = {.source = source};
+	struct pending pending = {0};
+	struct fault said = {0};
+	uint64_t at = 0;
+	int ret = read_header(&out, &at, why);
+
+	if (ret < 0)
+		return ret;
+	out.tail_offset = at;
+	do
+		ret = read_frame(&out, &at, &pending, &said);
+	while (ret > 0);
+	free(pending.chunks);
+	if (ret == ERR_IO || ret == ERR_MEMORY) {
+		reader_close(&out);
+		return fault_set(why, ret, said.offset, "%s", said.text);
+	}
+	if (ret < 0) {
+		out.tail = ret == ERR_CUT ? TAIL_CUT : TAIL_BROKEN;
+		out.broken = said;
+	}
+	*r = out;
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	for (uint64_t i = 0; i < r->nepochs; i++)
+		epoch_clear(&r->epochs[i]);
+	free(r->epochs);
+	end_clear(&r->end);
+	header_clear(&r->header);
+	*r = (struct reader){0};
+}
+
+uint64_t reader_wall_ns(const struct reader *r, uint64_t boot_ns)
+{
+	uint64_t boot = r->header.start_boot_ns, wall = r->header.start_wall_ns;
+	uint64_t lo = 0, hi = r->nepochs;
+
+	/* The last anchor at or before the time; anchors ascend with their epochs in an authentic capture. */
+	while (lo < hi) {
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (r->epochs[mid].anchor.boot_ns <= boot_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo > 0) {
+		boot = r->epochs[lo - 1].anchor.boot_ns;
+		wall = r->epochs[lo - 1].anchor.wall_ns;
+	}
+	return wall + (boot_ns - boot);
+}
+
+uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t probe, uint8_t id)
+{
+	uint32_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		const struct counter *c = &counters[mid];
+
+		if (c->probe < probe || (c->probe == probe && c->id < id))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && counters[lo].probe == probe && counters[lo].id == id ? counters[lo].value : 0;
+}
+
+static uint64_t sum_lost(const struct schema *s, const struct counter *counters, uint32_t n, uint16_t kind)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct counter_type *type = schema_counter(s, counters[i].id);
+		const struct probe *probe = schema_probe(s, counters[i].probe);
+
+		if (type && type->role == ROLE_LOST && (kind == 0 || (probe && probe->kind == kind)))
+			sum += counters[i].value;
+	}
+	return sum;
+}
+
+uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind)
+{
+	const struct schema *s = &r->header.schema;
+	const struct epoch *e = &r->epochs[number];
+	uint64_t until, before = 0;
+
+	until = sum_lost(s, e->counters, e->ncounters, kind);
+	if (number + 1 == r->nepochs && r->tail == TAIL_END)
+		until = sum_lost(s, r->end.counters, r->end.ncounters, kind);
+	if (number > 0)
+		before = sum_lost(s, e[-1].counters, e[-1].ncounters, kind);
+	return until > before ? until - before : 0;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/writer.h"
+
+struct file_sink {
+	int fd;
+};
+
+static int file_write(void *self, const void *buf, size_t n, struct fault *why)
+{
+	const struct file_sink *file = self;
+	const uint8_t *from = buf;
+
+	while (n > 0) {
+		ssize_t put = write(file->fd, from, n);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return fault_errno(why, "cannot write the capture");
+		from += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+static int file_sync(void *self, struct fault *why)
+{
+	const struct file_sink *file = self;
+
+	if (fdatasync(file->fd) < 0)
+		return fault_errno(why, "cannot bring the capture to disk");
+	return 0;
+}
+
+static void file_close(void *self)
+{
+	struct file_sink *file = self;
+
+	close(file->fd); /* all that counts has been synced */
+	free(file);
+}
+
+/* So that the new name survives a power cut too. */
+static int sync_folder(const char *path, struct fault *why)
+{
+	char copy[PATH_MAX];
+	int fd, r = 0;
+
+	if (strlen(path) >= sizeof(copy))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the path is too long");
+	strcpy(copy, path);
+	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(why, "cannot open the folder of the capture");
+	/* Some file systems cannot sync a folder (EINVAL): there is nothing to do about it. */
+	if (fsync(fd) < 0 && errno != EINVAL)
+		r = fault_errno(why, "cannot bring the folder of the capture to disk");
+	close(fd);
+	return r;
+}
+
+static int remove_old(const char *path, struct fault *why)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0) {
+		if (errno == ENOENT)
+			return 0;
+		return fault_errno(why, "cannot look at the output");
+	}
+	if (!S_ISREG(st.st_mode))
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "the output exists and is not a regular file");
+	if (unlink(path) < 0)
+		return fault_errno(why, "cannot remove the old output");
+	return 0;
+}
+
+int sink_open_file(struct sink *sink, const char *path, bool force, struct fault *why)
+{
+	struct file_sink *file;
+	int fd, r = force ? remove_old(path, why) : 0;
+
+	if (r < 0)
+		return r;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0640);
+	if (fd < 0 && errno == EEXIST)
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+				 "the output exists already; choose another name, or give --force to replace it");
+	if (fd < 0)
+		return fault_errno(why, "cannot make the output");
+	r = sync_folder(path, why);
+	file = r < 0 ? NULL : malloc(sizeof(*file));
+	if (!file) {
+		close(fd);
+		unlink(path);
+		return r < 0 ? r : fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the output");
+	}
+	file->fd = fd;
+	*sink = (struct sink){file_write, file_sync, file_close, file};
+	return 0;
+}
