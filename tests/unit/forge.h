@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A forger with the identity's key: takes a sample capture apart, lets a test change anything, then packs, commits,
+ * chains and signs all of it again. So every check behind a hash is reached.
+ */
+#ifndef GPUREC_TESTS_FORGE_H
+#define GPUREC_TESTS_FORGE_H
+
+#include "tests/unit/sample.h"
+
+#include "format/content.h"
+#include "format/layout.h"
+#include "format/pack.h"
+#include "format/record.h"
+
+#define FORGED_EPOCHS 2
+#define FORGED_CHUNKS 4 /* of a sample's epoch: events, process, host; and one to spare */
+
+struct forged {
+	struct header header;
+	struct epoch epochs[FORGED_EPOCHS];
+	struct bytes raw[FORGED_EPOCHS][FORGED_CHUNKS];
+	struct end end;
+	struct bytes out;
+	bool keep_chain; /* `previous`, `number`, `last_seal`, ... are left as they are */
+};
+
+/* One change. content: on the raw chunks, before they are packed; else on the records, before they are signed. */
+struct forgery {
+	const char *name;
+	bool content;
+	void (*change)(struct forged *f);
+	enum verdict verdict;
+};
+
+static inline void forge_load(struct forged *f)
+{
+	struct memory_sink m = {0};
+	struct content *content = calloc(1, sizeof(*content));
+	struct source src;
+	struct reader r;
+	struct fault why;
+
+	assert_non_null(content);
+	assert_int_equal(sample_write(&m, FORGED_EPOCHS, true), 0);
+	source_open_memory(&src, m.bytes.data, m.bytes.len);
+	assert_int_equal(reader_open(&r, &src, &why), 0);
+	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
+		assert_true(r.epochs[e].nchunks < FORGED_CHUNKS);
+		for (uint32_t c = 0; c < r.epochs[e].nchunks; c++) {
+			assert_int_equal(content_load(content, &r, &r.epochs[e], c, true, &why), 0);
+			bytes_add(&f->raw[e][c], content->raw.data, content->raw.len);
+		}
+		f->epochs[e] = r.epochs[e];
+		r.epochs[e] = (struct epoch){0}; /* its tables are ours now */
+	}
+	f->header = r.header;
+	r.header = (struct header){0};
+	f->end = r.end;
+	r.end = (struct end){0};
+	reader_close(&r);
+	content_free(content);
+	free(content);
+	bytes_free(&m.bytes);
+}
+
+static inline void forge_clear(struct forged *f)
+{
+	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
+		for (unsigned c = 0; c < FORGED_CHUNKS; c++)
+			bytes_free(&f->raw[e][c]);
+		epoch_clear(&f->epochs[e]);
+	}
+	header_clear(&f->header);
+	end_clear(&f->end);
+	bytes_free(&f->out);
+}
+
+static inline void forge_keypair(unsigned epoch, uint8_t *public_key, uint8_t *secret_key)
+{
+	uint8_t seed[crypto_sign_SEEDBYTES];
+
+	memset(seed, (int)(100 + epoch), sizeof(seed));
+	crypto_sign_seed_keypair(public_key, secret_key, seed);
+}
+
+static inline void forge_sign(struct bytes *out, const char *domain, const uint8_t *hash, const uint8_t *secret_key)
+{
+	assert_false(out->failed);
+	crypt_sign(out->data + out->len - SIGNATURE_BYTES, domain, hash, secret_key);
+}
+
+static inline void forge_pack(struct forged *f, unsigned e, uint32_t c, struct bytes *frame)
+{
+	struct chunk *chunk = &f->epochs[e].chunks[c];
+	struct fault why;
+
+	assert_int_equal(pack_frame(frame, f->raw[e][c].data, f->raw[e][c].len, &why), 0);
+	chunk->raw_bytes = (uint32_t)f->raw[e][c].len;
+	chunk->packed_bytes = (uint32_t)frame->len;
+	crypt_commit(chunk->commitment, f->header.capture_id, e, c, chunk->salt, frame->data, frame->len);
+}
+
+static inline void forge_put_chunks(struct forged *f, unsigned e, const struct bytes *frames)
+{
+	for (uint32_t c = 0; c < f->epochs[e].nchunks; c++) {
+		bytes_add_le32(&f->out, MAGIC_CHUNK);
+		bytes_add_le32(&f->out, CHUNK_BYTES);
+		bytes_add_le32(&f->out, (uint32_t)frames[c].len);
+		bytes_add(&f->out, f->epochs[e].chunks[c].salt, SALT_BYTES);
+		bytes_add(&f->out, frames[c].data, frames[c].len);
+	}
+}
+
+/* All bytes anew into f->out, with the change applied at its moment. */
+static inline void forge_write(struct forged *f, const struct forgery *forgery)
+{
+	struct identity id = sample_identity(1);
+	struct bytes frames[FORGED_EPOCHS][FORGED_CHUNKS] = {0};
+	uint8_t secret_key[SECRET_KEY_BYTES], previous[HASH_BYTES], unused[SECRET_KEY_BYTES];
+	uint8_t *schema;
+	size_t schema_len;
+	struct fault why;
+
+	if (forgery->content)
+		forgery->change(f);
+	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
+		for (uint32_t c = 0; c < f->epochs[e].nchunks; c++)
+			forge_pack(f, e, c, &frames[e][c]);
+		forge_keypair(e + 1, f->epochs[e].next_key, unused);
+	}
+	forge_keypair(0, f->header.first_key, unused);
+	if (!forgery->content)
+		forgery->change(f);
+	assert_int_equal(schema_encode(&f->header.schema, &schema, &schema_len, &why), 0);
+	bytes_add(&f->out, empty_frame, EMPTY_FRAME_BYTES);
+	header_encode(&f->out, &f->header, schema, schema_len);
+	free(schema);
+	forge_sign(&f->out, domain_header, f->header.hash, id.secret_key);
+	memcpy(previous, f->header.hash, HASH_BYTES);
+	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
+		forge_put_chunks(f, e, frames[e]);
+		if (!f->keep_chain)
+			memcpy(f->epochs[e].previous, previous, HASH_BYTES);
+		seal_encode(&f->out, &f->epochs[e]);
+		forge_keypair(e, unused, secret_key);
+		forge_sign(&f->out, domain_seal, f->epochs[e].hash, secret_key);
+		memcpy(previous, f->epochs[e].hash, HASH_BYTES);
+		for (uint32_t c = 0; c < FORGED_CHUNKS; c++)
+			bytes_free(&frames[e][c]);
+	}
+	if (!f->keep_chain)
+		memcpy(f->end.last_seal, previous, HASH_BYTES);
+	end_encode(&f->out, &f->end);
+	forge_keypair(FORGED_EPOCHS, unused, secret_key);
+	forge_sign(&f->out, domain_end, f->end.hash, secret_key);
+}
+
+#endif
