@@ -2,6 +2,7 @@
 #include "format/pack.h"
 
 #include <lz4frame.h>
+#include <string.h>
 
 #include "format/layout.h"
 
@@ -52,6 +53,9 @@ int unpack_frame(uint8_t *raw, size_t n, const uint8_t *frame, size_t packed, ui
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to decompress a chunk");
 	r = LZ4F_decompress(ctx, raw, &made, frame, &consumed, NULL);
 	LZ4F_freeDecompressionContext(ctx);
+	/* The one error that is not the frame's fault; only its name is part of the library's stable interface. */
+	if (LZ4F_isError(r) && strcmp(LZ4F_getErrorName(r), "ERROR_allocation_failed") == 0)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to decompress a chunk");
 	if (LZ4F_isError(r))
 		return fault_set(why, ERR_FORMAT, at, "a chunk does not decompress: %s", LZ4F_getErrorName(r));
 	if (r != 0 || made != n || consumed != packed)

@@ -83,7 +83,8 @@ static inline struct clock_anchor sample_anchor(uint64_t boot_ns)
 	return (struct clock_anchor){boot_ns, SAMPLE_WALL + (boot_ns - SAMPLE_BOOT), boot_ns - 7};
 }
 
-static inline void sample_add(struct writer *w, uint16_t kind, uint64_t at, uint64_t x)
+/* A row of any kind that makes a sample. Returns what writer_add() did. */
+static inline int sample_try_add(struct writer *w, uint16_t kind, uint64_t at, uint64_t x)
 {
 	uint64_t v[FIELDS_MAX] = {at, 100, 101, x & 1, 1000 + x, 20, 0, 0, 0x5000 + x, 7};
 	const char *text[FIELDS_MAX] = {NULL};
@@ -99,7 +100,12 @@ static inline void sample_add(struct writer *w, uint16_t kind, uint64_t at, uint
 		v[F_fact_value] = 5;
 		text[F_fact_value] = "6.1.0";
 	}
-	assert_int_equal(writer_add(w, kind, v, text, &why), 0);
+	return writer_add(w, kind, v, text, &why);
+}
+
+static inline void sample_add(struct writer *w, uint16_t kind, uint64_t at, uint64_t x)
+{
+	assert_int_equal(sample_try_add(w, kind, at, x), 0);
 }
 
 /* Counters of a capture in which each epoch has 3 launches and 2 switches, of which more were lost than recorded. */
@@ -117,7 +123,16 @@ static inline size_t sample_counters(struct counter c[8], uint64_t nepochs)
 	return n;
 }
 
-/* Epochs of one second, each with rows of four classes. Returns what the last call returned. */
+/* The rows of each epoch, not in time order. */
+static const struct {
+	uint16_t kind;
+	uint64_t at;
+} sample_rows[] = {
+	{KIND_launch, 300},	  {KIND_launch, 100},	   {KIND_switch, 100}, {KIND_thread, 50},
+	{KIND_launch, 999999999}, {KIND_switch, 999999999}, {KIND_fact, 0},
+};
+
+/* Epochs of one second, each with rows of three classes. Returns the first error, or 0. */
 static inline int sample_write(struct memory_sink *m, unsigned nepochs, bool end)
 {
 	struct identity id = sample_identity(1);
@@ -132,13 +147,10 @@ static inline int sample_write(struct memory_sink *m, unsigned nepochs, bool end
 	for (unsigned i = 0; i < nepochs && r == 0; i++) {
 		struct clock_anchor anchor = sample_anchor(boot + SAMPLE_SECOND);
 
-		sample_add(w, KIND_launch, boot + 300, i); /* not in time order */
-		sample_add(w, KIND_launch, boot + 100, i);
-		sample_add(w, KIND_switch, boot + 100, i);
-		sample_add(w, KIND_thread, boot + 50, i);
-		sample_add(w, KIND_launch, boot + 999999999, i);
-		sample_add(w, KIND_switch, boot + 999999999, i);
-		sample_add(w, KIND_fact, boot, i);
+		for (size_t k = 0; k < sizeof(sample_rows) / sizeof(sample_rows[0]) && r == 0; k++)
+			r = sample_try_add(w, sample_rows[k].kind, boot + sample_rows[k].at, i);
+		if (r < 0)
+			break;
 		boot += SAMPLE_SECOND;
 		r = writer_seal(w, boot, &anchor, &self, counters, sample_counters(counters, i + 1), &why);
 	}
