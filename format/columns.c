@@ -82,8 +82,6 @@ int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint3
 	if (width > 8 || (size_t)width * n > left - 1)
 		return fault_set(why, ERR_FORMAT, in->at, "a column of %u values %u bytes wide does not fit its chunk",
 				 n, width);
-	for (uint32_t i = 0; i < n; i++)
-		v[i] = 0;
 	for (unsigned plane = 0; plane < width; plane++, p += n)
 		for (uint32_t i = 0; i < n; i++)
 			v[i] |= (uint64_t)p[i] << (8 * plane);

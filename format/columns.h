@@ -33,7 +33,10 @@ struct column_input {
 	uint64_t at;
 };
 
-/* Decode one column into v[n]. ERR_FORMAT: cut, width out of range or not the smallest, time overflowing. */
+/*
+ * Decode one column into v[n], which is zeroed. ERR_FORMAT: cut, width out of range or not the smallest, a time that
+ * overflows.
+ */
 int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
 		  struct fault *why);
 

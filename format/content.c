@@ -59,14 +59,15 @@ static int decode_group(struct content *c, const struct schema *s, const struct 
 		return fault_set(why, ERR_FORMAT, in->at, "a group of rows is cut");
 	*g = (struct rows){.kind = schema_kind(s, get_le16(in->p)), .nrows = get_le32(in->p + 2)};
 	if (!g->kind || g->kind->class != chunk->class || (before && g->kind->id <= before->kind->id))
-		return fault_set(why, ERR_FORMAT, in->at, "a group of rows has an unknown, repeated or misplaced kind %u",
-				 get_le16(in->p));
+		return fault_set(why, ERR_FORMAT, in->at,
+				 "a group of rows has an unknown, repeated or misplaced kind %u", get_le16(in->p));
 	if (g->nrows == 0 || g->nrows > left)
-		return fault_set(why, ERR_FORMAT, in->at, "a group claims %u rows, at most %u are left", g->nrows, left);
+		return fault_set(why, ERR_FORMAT, in->at, "a group claims %u rows, at most %u are left", g->nrows,
+				 left);
 	in->p += 6;
 	in->at += 6;
 	nvalues = (size_t)g->nrows * g->kind->nfields;
-	g->v = malloc(nvalues * sizeof(*g->v));
+	g->v = calloc(nvalues, sizeof(*g->v));
 	if (has_text(g->kind))
 		g->text = calloc(nvalues, sizeof(*g->text));
 	c->ngroups++; /* from here on drop_groups() frees it */

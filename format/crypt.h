@@ -34,7 +34,7 @@ bool crypt_signed_by(const uint8_t signature[SIGNATURE_BYTES], const char domain
 struct session_keys;
 
 int session_open(struct session_keys **s, struct fault *why);
-const uint8_t *session_public(const struct session_keys *s);	  /* of the open epoch */
+const uint8_t *session_public(const struct session_keys *s);      /* of the open epoch */
 const uint8_t *session_next_public(const struct session_keys *s); /* of the epoch after it */
 void session_sign(const struct session_keys *s, uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 		  const uint8_t hash[HASH_BYTES]);

@@ -11,18 +11,18 @@
  * merge, however long the epoch is.
  */
 struct lane {
-	uint32_t next;		  /* index of the chunk to load next */
-	uint32_t end;		  /* index after the last chunk of this class */
-	uint32_t pos[KINDS_MAX];  /* next row of each loaded group */
-	size_t nleft;		  /* groups with rows left */
+	uint32_t next;           /* index of the chunk to load next */
+	uint32_t end;            /* index after the last chunk of this class */
+	uint32_t pos[KINDS_MAX]; /* next row of each loaded group */
+	size_t nleft;            /* groups with rows left */
 	struct content content;
 };
 
 struct cursor {
 	const struct reader *reader;
 	bool unverified;
-	uint64_t epoch;	    /* index; = nepochs: at the end */
-	bool marked;	    /* the mark of `epoch` has been given, its lanes are set */
+	uint64_t epoch;     /* index; = nepochs: at the end */
+	bool marked;        /* the mark of `epoch` has been given, its lanes are set */
 	uint64_t from_ns;   /* rows before this are passed over */
 	struct lane *lanes; /* one for each class that the epoch has */
 	size_t nlanes;

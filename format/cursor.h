@@ -14,11 +14,11 @@
 #include "format/reader.h"
 
 struct event {
-	uint16_t kind;		   /* enum kind_id, or an unknown one that the schema names; KIND_epoch: a mark */
-	uint64_t at_ns;		   /* boot clock; = v[0]; for a mark the epoch's begin_ns */
-	const struct kind *shape;  /* name and fields, from the capture's schema; NULL for a mark */
-	const struct epoch *epoch; /* where it stands */
-	uint64_t v[FIELDS_MAX];	   /* by field; SINT: cast to int64_t; TEXT: length in bytes */
+	uint16_t kind;                /* enum kind_id, or an unknown one that the schema names; KIND_epoch: a mark */
+	uint64_t at_ns;               /* boot clock; = v[0]; for a mark the epoch's begin_ns */
+	const struct kind *shape;     /* name and fields, from the capture's schema; NULL for a mark */
+	const struct epoch *epoch;    /* where it stands */
+	uint64_t v[FIELDS_MAX];       /* by field; SINT: cast to int64_t; TEXT: length in bytes */
 	const char *text[FIELDS_MAX]; /* TEXT: v[i] bytes, any bytes, no terminating NUL; else NULL */
 };
 

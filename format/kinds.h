@@ -23,7 +23,10 @@
 	C(5, symbol)                                                                                                   \
 	C(6, cgroup)
 
-/* Flags: COUNTED: each row is one firing of a probe, so rows = the probes' `recorded`. CALL: starts with CALL_FIELDS. */
+/*
+ * Flags. COUNTED: each row is one firing of a probe, so rows = the probes' `recorded`. CALL: counted, and starts with
+ * CALL_FIELDS.
+ */
 #define KINDS(K)                                                                                                       \
 	K(1, launch, events, CALL)                                                                                     \
 	K(2, alloc, events, CALL)                                                                                      \
@@ -127,7 +130,10 @@
 	F(switch, prev_state, UINT, FLAGS)                                                                             \
 	F(switch, next_tid, UINT, ID)
 
-/* waker_tid: the thread that ran on `cpu` when it made `tid` runnable. context: WAKE_*; not TASK: the waker was interrupted */
+/*
+ * waker_tid: the thread that ran on `cpu` when it made `tid` runnable. context: WAKE_*; not TASK: the waker was
+ * interrupted.
+ */
 #define FIELDS_waking(F)                                                                                               \
 	F(waking, at, TIME, BOOT_NS)                                                                                   \
 	F(waking, cpu, UINT, CPU)                                                                                      \

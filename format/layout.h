@@ -41,7 +41,7 @@
 #define SEAL_AT_BEGIN 56
 #define SEAL_AT_END 64
 #define SEAL_AT_ANCHOR 72 /* boot, wall, mono */
-#define SEAL_AT_SELF 96	  /* cpu, rss, ring high, written */
+#define SEAL_AT_SELF 96   /* cpu, rss, ring high, written */
 #define SEAL_AT_NEXT_KEY 128
 #define SEAL_AT_NCHUNKS 160
 #define SEAL_AT_NCOUNTS 164
@@ -57,7 +57,7 @@
 #define ENTRY_AT_COMMITMENT 29
 #define ENTRY_BYTES 61
 
-#define COUNT_BYTES 10	 /* kind, count */
+#define COUNT_BYTES 10   /* kind, count */
 #define COUNTER_BYTES 11 /* probe, id, value */
 
 #define END_AT_CAPTURE_ID 0
@@ -78,10 +78,9 @@
 #define EPOCH_CHUNKS_MAX 4096u
 #define COUNTER_ROWS_MAX 16384u
 #define SEAL_BYTES_MAX                                                                                                 \
-	(SEAL_AT_TABLES + EPOCH_CHUNKS_MAX * ENTRY_BYTES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + \
-	 SIGNATURE_BYTES)
-#define END_BYTES_MAX                                                                                                  \
-	(END_AT_TABLES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + SIGNATURE_BYTES)
+	(SEAL_AT_TABLES + EPOCH_CHUNKS_MAX * ENTRY_BYTES + KINDS_MAX * COUNT_BYTES +                                   \
+	 COUNTER_ROWS_MAX * COUNTER_BYTES + SIGNATURE_BYTES)
+#define END_BYTES_MAX (END_AT_TABLES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + SIGNATURE_BYTES)
 
 extern const uint8_t empty_frame[EMPTY_FRAME_BYTES];
 extern const char header_magic[8];

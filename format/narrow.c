@@ -8,7 +8,8 @@
 
 #define COPY_BYTES (1u << 20)
 
-static int copy(const struct source *src, uint64_t from, uint64_t to, struct sink *sink, uint8_t *buf, struct fault *why)
+static int copy(const struct source *src, uint64_t from, uint64_t to, struct sink *sink, uint8_t *buf,
+		struct fault *why)
 {
 	while (from < to) {
 		size_t n = to - from > COPY_BYTES ? COPY_BYTES : (size_t)(to - from);
@@ -43,7 +44,7 @@ static int narrow_epoch(const struct reader *r, const struct narrowing *n, const
 			struct sink *sink, uint8_t *buf, uint64_t *nwithheld, struct fault *why)
 {
 	uint64_t end = e + 1 < r->epochs + r->nepochs ? e[1].nchunks ? e[1].chunks[0].offset : e[1].seal_offset
-		       : r->tail == TAIL_END	      ? r->end.offset
+		       : r->tail == TAIL_END          ? r->end.offset
 						      : r->tail_offset;
 	int ret = 0;
 
@@ -75,7 +76,7 @@ int narrow(const struct reader *r, const struct narrowing *n, struct sink sink, 
 		ret = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to copy the capture");
 		goto out;
 	}
-	at = !first	      ? (r->tail == TAIL_END ? r->end.offset : r->tail_offset)
+	at = !first           ? (r->tail == TAIL_END ? r->end.offset : r->tail_offset)
 	     : first->nchunks ? first->chunks[0].offset
 			      : first->seal_offset;
 	ret = copy(r->source, 0, at, &sink, buf, why);

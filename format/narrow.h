@@ -9,7 +9,7 @@
 #include "format/writer.h"
 
 struct narrowing {
-	uint32_t classes;	  /* bit CLASS_x: withhold all chunks of that class */
+	uint32_t classes;        /* bit CLASS_x: withhold all chunks of that class */
 	uint64_t from_ns, to_ns; /* withhold event chunks without a row in [from, to), boot clock; all: 0, UINT64_MAX */
 };
 

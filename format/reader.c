@@ -8,7 +8,7 @@
 
 /* A frame whose head has been read. */
 struct frame {
-	uint64_t at;	  /* of its head */
+	uint64_t at;      /* of its head */
 	uint64_t payload; /* of its payload */
 	uint32_t magic;
 	uint32_t size; /* of its payload */
@@ -76,7 +76,8 @@ static int read_header(struct reader *r, uint64_t *next, struct fault *why)
 		return fault_set(why, ERR_FORMAT, f.at, "not a capture: the header is missing");
 	ret = read_payload(r->source, &f, HEADER_BYTES_MAX, &payload, why);
 	if (ret == ERR_CUT)
-		return fault_set(why, ERR_FORMAT, f.at, "the file ends inside its header: nothing in it can be checked");
+		return fault_set(why, ERR_FORMAT, f.at,
+				 "the file ends inside its header: nothing in it can be checked");
 	if (ret < 0)
 		return ret;
 	ret = header_parse(&r->header, payload, f.size, f.payload, why);
@@ -141,7 +142,8 @@ static int read_withheld(const struct frame *f, struct pending *p, uint64_t *nex
 static int match_chunks(struct epoch *e, const struct pending *p, struct fault *why)
 {
 	if (e->nchunks != p->n)
-		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu lists %u chunks, %u stand before it",
+		return fault_set(why, ERR_FORGED, e->seal_offset,
+				 "the seal of epoch %llu lists %u chunks, %u stand before it",
 				 (unsigned long long)e->number, e->nchunks, p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct chunk *have = &p->chunks[i];

@@ -88,7 +88,7 @@ struct epoch {
 	struct counter *counters; /* cumulative since the start; ascending by probe, id; none is 0 */
 	uint32_t ncounters;
 	uint8_t capture_id[CAPTURE_ID_BYTES]; /* that it names; verify() compares */
-	uint8_t previous[HASH_BYTES]; /* hash of the seal before, or of the header */
+	uint8_t previous[HASH_BYTES];         /* hash of the seal before, or of the header */
 	uint8_t next_key[PUBLIC_KEY_BYTES];
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];
@@ -99,9 +99,9 @@ struct end {
 	uint8_t capture_id[CAPTURE_ID_BYTES];
 	uint64_t nepochs;
 	struct clock_anchor anchor;
-	uint32_t reason;       /* enum reason */
-	bool has_exit_status;  /* a COMMAND was run and ended */
-	int32_t exit_status;   /* wait(2) status of it */
+	uint32_t reason;      /* enum reason */
+	bool has_exit_status; /* a COMMAND was run and ended */
+	int32_t exit_status;  /* wait(2) status of it */
 	uint8_t last_seal[HASH_BYTES];
 	struct kind_count *totals;
 	uint32_t ntotals;

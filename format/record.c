@@ -187,7 +187,8 @@ static int counts_parse(struct kind_count **out, uint32_t n, const uint8_t *p, u
 		counts[i].count = get_le64(p + 2);
 		if ((i && counts[i].kind <= counts[i - 1].kind) || counts[i].count == 0) {
 			free(counts);
-			return fault_set(why, ERR_FORMAT, at, "the table of event counts is out of order or has a zero");
+			return fault_set(why, ERR_FORMAT, at,
+					 "the table of event counts is out of order or has a zero");
 		}
 	}
 	*out = counts;

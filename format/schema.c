@@ -16,7 +16,7 @@ struct known_kind {
 	const struct known_field {
 		const char *name;
 		uint8_t encoding, unit;
-	} *fields;
+	} * fields;
 };
 
 #define F(kind, name, encoding, unit) {#name, ENC_##encoding, UNIT_##unit},

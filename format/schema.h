@@ -41,7 +41,7 @@ enum kind_flags { KIND_PLAIN = 0, KIND_COUNTED = 1, KIND_CALL = 1 | 2 };
 
 /* F_launch_grid_x, ...: index of a field in struct event's v[] and text[]. */
 #define F(kind, name, encoding, unit) F_##kind##_##name,
-#define K(id, name, class, flags) enum field_##name { FIELDS_##name(F) NFIELDS_##name };
+#define K(id, name, class, flags) enum field_##name{FIELDS_##name(F) NFIELDS_##name};
 KINDS(K)
 #undef K
 enum field_call { CALL_FIELDS(F, call) NFIELDS_call }; /* F_call_tid, ...: the same in all CALL kinds */
@@ -55,10 +55,10 @@ enum unit {
 	UNIT_ID = 2,
 	UNIT_CPU = 3,
 	UNIT_BOOT_NS = 4, /* time on CLOCK_BOOTTIME */
-	UNIT_NS = 5,	  /* duration */
+	UNIT_NS = 5,      /* duration */
 	UNIT_BYTES = 6,
 	UNIT_ADDRESS = 7, /* shown in hex */
-	UNIT_FLAGS = 8,	  /* shown in hex */
+	UNIT_FLAGS = 8,   /* shown in hex */
 	UNIT_ENUM = 9,
 };
 
@@ -79,7 +79,7 @@ enum reason {
 struct field {
 	char name[NAME_MAX_BYTES + 1];
 	uint8_t encoding; /* enum encoding */
-	uint8_t unit;	  /* enum unit; others from later versions are shown as plain numbers */
+	uint8_t unit;     /* enum unit; others from later versions are shown as plain numbers */
 };
 
 struct kind {

@@ -9,9 +9,9 @@
 #include "format/fault.h"
 
 struct source {
-	int fd;		    /* -1: a buffer */
+	int fd;             /* -1: a buffer */
 	const uint8_t *mem; /* not owned */
-	uint64_t size;	    /* bytes, fixed when opened: what is appended later is not seen */
+	uint64_t size;      /* bytes, fixed when opened: what is appended later is not seen */
 };
 
 /* Open a regular file; anything else (a directory, a pipe, a device) is ERR_INPUT with a sentence. */

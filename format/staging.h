@@ -43,7 +43,7 @@ int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, c
 void staging_sort(struct staging *s);
 
 const uint64_t *staging_values(const struct staging *s, const struct staged *row);
-size_t staging_text_bytes(uint64_t value);			     /* of a TEXT value */
+size_t staging_text_bytes(uint64_t value);                         /* of a TEXT value */
 const char *staging_text(const struct staging *s, uint64_t value); /* its bytes */
 
 /* About how much memory the rows take. */

@@ -32,7 +32,7 @@ const char *verdict_word(enum verdict v)
 int verdict_exit_status(enum verdict v)
 {
 	static const int statuses[] = {
-		[VERDICT_OK] = 0,	 [VERDICT_OK_SLICE] = 0,  [VERDICT_OK_REDACTED] = 0, [VERDICT_UNCHECKED] = 3,
+		[VERDICT_OK] = 0,       [VERDICT_OK_SLICE] = 0,  [VERDICT_OK_REDACTED] = 0, [VERDICT_UNCHECKED] = 3,
 		[VERDICT_UNSEALED] = 5, [VERDICT_UNTRUSTED] = 6, [VERDICT_MALFORMED] = 4,   [VERDICT_FORGED] = 1,
 	};
 
@@ -76,15 +76,16 @@ static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i
 	unsigned long long n = i;
 
 	if (!crypt_signed_by(e->signature, domain_seal, e->hash, key))
-		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu is not signed by its session key",
-				 n);
+		return fault_set(why, ERR_FORGED, e->seal_offset,
+				 "the seal of epoch %llu is not signed by its session key", n);
 	if (memcmp(e->capture_id, h->capture_id, CAPTURE_ID_BYTES) != 0)
 		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu is of another capture", n);
 	if (e->number != i || memcmp(e->previous, previous, HASH_BYTES) != 0)
-		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu does not follow the one before it",
-				 n);
+		return fault_set(why, ERR_FORGED, e->seal_offset,
+				 "the seal of epoch %llu does not follow the one before it", n);
 	if (e->begin_ns != begin)
-		return fault_set(why, ERR_FORMAT, e->seal_offset, "epoch %llu does not begin where the one before ended", n);
+		return fault_set(why, ERR_FORMAT, e->seal_offset,
+				 "epoch %llu does not begin where the one before ended", n);
 	return 0;
 }
 
@@ -96,7 +97,8 @@ static int check_counters(const struct reader *r, const struct counter *c, uint3
 
 	for (uint32_t i = 0; i < n; i++)
 		if (!schema_probe(s, c[i].probe) || !schema_counter(s, c[i].id))
-			return fault_set(why, ERR_FORMAT, at, "a counter is of a probe or kind that the header does not name");
+			return fault_set(why, ERR_FORMAT, at,
+					 "a counter is of a probe or kind that the header does not name");
 	for (uint32_t i = 0; before && i < before->ncounters; i++) {
 		const struct counter *old = &before->counters[i];
 
@@ -130,7 +132,8 @@ static int check_counts(const struct reader *r, const struct epoch *e, const uin
 		if (!schema_kind(s, e->counts[i].kind))
 			return fault_set(why, ERR_FORMAT, e->seal_offset, "a seal counts events of an unknown kind");
 		if (e->counts[i].count > rows - counted)
-			return fault_set(why, ERR_FORMAT, e->seal_offset, "a seal counts more events than its chunks hold");
+			return fault_set(why, ERR_FORMAT, e->seal_offset,
+					 "a seal counts more events than its chunks hold");
 		counted += e->counts[i].count;
 	}
 	if (counted != rows)
@@ -139,7 +142,8 @@ static int check_counts(const struct reader *r, const struct epoch *e, const uin
 		uint64_t told = count_of(e->counts, e->ncounts, s->kinds[k].id);
 
 		if (complete ? seen[k] != told : seen[k] > told)
-			return fault_set(why, ERR_FORMAT, e->seal_offset, "a seal counts other events than its chunks hold");
+			return fault_set(why, ERR_FORMAT, e->seal_offset,
+					 "a seal counts other events than its chunks hold");
 	}
 	return 0;
 }
@@ -239,8 +243,9 @@ static int check_sums(const struct reader *r, struct fault *why)
 				accounted += e->counters[i].value;
 		}
 		if (fired != accounted)
-			return fault_set(why, ERR_FORMAT, e->offset, "probe %.64s fired %llu times, %llu are accounted for",
-					 s->probes[p].name, (unsigned long long)fired, (unsigned long long)accounted);
+			return fault_set(why, ERR_FORMAT, e->offset,
+					 "probe %.64s fired %llu times, %llu are accounted for", s->probes[p].name,
+					 (unsigned long long)fired, (unsigned long long)accounted);
 	}
 	for (size_t k = 0; k < s->nkinds; k++) {
 		uint64_t recorded = 0, rows = count_of(e->totals, e->ntotals, s->kinds[k].id);
@@ -273,7 +278,8 @@ static int check_totals(const struct reader *r, struct fault *why)
 			return fault_set(why, ERR_FORMAT, e->offset, "the end record counts events of an unknown kind");
 	for (size_t k = 0; k < s->nkinds; k++)
 		if (count_of(e->totals, e->ntotals, s->kinds[k].id) != sums[k])
-			return fault_set(why, ERR_FORMAT, e->offset, "the end record counts other events than the seals");
+			return fault_set(why, ERR_FORMAT, e->offset,
+					 "the end record counts other events than the seals");
 	return 0;
 }
 

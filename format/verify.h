@@ -19,12 +19,12 @@ enum verdict {
 
 struct verification {
 	enum verdict verdict;
-	struct fault why;    /* for all but the OK ones */
-	uint64_t nepochs;    /* that are sealed and authentic, from the start */
-	uint64_t end_ns;     /* boot clock, end of the last authentic epoch; start_boot_ns if none */
-	uint64_t nevents;    /* rows in them, withheld ones too */
-	uint64_t nwithheld;  /* chunks withheld in them */
-	uint64_t nlost;	     /* LOST counters of the last authentic seal or END */
+	struct fault why;   /* for all but the OK ones */
+	uint64_t nepochs;   /* that are sealed and authentic, from the start */
+	uint64_t end_ns;    /* boot clock, end of the last authentic epoch; start_boot_ns if none */
+	uint64_t nevents;   /* rows in them, withheld ones too */
+	uint64_t nwithheld; /* chunks withheld in them */
+	uint64_t nlost;     /* LOST counters of the last authentic seal or END */
 };
 
 /*
@@ -36,7 +36,7 @@ void verify(const struct reader *r, unsigned nthreads, struct verification *v);
 /* The verification of a file whose header cannot be read, from the fault that said so. */
 void verification_refused(struct verification *v, const struct fault *why);
 
-const char *verdict_word(enum verdict v);   /* "OK", "OK-SLICE", ... */
-int verdict_exit_status(enum verdict v);    /* 0, 0, 0, 3, 5, 6, 4, 1 */
+const char *verdict_word(enum verdict v); /* "OK", "OK-SLICE", ... */
+int verdict_exit_status(enum verdict v);  /* 0, 0, 0, 3, 5, 6, 4, 1 */
 
 #endif

@@ -15,17 +15,17 @@ struct writer {
 	struct sink sink;
 	struct header header;
 	struct session_keys *keys;
-	struct staging staging;	 /* rows of the open epoch */
+	struct staging staging;  /* rows of the open epoch */
 	struct staging leftover; /* swapped in by writer_seal() */
-	struct bytes out;	 /* bytes of the open epoch */
-	struct bytes raw;	 /* one chunk before compression */
-	uint64_t *column;	 /* CHUNK_ROWS_MAX values */
-	uint64_t begin_ns;	 /* of the open epoch */
+	struct bytes out;        /* bytes of the open epoch */
+	struct bytes raw;        /* one chunk before compression */
+	uint64_t *column;        /* CHUNK_ROWS_MAX values */
+	uint64_t begin_ns;       /* of the open epoch */
 	uint64_t nepochs;
 	uint64_t written_bytes;
 	uint8_t previous[HASH_BYTES];
 	uint64_t totals[KINDS_MAX]; /* by index in the schema's kinds */
-	bool broken;		    /* a write failed, or END is written: nothing but close */
+	bool broken;                /* a write failed, or END is written: nothing but close */
 };
 
 static int no_memory(struct fault *why)
@@ -334,8 +334,8 @@ static int check_counters(const struct counter *c, size_t n, struct fault *why)
 	if (n > COUNTER_ROWS_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%zu counters, limit %u", n, COUNTER_ROWS_MAX);
 	for (size_t i = 0; i < n; i++)
-		if (c[i].value == 0 || (i && (c[i].probe < c[i - 1].probe ||
-					      (c[i].probe == c[i - 1].probe && c[i].id <= c[i - 1].id))))
+		if (c[i].value == 0 ||
+		    (i && (c[i].probe < c[i - 1].probe || (c[i].probe == c[i - 1].probe && c[i].id <= c[i - 1].id))))
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "counter %zu is zero or out of order", i);
 	return 0;
 }
@@ -369,7 +369,8 @@ static int put_seal(struct writer *w, struct epoch *e, struct fault *why)
 int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *anchor, const struct self_stats *self,
 		const struct counter *counters, size_t ncounters, struct fault *why)
 {
-	struct epoch e = {.number = w->nepochs, .begin_ns = w->begin_ns, .end_ns = end_ns, .anchor = *anchor, .self = *self};
+	struct epoch e = {
+		.number = w->nepochs, .begin_ns = w->begin_ns, .end_ns = end_ns, .anchor = *anchor, .self = *self};
 	struct staging done;
 	int r = check_open(w, why);
 

@@ -11,14 +11,15 @@
 struct evidence_options {
 	const char *const *trust_files; /* --trust PUB: public keys that count as trusted, beside the store */
 	size_t ntrust_files;
-	bool unverified;  /* --unverified: accept any verdict, as long as something can be read */
+	bool unverified;   /* --unverified: accept any verdict, as long as something can be read */
 	unsigned nthreads; /* 0: all cores */
 };
 
+/* Not to be copied or moved: the reader points to the source inside. */
 struct evidence {
 	struct source source;
 	struct reader reader; /* readable only if `readable` */
-	bool readable;	      /* the header could be read */
+	bool readable;        /* the header could be read */
 	struct verification verification;
 	char signer[17];       /* key id as minisign prints it: 16 hex digits; "" if not readable */
 	char signer_name[128]; /* how the trust store calls it; "" when not trusted */

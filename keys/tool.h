@@ -17,11 +17,13 @@
 /* Exit statuses of all tools but gpuverify (format/verify.h). */
 enum tool_exit { TOOL_FINE = 0, TOOL_BAD = 1, TOOL_USAGE = 2, TOOL_FAILED = 3 };
 
-extern bool tool_quiet;	  /* -q: no notes */
-extern int tool_verbose;  /* -v: how many */
+extern bool tool_quiet;  /* -q: no notes */
+extern int tool_verbose; /* -v: how many */
 
-/* First thing in main(): the name before every message. Opens /dev/null on closed standard descriptors, ignores SIGPIPE. */
+/* First thing in main(): the name before every message. Opens /dev/null on closed standard descriptors, ignores
+ * SIGPIPE. */
 void tool_init(const char *name);
+const char *tool_get_name(void);
 
 /* To stderr, "name: text\n", text escaped for a terminal. Notes are silent with -q. */
 __attribute__((format(printf, 1, 2))) void tool_note(const char *fmt, ...);
@@ -37,7 +39,7 @@ int tool_fault(const char *about, const struct fault *why);
  */
 struct tool_option {
 	const char *long_name; /* "from" */
-	char letter;	       /* 'd', or 0 */
+	char letter;           /* 'd', or 0 */
 	const char *argument;  /* "TIME"; NULL: takes none; "[=OUT]": optional, only as --name=VALUE */
 	const char *help;
 	int id; /* what tool_next_option() returns; > 0 */
@@ -69,7 +71,8 @@ int tool_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *va
 /* Whether stdout/stderr (fd) may carry colour: a terminal, NO_COLOR unset or empty, TERM not dumb. */
 bool tool_colour(int fd);
 
-/* Flush stdout and report what went wrong with it (full disk): TOOL_FAILED, else `status`. A closed pipe is no fault. */
+/* Flush stdout and report what went wrong with it (full disk): TOOL_FAILED, else `status`. A closed pipe is no fault.
+ */
 int tool_finish(int status);
 
 /* Formats for people, into `buf`, which they return: "13.1 ms", "64.0 MiB", "2026-11-21 09:58:26.123456789Z". */

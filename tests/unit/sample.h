@@ -73,7 +73,9 @@ static inline struct identity sample_identity(uint8_t seed_byte)
 }
 
 static const struct probe sample_probes[] = {
-	{"sched_switch", 1, KIND_switch}, {"futex", 3, KIND_futex}, {"cudaLaunchKernel", 20, KIND_launch},
+	{"sched_switch", 1, KIND_switch},
+	{"futex", 3, KIND_futex},
+	{"cudaLaunchKernel", 20, KIND_launch},
 	{"cudaMalloc", 21, KIND_alloc},
 };
 #define SAMPLE_NPROBES (sizeof(sample_probes) / sizeof(sample_probes[0]))
@@ -128,7 +130,7 @@ static const struct {
 	uint16_t kind;
 	uint64_t at;
 } sample_rows[] = {
-	{KIND_launch, 300},	  {KIND_launch, 100},	   {KIND_switch, 100}, {KIND_thread, 50},
+	{KIND_launch, 300},       {KIND_launch, 100},       {KIND_switch, 100}, {KIND_thread, 50},
 	{KIND_launch, 999999999}, {KIND_switch, 999999999}, {KIND_fact, 0},
 };
 

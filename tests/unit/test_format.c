@@ -17,7 +17,7 @@ static void a_capture_verifies_and_gives_back_its_rows_in_time_order(void **stat
 	static const struct {
 		uint16_t kind;
 		uint64_t at;
-	} want[] = {{KIND_epoch, 0},	 {KIND_fact, 0},    {KIND_thread, 50},	    {KIND_launch, 100},
+	} want[] = {{KIND_epoch, 0},    {KIND_fact, 0},     {KIND_thread, 50},        {KIND_launch, 100},
 		    {KIND_switch, 100}, {KIND_launch, 300}, {KIND_launch, 999999999}, {KIND_switch, 999999999}};
 	const size_t nwant = sizeof(want) / sizeof(want[0]);
 

@@ -175,12 +175,12 @@ static void show_end(FILE *out, const uint8_t *b, size_t *at)
 /* The raw bytes of the first chunk, as the columns are laid out. */
 static void show_columns(FILE *out, const struct memory_sink *m)
 {
-	static const uint8_t raw[] = {16, 0, 2, 0, 0, 0,     /* group */
-				      2,  0, 0x34, 0, 0x02,  /* at: 0, 0x234 */
-				      1,  1, 1,		     /* cpu */
-				      2,  0x2f, 0x3a, 0x11, 0x11, /* prev_tid */
-				      1,  1, 0,		     /* prev_state */
-				      2,  0x3a, 0x2f, 0x11, 0x11}; /* next_tid */
+	static const uint8_t raw[] = {16, 0,    2,    0,    0,    0, /* group */
+				      2,  0,    0x34, 0,    0x02,    /* at: 0, 0x234 */
+				      1,  1,    1,                   /* cpu */
+				      2,  0x2f, 0x3a, 0x11, 0x11,    /* prev_tid */
+				      1,  1,    0,                   /* prev_state */
+				      2,  0x3a, 0x2f, 0x11, 0x11};   /* next_tid */
 	size_t at = 0;
 
 	fprintf(out, "--- the first chunk, decompressed\n");

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keys/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER_MODE 0755
+
+static int check_kind(const char *path, int fd, enum file_secrecy secrecy, size_t size, struct fault *why)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return fault_errno(why, "%.150s: cannot be examined", path);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: not a regular file, so no key file", path);
+	if (secrecy == FILE_SECRET && (st.st_mode & (S_IRWXG | S_IRWXO)))
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
+				 "%.90s: others may read this secret key; run: chmod 600 %.90s", path, path);
+	if (st.st_size < 0 || (uint64_t)st.st_size > size)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: too large for a key file (%lld bytes)", path,
+				 (long long)st.st_size);
+	return 0;
+}
+
+int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why)
+{
+	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() tells what it is. */
+	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (secrecy == FILE_SECRET ? O_NOFOLLOW : 0);
+	int fd = open(path, flags), r;
+	size_t have = 0;
+	ssize_t n = 1;
+
+	if (fd < 0 && errno == ELOOP)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: a link; name the secret key file itself", path);
+	if (fd < 0)
+		return fault_errno(why, "%.150s: cannot be opened", path);
+	r = check_kind(path, fd, secrecy, size, why);
+	while (r == 0 && n != 0 && have < size) {
+		n = read(fd, (char *)buf + have, size - have);
+		if (n > 0)
+			have += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			r = fault_errno(why, "%.150s: cannot be read", path);
+	}
+	close(fd);
+	if (r == 0)
+		*len = have;
+	return r;
+}
+
+static int write_all(int fd, const char *bytes, size_t len)
+{
+	ssize_t n;
+
+	while (len > 0) {
+		n = write(fd, bytes, len);
+		if (n < 0 && errno != EINTR)
+			return -1;
+		if (n > 0) {
+			bytes += n;
+			len -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Give `temp` its name, which must not be taken. 0, or -1 with errno. */
+static int rename_to_new(const char *temp, const char *path)
+{
+	if (renameat2(AT_FDCWD, temp, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* A file system (NFS) that cannot: a second name, then away with the first. */
+	if (link(temp, path) < 0)
+		return -1;
+	return unlink(temp);
+}
+
+/* The folder that holds `path`: "." if it names none. */
+static void folder_of(char folder[PATH_MAX], const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		strcpy(folder, ".");
+	else
+		snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+/* A new name is on disk only when its folder is. */
+static int sync_folder(const char *folder)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r, saved;
+
+	if (fd < 0)
+		return -1;
+	r = fsync(fd);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return r < 0 && errno != EINVAL ? -1 : 0;
+}
+
+int file_make(const char *path, mode_t mode, bool replace, const void *bytes, size_t len, struct fault *why)
+{
+	char folder[PATH_MAX], temp[PATH_MAX + NAME_MAX];
+	const char *leaf = strrchr(path, '/');
+	int fd, r;
+
+	if (strlen(path) >= PATH_MAX)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
+	folder_of(folder, path);
+	/* The dot keeps a half-written file out of the trust store. */
+	snprintf(temp, sizeof(temp), "%s/.%.200s.XXXXXX", folder, leaf ? leaf + 1 : path);
+	fd = mkostemp(temp, O_CLOEXEC);
+	if (fd < 0)
+		return fault_errno(why, "%.150s: cannot be made", path);
+	r = write_all(fd, bytes, len);
+	if (r == 0)
+		r = fchmod(fd, mode);
+	if (r == 0)
+		r = fsync(fd);
+	if (close(fd) < 0)
+		r = -1;
+	if (r == 0)
+		r = replace ? rename(temp, path) : rename_to_new(temp, path);
+	if (r == 0)
+		r = sync_folder(folder);
+	if (r < 0) {
+		r = fault_errno(why, "%.150s: cannot be written", path);
+		unlink(temp); /* gone already when only the last step failed */
+	}
+	return r;
+}
+
+int file_make_folders(const char *path, struct fault *why)
+{
+	char folder[PATH_MAX];
+	const char *slash;
+
+	for (slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		if (slash - path >= PATH_MAX)
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		if (mkdir(folder, FOLDER_MODE) == 0) {
+			/* Against the umask: others are to read the public keys. */
+			if (chmod(folder, FOLDER_MODE) < 0)
+				return fault_errno(why, "%.150s: cannot be opened to readers", folder);
+		} else if (errno != EEXIST) {
+			return fault_errno(why, "the folder %.150s cannot be made", folder);
+		}
+	}
+	return 0;
+}
