@@ -1,31 +1,43 @@
-# gpurec: build, test, install. `make help` lists the targets.
-VERSION := 0.1.0
+# SPDX-License-Identifier: Apache-2.0
+# gpurec: build, test, install. `make help` lists the targets and the settings.
+
+# Settings -----------------------------------------------------------------------------------------------------------
 BUILD   ?= build
 PREFIX  ?= /usr/local
+DESTDIR ?=
 BPF     ?= 1
-CC      ?= gcc
-CLANG   ?= clang
-BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/local/sbin/bpftool) bpftool)
 SAN     ?=
+CI      ?=
 V       ?= 0
+T       ?= 60
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+CLANG   ?= clang
+BPFTOOL ?= $(or $(shell sh .ci/bpftool.sh),bpftool)
+CFLAGS  ?= -O2 -g
+
+# One name for a folder, however it is given: the way to compile must not seem to change.
+override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
+
+VERSION := $(shell sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool.h)
+MACHINE := $(shell uname -m)
 Q       := $(if $(filter 1,$(V)),,@)
 
-CFLAGS  ?= -O2 -g
+# How to compile and link --------------------------------------------------------------------------------------------
 WARN    := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
            $(if $(CI),-Werror)
-HARDEN  := -fstack-protector-strong -fPIE -D_FORTIFY_SOURCE=2
-CPPALL  := -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
-CALL    := -std=gnu11 $(CFLAGS) $(WARN) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer,$(HARDEN))
-LDALL   := $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN),-pie -Wl,-z,relro,-z,now) -pthread
+HARDEN  := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
+CALL    := -std=gnu11 -fPIE $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
+LDALL   := $(LDFLAGS) $(SANFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed -pthread
 
-LIBS_FORMAT := -lsodium -llz4
-LIBS_KEYS   := -lseccomp -lcap
-LIBS_SQL    := -lsqlite3
-LIBS_BPF    := -lbpf -lelf -lz
+BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
+BPF_FLAGS := -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+             $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
-TOOLS := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
-
+# What is built ------------------------------------------------------------------------------------------------------
 # A folder's sources are its library; the file named after a tool is its main().
+TOOLS   := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
 MAINS   := keys/gpukey.c record/gpurec.c replay/gpuverify.c replay/gpureplay.c analyze/gpuanalyze.c
 objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS),$(wildcard $(1))))
 O_FORMAT  := $(call objs,format/*.c)
@@ -34,48 +46,225 @@ O_REPLAY  := $(call objs,replay/*.c)
 O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
 
-.PHONY: all clean
+# A tool's libraries: ours in the order of who uses whom, then the system's.
+A_BASE       := $(BUILD)/libkeys.a $(BUILD)/libformat.a
+L_BASE       := -lseccomp -lcap -lsodium -llz4
+gpukey_A     := $(A_BASE)
+gpukey_L     := $(L_BASE)
+gpuverify_A  := $(BUILD)/libreplay.a $(A_BASE)
+gpuverify_L  := -lsqlite3 $(L_BASE)
+gpureplay_A  := $(gpuverify_A)
+gpureplay_L  := $(gpuverify_L)
+gpuanalyze_A := $(BUILD)/libanalyze.a $(A_BASE)
+gpuanalyze_L := $(L_BASE) -lm
+gpurec_A     := $(BUILD)/librecord.a $(A_BASE)
+gpurec_L     := -lbpf -lelf -lz $(L_BASE)
+
+# Tests: a binary for each tests/unit/test_*.c; those that look into record/ need libbpf and are left out with BPF=0.
+UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+UNIT_RECORD := $(patsubst tests/unit/%.c,%,$(if $(UNIT_ALL),$(shell grep -l '"record/' tests/unit/test_*.c)))
+UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$(UNIT_ALL)))
+UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
+HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/mkcap.c tests/score.c))
+FUZZ        := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BINS   := $(addprefix $(BUILD)/tests/fuzz/,$(FUZZ))
+TEST_A      := $(BUILD)/libreplay.a $(BUILD)/libanalyze.a $(A_BASE)
+TEST_L      := -lcmocka -lsqlite3 $(L_BASE) -lm
+WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double yields
+
+# Tests of the command line; those that trace the whole host need BPF, and say themselves when it is refused.
+CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
+CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.sh)) $(wildcard tests/house/*.sh)
+
+# Targets ------------------------------------------------------------------------------------------------------------
+.PHONY: all bins tests deps demo check test run-tests lint fuzz bench install uninstall clean help FORCE
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
 all: $(addprefix $(BUILD)/,$(TOOLS))
+
+help:
+	@echo 'make             build the tools into $(BUILD)/            BPF=0: the four offline ones, without clang and libbpf'
+	@echo 'make deps        install what is missing to build and test (as root)'
+	@echo 'make demo        ten seconds from recording to report    (as root, to record)'
+	@echo 'make check       the fast tests                          (no root needed)'
+	@echo 'make test        all tests that this machine can run     (as root, to trace)'
+	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
+	@echo 'make install     into $$(DESTDIR)$$(PREFIX), which is $(DESTDIR)$(PREFIX); make uninstall takes it away'
+	@echo 'make clean       remove $(BUILD)/'
+	@echo
+	@echo 'Settings: BUILD=folder PREFIX=folder DESTDIR=folder BPF=0|1 SAN=address,undefined CI=1 (warnings are errors)'
+	@echo '          V=1 (show commands) CC= CFLAGS= CPPFLAGS= LDFLAGS= CLANG= BPFTOOL='
+
+deps:
+	@sh .ci/deps.sh build $(if $(filter 1,$(BPF)),bpf) test
+
+# A build by root (`sudo make demo`) leaves files that only root may change: say that, not "permission denied".
+ifneq ($(filter-out help deps uninstall lint,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(wildcard $(BUILD)/.),)
+ifneq ($(shell find $(BUILD) -maxdepth 1 ! -writable -print -quit),)
+$(error $(BUILD)/ holds files of another user, made by `sudo make`: use `sudo make` again, `sudo make clean`, or BUILD=another-folder)
+endif
+endif
+endif
+
+# Everything is made anew when the way to make it changes.
+FLAGS := $(CC) $(CPPALL) $(CALL) $(LDALL)
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@command -v $(firstword $(CC)) >/dev/null || { \
+		echo "make: there is no $(firstword $(CC)) here: 'sudo make deps' installs what is missing" >&2; exit 1; }
+	@echo '$(subst ','\'',$(FLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(FLAGS))' >$@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
 
 $(BUILD)/libformat.a: $(O_FORMAT)
 $(BUILD)/libkeys.a: $(O_KEYS)
 $(BUILD)/libreplay.a: $(O_REPLAY)
 $(BUILD)/libanalyze.a: $(O_ANALYZE)
 $(BUILD)/librecord.a: $(O_RECORD)
-$(BUILD)/%.a:
+$(BUILD)/lib%.a:
 	@echo "  AR    $@"
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(BUILD)/%.o: %.c
+define tool_rule
+$$(BUILD)/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS))) $$($(1)_A)
+	@echo "  LINK  $$@"
+	$$(Q)$$(CC) $$(LDALL) $$^ $$($(1)_L) -o $$@
+endef
+$(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
+
+# The kernel side: a CO-RE object, embedded as a skeleton.
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
-	@echo "  CC    $<"
-	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
-
-LINK = @echo "  LINK  $@"; $(CC) $(LDALL) $(filter %.o %.a,$^) -o $@
-
-$(BUILD)/gpukey: $(BUILD)/keys/gpukey.o $(BUILD)/libkeys.a $(BUILD)/libformat.a
-	$(LINK) $(LIBS_KEYS) $(LIBS_FORMAT)
-$(BUILD)/gpuverify: $(BUILD)/replay/gpuverify.o $(BUILD)/libreplay.a $(BUILD)/libkeys.a $(BUILD)/libformat.a
-	$(LINK) $(LIBS_SQL) $(LIBS_KEYS) $(LIBS_FORMAT)
-$(BUILD)/gpureplay: $(BUILD)/replay/gpureplay.o $(BUILD)/libreplay.a $(BUILD)/libkeys.a $(BUILD)/libformat.a
-	$(LINK) $(LIBS_SQL) $(LIBS_KEYS) $(LIBS_FORMAT)
-$(BUILD)/gpuanalyze: $(BUILD)/analyze/gpuanalyze.o $(BUILD)/libanalyze.a $(BUILD)/libkeys.a $(BUILD)/libformat.a
-	$(LINK) $(LIBS_KEYS) $(LIBS_FORMAT) -lm
-$(BUILD)/gpurec: $(BUILD)/record/gpurec.o $(BUILD)/librecord.a $(BUILD)/libkeys.a $(BUILD)/libformat.a
-	$(LINK) $(LIBS_BPF) $(LIBS_KEYS) $(LIBS_FORMAT)
-
-# The kernel side: CO-RE object, embedded as a skeleton.
-$(BUILD)/bpf/gpurec.bpf.o: bpf/gpurec.bpf.c $(wildcard bpf/*.h) format/kinds.h
-	@mkdir -p $(@D)
-	@echo "  BPF   $@"
-	$(Q)$(CLANG) -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(subst aarch64,arm64,$(subst x86_64,x86,$(shell uname -m))) \
-		-I. -c $< -o $@
+	@command -v $(CLANG) >/dev/null || { echo "make: there is no $(CLANG) here: 'sudo make deps' installs what is" \
+		"missing; 'make BPF=0' builds the four tools that need none" >&2; exit 1; }
+	@echo "  BPF   $<"
+	$(Q)$(CLANG) $(BPF_FLAGS) -c $< -o $@
 $(BUILD)/bpf/gpurec.skel.h: $(BUILD)/bpf/gpurec.bpf.o
 	@echo "  SKEL  $@"
-	$(Q)$(BPFTOOL) gen skeleton $< name gpurec_bpf > $@.tmp && mv $@.tmp $@
-$(O_RECORD) $(BUILD)/record/gpurec.o: $(BUILD)/bpf/gpurec.skel.h
+	$(Q)$(BPFTOOL) gen skeleton $< name gpurec_bpf >$@.tmp && mv $@.tmp $@
+$(O_RECORD) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpurec.skel.h
+
+# Tests --------------------------------------------------------------------------------------------------------------
+-include tests/workload/rules.mk
+
+tests: all $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(if $(SAN),,$(WORKLOAD))
+
+$(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %/librecord.a,$^) $(TEST_A) \
+		$(if $(filter $*,$(UNIT_RECORD)),-lbpf -lelf -lz) $(TEST_L) -o $@
+$(addprefix $(BUILD)/tests/unit/,$(filter $(UNIT_RECORD),$(UNIT))): $(BUILD)/librecord.a
+$(addprefix $(BUILD)/tests/unit/,$(addsuffix .o,$(filter $(UNIT_RECORD),$(UNIT)))): | $(BUILD)/bpf/gpurec.skel.h
+
+$(HELPER_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDALL) $^ $(TEST_L) -o $@
+
+# A fuzz target with a main() that runs it over files.
+$(FUZZ_BINS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o $(TEST_A)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDALL) $^ $(TEST_L) -o $@
+
+# What the runner is told: settings, then tests (tests/run explains).
+RUN_UNIT = BUILD=$(BUILD) $(UNIT_BINS)
+RUN_CLI  = $(CLI)
+RUN_FUZZ = $(FUZZ_BINS)
+ifeq ($(BPF),1)
+RUN_BPF  = $(CLI_BPF)
+else
+RUN_BPF  = $(foreach t,$(addprefix tests/unit/,$(UNIT_RECORD)) $(CLI_BPF),'SKIP=$(t):the build is without BPF')
+endif
+
+check: tests
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI)
+
+# Two builds, plain and with sanitizers, and one sum. Leaks are looked for in unit tests only: the finder of leaks is
+# itself a tracer, and the tools forbid themselves to be traced.
+ASAN     := $(BUILD)/asan
+ASAN_ENV := ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=99
+test: deps
+	+@$(MAKE) --no-print-directory tests
+	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
+	+@$(MAKE) --no-print-directory -s run-tests
+run-tests:
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI) $(RUN_BPF) \
+		TITLE=sanitized BUILD=$(ASAN) LIMIT=300 $(ASAN_ENV) \
+		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
+		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI))
+
+demo: deps
+	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
+	@BUILD=$(BUILD) BPF=$(BPF) bash tests/demo.sh
+
+# Lint ---------------------------------------------------------------------------------------------------------------
+C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
+           analyze/rules/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
+C_USER := $(filter-out bpf/% tests/workload/%,$(filter %.c,$(C_ALL)))
+SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/cli/*.sh tests/house/*.sh)
+lint:
+	@sh .ci/deps.sh build bpf test lint
+	+@$(MAKE) --no-print-directory -s $(BUILD)/bpf/gpurec.skel.h
+	@echo "  clang-format"
+	$(Q)clang-format --dry-run -Werror $(C_ALL)
+	@echo "  shellcheck"
+	$(Q)shellcheck -x -e SC2317 -P SCRIPTDIR $(SH_ALL)
+	@echo "  cppcheck"
+	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance -j2 -D_GNU_SOURCE -I. \
+		-D'LIBBPF_OPTS(TYPE,NAME,...)=struct TYPE NAME = {__VA_ARGS__}' \
+		--suppressions-list=.ci/cppcheck.txt --inline-suppr --max-configs=4 $(C_USER)
+	@echo "  clang-tidy"
+	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$1" -- -std=gnu11 -I. -I$(BUILD) \
+		-D_GNU_SOURCE $$([ "$$1" = format/fault.c ] || echo -include .ci/lint.h) 2>/dev/null' tidy
+
+# Fuzzing ------------------------------------------------------------------------------------------------------------
+# libFuzzer builds everything with clang, in a folder of its own; what it finds interesting stays there.
+FUZZ_BUILD := $(BUILD)/fuzz
+FUZZ_SAN   := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+fuzz:
+	@sh .ci/deps.sh build test fuzz
+	+@$(MAKE) -s --no-print-directory BUILD=$(FUZZ_BUILD) BPF=0 CC=$(CLANG) CFLAGS="$(FUZZ_SAN)" HARDEN= \
+		$(patsubst $(BUILD)/%.a,$(FUZZ_BUILD)/%.a,$(TEST_A)) $(FUZZ:%=$(FUZZ_BUILD)/tests/fuzz/%.o)
+	+@$(MAKE) -s --no-print-directory $(FUZZ_BINS)
+	@set -e; for target in $(FUZZ); do \
+		mkdir -p $(FUZZ_BUILD)/found/$$target; \
+		$(BUILD)/tests/fuzz/$$target --seeds $(FUZZ_BUILD)/found/$$target; \
+		$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_BUILD)/tests/fuzz/$$target.o \
+			$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(TEST_A)) $(TEST_L) -pthread -o $(FUZZ_BUILD)/$$target; \
+		echo "  FUZZ  $$target for $(T) s"; \
+		$(FUZZ_BUILD)/$$target -max_total_time=$(T) -max_len=65536 -rss_limit_mb=1024 -timeout=10 \
+			-artifact_prefix=$(FUZZ_BUILD)/$$target- $(FUZZ_BUILD)/found/$$target \
+			$$(find tests/fuzz/corpus -type d -name $$target 2>/dev/null) >$(FUZZ_BUILD)/$$target.log 2>&1 || \
+			{ grep -v '^#' $(FUZZ_BUILD)/$$target.log | tail -n 60; exit 1; }; \
+		grep -E 'DONE|^Done' $(FUZZ_BUILD)/$$target.log; \
+	done
+
+# Install ------------------------------------------------------------------------------------------------------------
+BINDIR := $(DESTDIR)$(PREFIX)/bin
+MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
+DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gpurec
+MANS   := $(foreach tool,$(TOOLS),$(wildcard docs/man/$(tool).1))
+DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md)
+install: all
+	install -d $(BINDIR) $(MANDIR) $(DOCDIR)
+	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
+	install -m 644 $(MANS) $(MANDIR)
+	install -m 644 $(DOCS) $(DOCDIR)
+
+uninstall:
+	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
+	rm -f $(addprefix $(MANDIR)/,$(notdir $(MAINS:.c=.1)))
+	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
+	-rmdir $(DOCDIR) 2>/dev/null
 
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+# Which header each object was made from.
+-include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) $(MAINS:%.c=$(BUILD)/%.o))
+-include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
+-include $(wildcard $(BUILD)/workload/*.d)

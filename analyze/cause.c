@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/cause.h"
+
+#include <string.h>
+
+const char *cause_class_name(enum cause_class class)
+{
+	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "futex", "asleep", "unknown"};
+
+	return names[class];
+}
+
+const char *chain_end_name(enum chain_end end)
+{
+	static const char *const names[] = {"ran",    "no-cpu",  "interrupt", "timed-out",
+					    "signal", "unknown", "cycle",     "too-long"};
+
+	return names[end];
+}
+
+static bool same_cause(const struct part *a, const struct part *b)
+{
+	return a->class == b->class && a->futex == b->futex && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->task_state == b->task_state && a->flags == b->flags && a->reason == b->reason &&
+	       a->likely == b->likely && a->joined == b->joined;
+}
+
+static void part_join(struct part *into, const struct part *p)
+{
+	into->ns += p->ns;
+	into->count += p->count;
+	if (p->longest_end_ns - p->longest_begin_ns > into->longest_end_ns - into->longest_begin_ns) {
+		into->longest_begin_ns = p->longest_begin_ns;
+		into->longest_end_ns = p->longest_end_ns;
+	}
+}
+
+static struct part *part_like(struct split *s, const struct part *p)
+{
+	for (unsigned i = 0; i < s->nparts; i++)
+		if (same_cause(&s->parts[i], p))
+			return &s->parts[i];
+	return NULL;
+}
+
+/* Count `p` in; beyond SPLIT_PARTS_MAX causes, in its class's rest. */
+static void add_part(struct split *s, const struct part *p)
+{
+	struct part rest = {.class = p->class, .tid = TID_NONE, .joined = true};
+	struct part *into = part_like(s, p);
+
+	s->ns[p->class] += p->ns;
+	if (!into && s->nparts >= SPLIT_PARTS_MAX) {
+		into = part_like(s, &rest);
+		if (!into) {
+			into = &s->parts[s->nparts++];
+			*into = rest;
+		}
+	}
+	if (into)
+		part_join(into, p);
+	else
+		s->parts[s->nparts++] = *p;
+}
+
+struct splitting {
+	struct split *split;
+	const struct timeline *tl;
+	struct part waiting; /* the runnable piece whose occupants are visited */
+	uint64_t left_ns;    /* of it, not told yet */
+};
+
+static void visit_occupant(void *arg, uint32_t tid, uint64_t ns)
+{
+	struct splitting *w = arg;
+	struct part p = w->waiting;
+
+	/* A thread that waits for a CPU has none: such a row contradicts itself. */
+	if (tid == w->split->tid || ns > w->left_ns)
+		return;
+	w->left_ns -= ns;
+	p.ns = ns;
+	p.tid = tid;
+	add_part(w->split, &p);
+}
+
+static void split_runnable(struct splitting *w, const struct span *piece, const struct part *model)
+{
+	struct part rest;
+
+	w->waiting = *model;
+	w->waiting.flags &= SPAN_PREEMPTED | SPAN_FORKED;
+	w->left_ns = model->ns;
+	timeline_occupants(w->tl, piece->cpu, piece->begin_ns, piece->end_ns, visit_occupant, w);
+	if (w->left_ns == 0)
+		return;
+	rest = w->waiting;
+	rest.ns = w->left_ns;
+	rest.tid = piece->other_tid;
+	rest.likely = true;
+	add_part(w->split, &rest);
+}
+
+static void visit_piece(void *arg, const struct span *piece)
+{
+	struct splitting *w = arg;
+	struct part p = {
+		.ns = piece->end_ns - piece->begin_ns,
+		.count = 1,
+		.longest_begin_ns = piece->begin_ns,
+		.longest_end_ns = piece->end_ns,
+		.tid = TID_NONE,
+	};
+
+	switch ((enum state)piece->state) {
+	case STATE_RUNNING:
+		p.class = CAUSE_CPU;
+		p.cpu = piece->cpu;
+		break;
+	case STATE_RUNNABLE:
+		p.class = CAUSE_RUNNABLE;
+		p.cpu = piece->cpu;
+		p.flags = piece->flags;
+		split_runnable(w, piece, &p);
+		return;
+	case STATE_ASLEEP:
+		p.class = piece->flags & SPAN_FUTEX ? CAUSE_FUTEX : CAUSE_ASLEEP;
+		p.futex = piece->futex;
+		p.flags = piece->flags;
+		p.task_state = piece->task_state;
+		if (piece->flags & SPAN_WOKEN && !(piece->flags & SPAN_IRQ))
+			p.tid = piece->other_tid;
+		break;
+	case STATE_UNKNOWN:
+		p.class = CAUSE_UNKNOWN;
+		p.reason = piece->reason;
+		break;
+	}
+	add_part(w->split, &p);
+}
+
+/* Longest first; what is equal stays in order of time. */
+static void sort_parts(struct split *s)
+{
+	for (unsigned i = 1; i < s->nparts; i++) {
+		struct part p = s->parts[i];
+		unsigned k = i;
+
+		for (; k > 0 && s->parts[k - 1].ns < p.ns; k--)
+			s->parts[k] = s->parts[k - 1];
+		s->parts[k] = p;
+	}
+}
+
+void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct splitting w = {.split = s, .tl = tl};
+
+	memset(s, 0, sizeof(*s));
+	s->tid = tid;
+	s->begin_ns = begin_ns;
+	s->end_ns = end_ns;
+	timeline_walk(tl, tid, begin_ns, end_ns, visit_piece, &w);
+	sort_parts(s);
+}
+
+enum cause_class split_main(const struct split *s)
+{
+	static const enum cause_class telling[] = {CAUSE_FUTEX, CAUSE_RUNNABLE, CAUSE_ASLEEP, CAUSE_CPU, CAUSE_UNKNOWN};
+	enum cause_class best = telling[0];
+
+	for (unsigned i = 1; i < CAUSE_CLASSES; i++)
+		if (s->ns[telling[i]] > s->ns[best])
+			best = telling[i];
+	return best;
+}
+
+const struct part *split_longest(const struct split *s, enum cause_class class)
+{
+	for (unsigned i = 0; i < s->nparts; i++)
+		if (s->parts[i].class == class)
+			return &s->parts[i];
+	return NULL;
+}
+
+/* Where the chain goes on from the last link: the part with the waker, or NULL with c->end said. */
+static const struct part *next_link(struct cause *c)
+{
+	const struct split *last = &c->links[c->nlinks - 1];
+	enum cause_class class = split_main(last);
+	const struct part *p = split_longest(last, class);
+
+	c->end = CHAIN_UNKNOWN;
+	if (class == CAUSE_CPU)
+		c->end = CHAIN_RAN;
+	else if (class == CAUSE_RUNNABLE)
+		c->end = CHAIN_NO_CPU;
+	if (!p || (class != CAUSE_FUTEX && class != CAUSE_ASLEEP))
+		return NULL;
+	if (p->flags & SPAN_TIMED_OUT)
+		c->end = CHAIN_TIMED_OUT;
+	else if (p->flags & SPAN_IRQ)
+		c->end = CHAIN_INTERRUPT;
+	else if (p->flags & SPAN_SIGNALLED)
+		c->end = CHAIN_SIGNAL;
+	else if (p->tid != TID_NONE)
+		return p;
+	return NULL;
+}
+
+static bool in_chain(const struct cause *c, uint32_t tid)
+{
+	for (unsigned i = 0; i < c->nlinks; i++)
+		if (c->links[i].tid == tid)
+			return true;
+	return false;
+}
+
+void cause_find(struct cause *c, const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct part *p;
+
+	c->cycle_tid = TID_NONE;
+	c->nlinks = 1;
+	split_make(&c->links[0], tl, tid, begin_ns, end_ns);
+	while ((p = next_link(c))) {
+		if (in_chain(c, p->tid)) {
+			c->end = CHAIN_CYCLE;
+			c->cycle_tid = p->tid;
+			return;
+		}
+		if (c->nlinks > CAUSE_LINKS_MAX) {
+			c->end = CHAIN_TOO_LONG;
+			return;
+		}
+		split_make(&c->links[c->nlinks++], tl, p->tid, p->longest_begin_ns, p->longest_end_ns);
+	}
+}

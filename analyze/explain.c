@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/explain.h"
+
+#include <inttypes.h>
+
+static void remember(struct explained *e, const struct names *names, uint32_t tid)
+{
+	if (tid == TID_NONE || explained_who(e, tid) || e->nwhos == EXPLAINED_WHOS_MAX)
+		return;
+	names_who(names, tid, &e->whos[e->nwhos++]);
+}
+
+void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
+	     uint64_t end_ns)
+{
+	e->nwhos = 0;
+	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
+	for (unsigned i = 0; i < e->cause.nlinks; i++)
+		remember(e, names, e->cause.links[i].tid);
+	for (unsigned i = 0; i < e->cause.nlinks; i++)
+		for (unsigned k = 0; k < e->cause.links[i].nparts; k++)
+			remember(e, names, e->cause.links[i].parts[k].tid);
+}
+
+const struct who *explained_who(const struct explained *e, uint32_t tid)
+{
+	for (unsigned i = 0; i < e->nwhos; i++)
+		if (e->whos[i].tid == tid)
+			return &e->whos[i];
+	return NULL;
+}
+
+uint32_t explained_keeper(const struct explained *e)
+{
+	const struct split *last = &e->cause.links[e->cause.nlinks - 1];
+
+	if (e->cause.end == CHAIN_NO_CPU) {
+		const struct part *p = split_longest(last, CAUSE_RUNNABLE);
+
+		return p ? p->tid : TID_NONE;
+	}
+	return e->cause.end == CHAIN_RAN && e->cause.nlinks > 1 ? last->tid : TID_NONE;
+}
+
+void text_add_who(struct text *t, const struct who *who)
+{
+	if (who->tid == TID_IDLE) {
+		text_add(t, "the idle task");
+		return;
+	}
+	text_add(t, "%" PRIu64, who->tid);
+	if (who->name.len) {
+		text_add(t, " ");
+		text_add_escaped(t, who->name.s, who->name.len);
+	}
+}
+
+static void add_tid(struct text *t, const struct explained *e, uint32_t tid)
+{
+	const struct who *who = explained_who(e, tid);
+
+	if (who)
+		text_add_who(t, who);
+	else if (tid == TID_NONE)
+		text_add(t, "an unknown thread");
+	else
+		text_add(t, "%u", tid);
+}
+
+static const char *why_unknown(const struct part *p)
+{
+	static const char *const reasons[] = {
+		"not recorded",
+		"rows lost or withheld",
+		"longer ago than is kept",
+		"rows missing",
+	};
+
+	return p && !p->joined ? reasons[p->reason] : "for several reasons";
+}
+
+/* "13.0 ms asleep in futex 0x7f..."; how the time of one class went, without who is behind it. */
+static void add_class(struct text *t, const struct split *s, enum cause_class class)
+{
+	const struct part *p = split_longest(s, class);
+
+	text_add_ns(t, s->ns[class]);
+	switch (class) {
+	case CAUSE_CPU:
+		text_add(t, " on CPU");
+		break;
+	case CAUSE_RUNNABLE:
+		text_add(t, " waiting for a CPU");
+		break;
+	case CAUSE_FUTEX:
+		if (p && !p->joined && p->ns == s->ns[class])
+			text_add(t, " asleep in futex 0x%" PRIx64, p->futex);
+		else
+			text_add(t, " asleep in futexes, most in 0x%" PRIx64, p ? p->futex : 0);
+		break;
+	case CAUSE_ASLEEP:
+		text_add(t, " asleep (state %s)", p ? task_state_letter(p->task_state) : "?");
+		break;
+	default:
+		text_add(t, " unknown (%s)", why_unknown(p));
+		break;
+	}
+}
+
+static void add_no_cpu(struct text *t, const struct explained *e, const struct part *p)
+{
+	text_add(t, p->flags & SPAN_PREEMPTED ? "preempted on CPU %u" : "waiting for CPU %u", p->cpu);
+	if (p->joined || p->tid == TID_NONE)
+		return;
+	if (p->tid == TID_IDLE) {
+		text_add(t, ", which was idle");
+		return;
+	}
+	text_add(t, p->flags & SPAN_PREEMPTED ? " by " : p->likely ? ", last had by " : ", had by ");
+	add_tid(t, e, p->tid);
+}
+
+/* Who ended the sleep that the chain follows. */
+static void add_waker(struct text *t, const struct explained *e, const struct part *p)
+{
+	if (p->flags & SPAN_TIMED_OUT) {
+		text_add(t, " until its time was up");
+	} else if (p->flags & SPAN_IRQ) {
+		text_add(t, " until an interrupt (a timer or a device)");
+	} else if (p->flags & SPAN_SIGNALLED) {
+		text_add(t, ", ended by a signal");
+		if (p->tid != TID_NONE) {
+			text_add(t, " from ");
+			add_tid(t, e, p->tid);
+		}
+	} else if (p->tid != TID_NONE) {
+		text_add(t, ", woken by ");
+		add_tid(t, e, p->tid);
+	}
+}
+
+/* ", which ...": what the waker was doing meanwhile. */
+static void add_link(struct text *t, const struct explained *e, const struct split *s)
+{
+	enum cause_class class = split_main(s);
+	const struct part *p = split_longest(s, class);
+
+	if (!p)
+		return;
+	switch (class) {
+	case CAUSE_CPU:
+		text_add(t, ", which was running on CPU %u for ", p->cpu);
+		text_add_ns(t, s->ns[class]);
+		text_add(t, " of that");
+		break;
+	case CAUSE_RUNNABLE:
+		text_add(t, p->flags & SPAN_PREEMPTED ? ", which had been " : ", which was ");
+		add_no_cpu(t, e, p);
+		text_add(t, " for ");
+		text_add_ns(t, p->ns);
+		break;
+	case CAUSE_FUTEX:
+	case CAUSE_ASLEEP:
+		text_add(t, ", which itself was ");
+		if (class == CAUSE_FUTEX)
+			text_add(t, "asleep in futex 0x%" PRIx64 " for ", p->futex);
+		else
+			text_add(t, "asleep (state %s) for ", task_state_letter(p->task_state));
+		text_add_ns(t, p->ns);
+		add_waker(t, e, p);
+		break;
+	default:
+		text_add(t, "; what that one was doing is not known (%s)", why_unknown(p));
+		break;
+	}
+}
+
+void text_add_cause(struct text *t, const struct explained *e)
+{
+	const struct split *first = &e->cause.links[0];
+	uint64_t whole_ns = first->end_ns - first->begin_ns;
+	enum cause_class class = split_main(first);
+	const struct part *p = split_longest(first, class);
+
+	if (!p) {
+		text_add(t, "no time at all");
+		return;
+	}
+	add_class(t, first, class);
+	if (class == CAUSE_RUNNABLE) {
+		text_add(t, ", ");
+		add_no_cpu(t, e, p);
+	} else if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP) {
+		add_waker(t, e, p);
+	}
+	for (unsigned i = 1; i < e->cause.nlinks; i++)
+		add_link(t, e, &e->cause.links[i]);
+	if (e->cause.end == CHAIN_CYCLE) {
+		text_add(t, ": a cycle, ");
+		add_tid(t, e, e->cause.cycle_tid);
+		text_add(t, " stands in this chain already");
+	} else if (e->cause.end == CHAIN_TOO_LONG) {
+		text_add(t, ", and so on");
+	}
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++) {
+		if (c == (unsigned)class || first->ns[c] < whole_ns / 5 || first->ns[c] == 0)
+			continue;
+		text_add(t, "; and ");
+		add_class(t, first, (enum cause_class)c);
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cause with the names of those in it, as they were called at that moment, and its telling in a sentence. */
+#ifndef GPUREC_ANALYZE_EXPLAIN_H
+#define GPUREC_ANALYZE_EXPLAIN_H
+
+#include "analyze/cause.h"
+#include "analyze/names.h"
+#include "analyze/text.h"
+
+#define EXPLAINED_WHOS_MAX 64 /* names kept; beyond, numbers alone */
+
+struct explained {
+	struct cause cause;
+	struct who whos[EXPLAINED_WHOS_MAX];
+	unsigned nwhos;
+};
+
+/* Find the cause of [begin_ns, end_ns] on the thread and remember the names in it. */
+void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
+	     uint64_t end_ns);
+
+/* NULL: no name is kept for it. */
+const struct who *explained_who(const struct explained *e, uint32_t tid);
+
+/*
+ * The thread that kept the last link from going on: who had its CPU (CHAIN_NO_CPU), or that link's own thread
+ * (CHAIN_RAN, links beyond the first). TID_NONE: nobody in particular.
+ */
+uint32_t explained_keeper(const struct explained *e);
+
+/* "4399 tokenizer"; "the idle task"; "an unknown thread". Escaped. */
+void text_add_who(struct text *t, const struct who *who);
+
+/* "13.0 ms asleep in futex 0x7f..., woken by 4399 tokenizer, which had been preempted on CPU 1 by 4410 hog for ..." */
+void text_add_cause(struct text *t, const struct explained *e);
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/hist.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define SUB (1U << HIST_SUB_BITS)
+
+static unsigned bucket_of(uint64_t value)
+{
+	unsigned top, shift;
+
+	if (value >> HIST_VALUE_BITS)
+		return HIST_BUCKETS - 1;
+	if (value < SUB)
+		return (unsigned)value;
+	top = 63U - (unsigned)__builtin_clzll(value);
+	shift = top - HIST_SUB_BITS;
+	return ((shift + 1) << HIST_SUB_BITS) + (unsigned)((value >> shift) & (SUB - 1));
+}
+
+/* The middle of the bucket. */
+static uint64_t value_of(unsigned bucket)
+{
+	unsigned shift;
+
+	if (bucket < SUB)
+		return bucket;
+	shift = (bucket >> HIST_SUB_BITS) - 1;
+	return ((uint64_t)(SUB + (bucket & (SUB - 1))) << shift) + ((1ULL << shift) >> 1);
+}
+
+void hist_add(struct hist *h, uint64_t value)
+{
+	unsigned b = bucket_of(value);
+
+	if (h->buckets[b] == UINT32_MAX)
+		return;
+	h->buckets[b]++;
+	h->n++;
+}
+
+uint64_t hist_quantile(const struct hist *h, const struct hist *also, unsigned percent)
+{
+	uint64_t n = h->n + (also ? also->n : 0);
+	uint64_t rank, seen = 0;
+
+	if (n == 0)
+		return 0;
+	/* The smallest value with at least `percent` of all at or below it; n / 100 first, so that nothing overflows.
+	 */
+	rank = n / 100 * percent + (n % 100 * percent + 99) / 100;
+	if (rank == 0)
+		rank = 1;
+	for (unsigned b = 0; b < HIST_BUCKETS; b++) {
+		seen += h->buckets[b] + (also ? (uint64_t)also->buckets[b] : 0);
+		if (seen >= rank)
+			return value_of(b);
+	}
+	return value_of(HIST_BUCKETS - 1);
+}
+
+void baseline_add(struct baseline *b, uint64_t value)
+{
+	if (b->now.n == BASELINE_WINDOW) {
+		b->old = b->now;
+		memset(&b->now, 0, sizeof(b->now));
+	}
+	hist_add(&b->now, value);
+	b->n++;
+}
+
+uint64_t baseline_quantile(const struct baseline *b, unsigned percent)
+{
+	return hist_quantile(&b->now, &b->old, percent);
+}
+
+uint64_t baseline_median(struct baseline *b)
+{
+	/* Walking the buckets costs a microsecond: a median 16 values old is as good. */
+	if (b->cached_at == 0 || b->n - b->cached_at >= 16 || b->n < 64) {
+		b->cached_median = baseline_quantile(b, 50);
+		b->cached_at = b->n;
+	}
+	return b->cached_median;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The last so many intervals of something, oldest first, by their ends. For the timeline's files only. */
+#ifndef GPUREC_ANALYZE_RING_H
+#define GPUREC_ANALYZE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every item begins with one. */
+struct interval {
+	uint64_t begin_ns, end_ns;
+};
+
+/* A zeroed one is empty. */
+struct ring {
+	unsigned char *items;
+	size_t item_bytes;
+	unsigned room, first, n;
+	bool truncated; /* older ones have been dropped */
+};
+
+/* Append a copy of `item`; beyond `max` the oldest goes. False: no memory, nothing changed. */
+bool ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max);
+
+/* Item `i` of n, 0 the oldest. */
+void *ring_at(const struct ring *r, unsigned i);
+
+/* The first item that ends after `at_ns`; n if there is none. */
+unsigned ring_first_after(const struct ring *r, uint64_t at_ns);
+
+void ring_clear(struct ring *r);
+
+#endif

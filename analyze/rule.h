@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A rule: a detector that sees every event once, in the order of time, and in the end says what it found. The rules are
+ * a table (rules.c); each stands in a file of its own under analyze/rules/ and in a section of docs/RULES.md.
+ */
+#ifndef GPUREC_ANALYZE_RULE_H
+#define GPUREC_ANALYZE_RULE_H
+
+#include "analyze/finding.h"
+#include "analyze/names.h"
+#include "analyze/timeline.h"
+#include "format/cursor.h"
+
+enum setting_unit { SETTING_COUNT, SETTING_TIMES, SETTING_PERCENT, SETTING_NS, SETTING_BYTES };
+
+struct setting {
+	const char *key;
+	enum setting_unit unit;
+	uint64_t value; /* unless --set */
+	uint64_t min, max;
+	const char *help; /* what it means, and why this value */
+};
+
+#define SETTINGS_MAX 12 /* of one rule */
+
+/* What rules may look at. Events have been taken into all of it before a rule sees them. */
+struct context {
+	const struct schema *schema;
+	const struct reader *reader; /* NULL in tests that have no capture */
+	struct names *names;
+	struct timeline *timeline;
+	bool unverified; /* the evidence was not good, and the user wants a look all the same */
+	bool unsealed;   /* there is no END */
+};
+
+struct rule {
+	const char *name;
+	enum severity severity; /* of its findings, where it has no reason to say otherwise */
+	const char *summary;
+	const struct setting *settings;
+	unsigned nsettings;
+	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.
+	 */
+	int (*open)(void **state, struct fault *why);
+	int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		    struct fault *why);
+	int (*finish)(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why);
+	void (*close)(void *state);
+};
+
+#define NRULES 4
+
+extern const struct rule *const rules[NRULES];
+extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule;
+
+/* The values of all settings. */
+struct settings {
+	uint64_t v[NRULES][SETTINGS_MAX];
+};
+
+void settings_default(struct settings *s);
+/* "rule.key=value", value with a unit as the setting has one ("1ms", "64K", "10"). ERR_INPUT with a sentence. */
+int settings_set(struct settings *s, const char *text, struct fault *why);
+/* "launch-latency.factor=10\n..." in the order of the tables: what the hash in a report is taken of. */
+void settings_text(const struct settings *s, struct text *t);
+/* Value with its unit: "1.00 ms", "10 times". */
+void setting_text(const struct setting *setting, uint64_t value, struct text *t);
+
+/* A row that starts with CALL_FIELDS. */
+bool event_is_call(const struct event *ev);
+bool event_is_nested(const struct event *ev);
+/* When a call began. */
+uint64_t call_begin_ns(const struct event *ev);
+/* Name of the probed function; "" if the capture has no such probe. */
+const char *call_name(const struct schema *schema, uint64_t probe);
+
+/* A number of the capture as a thread id: what does not fit is no thread. */
+uint32_t as_tid(uint64_t v);
+
+#endif

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/rule.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const struct rule *const rules[NRULES] = {
+	&evidence_rule,
+	&launch_latency_rule,
+	&futex_stall_rule,
+	&alloc_leak_rule,
+};
+
+void settings_default(struct settings *s)
+{
+	memset(s, 0, sizeof(*s));
+	for (unsigned r = 0; r < NRULES; r++)
+		for (unsigned k = 0; k < rules[r]->nsettings; k++)
+			s->v[r][k] = rules[r]->settings[k].value;
+}
+
+struct suffix {
+	const char *text;
+	enum setting_unit unit;
+	uint64_t factor;
+};
+
+static const struct suffix suffixes[] = {
+	{"", SETTING_COUNT, 1},           {"", SETTING_TIMES, 1},           {"x", SETTING_TIMES, 1},
+	{"", SETTING_PERCENT, 1},         {"%", SETTING_PERCENT, 1},        {"ns", SETTING_NS, 1},
+	{"us", SETTING_NS, 1000},         {"ms", SETTING_NS, 1000000},      {"s", SETTING_NS, 1000000000},
+	{"m", SETTING_NS, 60000000000},   {"", SETTING_BYTES, 1},           {"K", SETTING_BYTES, 1ULL << 10},
+	{"M", SETTING_BYTES, 1ULL << 20}, {"G", SETTING_BYTES, 1ULL << 30},
+};
+
+static bool parse_value(const char *s, enum setting_unit unit, uint64_t *value)
+{
+	uint64_t n = 0;
+	const char *p = s;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (__builtin_mul_overflow(n, 10U, &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
+			return false;
+	if (p == s)
+		return false;
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+		if (suffixes[i].unit == unit && strcmp(suffixes[i].text, p) == 0)
+			return !__builtin_mul_overflow(n, suffixes[i].factor, value);
+	return false;
+}
+
+/* "NAME" of the first `n` bytes of text. */
+static bool names_it(const char *name, const char *text, size_t n)
+{
+	return strlen(name) == n && memcmp(name, text, n) == 0;
+}
+
+static const struct setting *find_setting(const char *text, size_t n, unsigned *rule, unsigned *key)
+{
+	const char *dot = memchr(text, '.', n);
+	size_t nrule = dot ? (size_t)(dot - text) : n;
+
+	for (unsigned r = 0; dot && r < NRULES; r++) {
+		if (!names_it(rules[r]->name, text, nrule))
+			continue;
+		for (unsigned k = 0; k < rules[r]->nsettings; k++) {
+			if (!names_it(rules[r]->settings[k].key, dot + 1, n - nrule - 1))
+				continue;
+			*rule = r;
+			*key = k;
+			return &rules[r]->settings[k];
+		}
+	}
+	return NULL;
+}
+
+int settings_set(struct settings *s, const char *text, struct fault *why)
+{
+	static const char *const examples[] = {"a number such as 10", "a number such as 10", "a percentage such as 50",
+					       "a duration such as 500us, 5ms or 2s", "a size such as 64K or 1M"};
+	const char *equals = strchr(text, '=');
+	const struct setting *setting;
+	unsigned rule, key;
+	uint64_t value;
+
+	if (!equals)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "--set wants RULE.KEY=VALUE, not '%s'", text);
+	setting = find_setting(text, (size_t)(equals - text), &rule, &key);
+	if (!setting)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "no rule has a setting '%.*s'; --list-rules shows them",
+				 (int)(equals - text), text);
+	if (!parse_value(equals + 1, setting->unit, &value))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.*s wants %s, not '%s'", (int)(equals - text), text,
+				 examples[setting->unit], equals + 1);
+	if (value < setting->min || value > setting->max)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.*s must be from %" PRIu64 " to %" PRIu64 "%s",
+				 (int)(equals - text), text, setting->min, setting->max,
+				 setting->unit == SETTING_NS ? " ns" : "");
+	s->v[rule][key] = value;
+	return 0;
+}
+
+void settings_text(const struct settings *s, struct text *t)
+{
+	for (unsigned r = 0; r < NRULES; r++)
+		for (unsigned k = 0; k < rules[r]->nsettings; k++)
+			text_add(t, "%s.%s=%" PRIu64 "\n", rules[r]->name, rules[r]->settings[k].key, s->v[r][k]);
+}
+
+void setting_text(const struct setting *setting, uint64_t value, struct text *t)
+{
+	switch (setting->unit) {
+	case SETTING_NS:
+		text_add_ns(t, value);
+		break;
+	case SETTING_BYTES:
+		text_add_size(t, value);
+		break;
+	case SETTING_PERCENT:
+		text_add(t, "%" PRIu64 " %%", value);
+		break;
+	case SETTING_TIMES:
+		text_add(t, "%" PRIu64 " times", value);
+		break;
+	case SETTING_COUNT:
+		text_add(t, "%" PRIu64, value);
+		break;
+	}
+}
+
+bool event_is_call(const struct event *ev)
+{
+	return ev->shape && (ev->shape->flags & KIND_CALL) == KIND_CALL;
+}
+
+bool event_is_nested(const struct event *ev)
+{
+	return ev->v[F_call_flags] & CALL_NESTED;
+}
+
+uint64_t call_begin_ns(const struct event *ev)
+{
+	uint64_t dur_ns = ev->v[F_call_dur];
+
+	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
+}
+
+const char *call_name(const struct schema *schema, uint64_t probe)
+{
+	const struct probe *p = probe <= UINT16_MAX ? schema_probe(schema, (uint16_t)probe) : NULL;
+
+	return p ? p->name : "";
+}
+
+uint32_t as_tid(uint64_t v)
+{
+	return v < TID_NONE ? (uint32_t)v : TID_NONE;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Futex waits that delayed GPU work, by futex: inside a call, or between two calls of a thread that feeds the GPU (a
+ * gap in its launches). Waiting for work to do is no stall: a gap counts only if it is far above the thread's own
+ * cadence, and only if the futex is a lock, or if whoever was waited for had no CPU.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rule.h"
+
+enum { SET_MIN, SET_MIN_WAIT, SET_GAP_FACTOR, SET_GAP_MIN, SET_WARM_UP, SET_REPEAT, SET_TOTAL, SET_ALONE };
+
+static const struct setting settings[] = {
+	[SET_MIN] = {"min", SETTING_NS, 1000000, 1000, 1000000000000,
+		     "a wait in a futex inside a call is a stall from so long on; below a millisecond a GPU's queue "
+		     "hides it"},
+	[SET_MIN_WAIT] =
+		{"min-wait", SETTING_NS, 8000000, 1000, 1000000000000,
+		 "the same where the thread that was waited for had no CPU; one that shares a CPU with one other waits "
+		 "for a slice of 3 to 6 ms now and then, on any host"},
+	[SET_GAP_FACTOR] =
+		{"gap-factor", SETTING_TIMES, 10, 2, 1000000,
+		 "a gap between two calls is looked at from so many times the thread's usual gap (90th percentile) on"},
+	[SET_GAP_MIN] = {"gap-min", SETTING_NS, 8000000, 1000, 1000000000000,
+			 "and if it is so long; what is shorter the host's scheduler does to anyone"},
+	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 64, 8, 1000000,
+			 "gaps of a thread before it is known what is usual; none of them is judged"},
+	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "stalls at one futex that make a finding,"},
+	[SET_TOTAL] = {"total", SETTING_NS, 10000000, 1000, 1000000000000, "if they cost so much time together,"},
+	[SET_ALONE] = {"alone", SETTING_NS, 20000000, 1000, 1000000000000,
+		       "or so much time at one futex, however few they are"},
+};
+
+#define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each); gaps of others are not judged */
+#define GROUPS_MAX 1024   /* futexes told apart; stalls at others are not counted */
+#define NAMED_MAX 8       /* waiters, wakers and keepers named of each futex */
+
+struct feeder {
+	struct table_key key; /* a: tid, b: process instance */
+	uint64_t last_end_ns; /* of its latest call; 0: none */
+	uint64_t nlaunches;
+	struct baseline gaps;
+};
+
+/* Threads that play one part, by how much time that cost. */
+struct roster {
+	struct who who[NAMED_MAX];
+	uint64_t ns[NAMED_MAX];
+	unsigned n;
+};
+
+struct futex_group {
+	struct table_key key; /* a: process instance, b: address */
+	struct roster waiters, wakers, keepers;
+	uint64_t in_calls_ns, in_gaps_ns;
+	uint64_t nno_cpu; /* stalls whose waker had no CPU */
+	bool lock;
+	uint64_t worst_ns;
+	bool worst_in_gap;
+	uint64_t worst_probe; /* of the call, or of the one after the gap */
+	struct tally tally;
+};
+
+struct stall_state {
+	struct table feeders;
+	struct table groups;
+	struct split split;
+	struct explained scratch;
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule futex-stall");
+}
+
+static int stall_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct stall_state));
+	return *state ? 0 : no_memory(why);
+}
+
+static void stall_close(void *state)
+{
+	struct stall_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->groups.nitems; i++)
+		tally_clear(&((struct futex_group *)s->groups.items[i])->tally);
+	table_clear(&s->feeders);
+	table_clear(&s->groups);
+	free(s);
+}
+
+static void roster_add(struct roster *r, const struct explained *e, uint32_t tid, uint64_t ns)
+{
+	const struct who *who = explained_who(e, tid);
+	unsigned i = 0;
+
+	if (!who || tid == TID_IDLE)
+		return;
+	while (i < r->n && r->who[i].tid != tid)
+		i++;
+	if (i == NAMED_MAX)
+		return;
+	if (i == r->n) {
+		r->who[i] = *who;
+		r->n++;
+	}
+	r->ns[i] += ns;
+}
+
+/* Who matters most; NULL if nobody is known. */
+static const struct who *roster_first(const struct roster *r)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < r->n; i++)
+		if (r->ns[i] > r->ns[best])
+			best = i;
+	return r->n ? &r->who[best] : NULL;
+}
+
+/* A wait in one futex, in s->scratch explained, is a stall. */
+static int add_stall(struct stall_state *s, uint64_t process, const struct part *part, bool in_gap, uint64_t probe,
+		     struct fault *why)
+{
+	const struct explained *e = &s->scratch;
+	const struct split *wait = &e->cause.links[0];
+	const struct occurrence o = {wait->begin_ns, wait->end_ns, wait->tid};
+	struct futex_group *g = table_find(&s->groups, process, part->futex);
+
+	if (!g && s->groups.nitems >= GROUPS_MAX)
+		return 0;
+	if (!g)
+		g = table_add(&s->groups, process, part->futex, sizeof(*g));
+	if (!g)
+		return no_memory(why);
+	roster_add(&g->waiters, e, wait->tid, part->ns);
+	roster_add(&g->wakers, e, part->tid, part->ns);
+	roster_add(&g->keepers, e, explained_keeper(e), part->ns);
+	*(in_gap ? &g->in_gaps_ns : &g->in_calls_ns) += part->ns;
+	g->nno_cpu += e->cause.end == CHAIN_NO_CPU;
+	g->lock = g->lock || part->flags & SPAN_LOCK;
+	if (o.end_ns - o.begin_ns > g->worst_ns) {
+		g->worst_ns = o.end_ns - o.begin_ns;
+		g->worst_in_gap = in_gap;
+		g->worst_probe = probe;
+	}
+	return tally_add(&g->tally, &o, e) ? 0 : no_memory(why);
+}
+
+/* Find out why the longest sleep of this part took so long; how long it was. */
+static uint64_t explain_part(struct stall_state *s, const struct context *ctx, uint32_t tid, const struct part *part)
+{
+	explain(&s->scratch, ctx->timeline, ctx->names, tid, part->longest_begin_ns, part->longest_end_ns);
+	return part->longest_end_ns - part->longest_begin_ns;
+}
+
+/*
+ * Calls that wait for the GPU sleep as a matter of course: waits are left out, and of copies and frees, which wait for
+ * work under way, only what they sleep in a lock counts.
+ */
+static bool may_stall(uint16_t kind, const struct part *part)
+{
+	if (part->class != CAUSE_FUTEX || part->joined || kind == KIND_wait)
+		return false;
+	return part->flags & SPAN_LOCK || (kind != KIND_copy && kind != KIND_free);
+}
+
+static int judge_call(struct stall_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
+		      const struct event *ev, struct fault *why)
+{
+	uint32_t tid = as_tid(ev->v[F_call_tid]);
+	int r = 0;
+
+	if (ev->v[F_call_dur] < set[SET_MIN] || ev->kind == KIND_wait)
+		return 0;
+	split_make(&s->split, ctx->timeline, tid, call_begin_ns(ev), ev->at_ns);
+	for (unsigned i = 0; i < s->split.nparts && r == 0; i++) {
+		const struct part *part = &s->split.parts[i];
+		uint64_t ns;
+
+		if (!may_stall(ev->kind, part) || part->ns < set[SET_MIN])
+			continue;
+		ns = explain_part(s, ctx, tid, part);
+		if (s->scratch.cause.end == CHAIN_TIMED_OUT)
+			continue; /* it wanted to wait for so long */
+		if (ns >= set[s->scratch.cause.end == CHAIN_NO_CPU ? SET_MIN_WAIT : SET_MIN])
+			r = add_stall(s, process, part, false, ev->v[F_call_probe], why);
+	}
+	return r;
+}
+
+static int judge_gap(struct stall_state *s, const struct context *ctx, const uint64_t *set, struct feeder *f,
+		     const struct event *ev, struct fault *why)
+{
+	uint64_t begin_ns = f->last_end_ns, end_ns = call_begin_ns(ev), gap_ns;
+	uint32_t tid = as_tid(ev->v[F_call_tid]);
+	const struct part *part;
+
+	if (begin_ns == 0 || end_ns <= begin_ns)
+		return 0;
+	gap_ns = end_ns - begin_ns;
+	if (gap_ns < set[SET_GAP_MIN] || f->gaps.n < set[SET_WARM_UP] || f->nlaunches < set[SET_WARM_UP] / 2)
+		return 0;
+	if (gap_ns / set[SET_GAP_FACTOR] < baseline_quantile(&f->gaps, 90))
+		return 0;
+	split_make(&s->split, ctx->timeline, tid, begin_ns, end_ns);
+	part = split_longest(&s->split, CAUSE_FUTEX);
+	if (!part || part->joined || part->ns < gap_ns / 2)
+		return 0;
+	if (explain_part(s, ctx, tid, part) < set[SET_GAP_MIN])
+		return 0;
+	if (s->scratch.cause.end == CHAIN_TIMED_OUT || s->scratch.cause.nlinks < 2)
+		return 0;
+	if (!(part->flags & SPAN_LOCK) && s->scratch.cause.end != CHAIN_NO_CPU)
+		return 0;
+	return add_stall(s, f->key.b, part, true, ev->v[F_call_probe], why);
+}
+
+static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		      struct fault *why)
+{
+	struct stall_state *s = state;
+	struct process *p;
+	struct feeder *f;
+	int r;
+
+	if (!event_is_call(ev) || event_is_nested(ev))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	if (!p)
+		return 0;
+	r = judge_call(s, ctx, set, p->key.a, ev, why);
+	if (r < 0)
+		return r;
+	f = table_find(&s->feeders, ev->v[F_call_tid], p->key.a);
+	if (!f && s->feeders.nitems >= THREADS_MAX)
+		return 0;
+	if (!f)
+		f = table_add(&s->feeders, ev->v[F_call_tid], p->key.a, sizeof(*f));
+	if (!f)
+		return no_memory(why);
+	r = judge_gap(s, ctx, set, f, ev, why);
+	if (f->last_end_ns && call_begin_ns(ev) >= f->last_end_ns)
+		baseline_add(&f->gaps, call_begin_ns(ev) - f->last_end_ns);
+	f->last_end_ns = ev->at_ns;
+	f->nlaunches += ev->kind == KIND_launch;
+	return r;
+}
+
+static void tell_headline(struct text *t, const struct futex_group *g, const struct context *ctx)
+{
+	const struct explained *worst = g->tally.worst[0].why;
+	const struct who *waiter = roster_first(&g->waiters);
+	const char *name = call_name(ctx->schema, g->worst_probe);
+
+	if (waiter)
+		text_add_who(t, waiter);
+	text_add(t, " was held up %llu times, for ", (unsigned long long)g->tally.count);
+	text_add_ns(t, g->in_calls_ns + g->in_gaps_ns);
+	text_add(t, " in all, at futex 0x%llx; at worst %s ", (unsigned long long)g->key.b,
+		 g->worst_in_gap ? "before" : "inside");
+	text_add_escaped(t, name, strlen(name));
+	text_add(t, ": ");
+	text_add_cause(t, worst);
+}
+
+static int tell_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
+		       const struct roster *r)
+{
+	const struct who *who = roster_first(r);
+
+	finding_number(f, count_key, r->n);
+	if (!who)
+		return 0;
+	finding_number(f, tid_key, who->tid);
+	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
+}
+
+static int tell_group(struct futex_group *g, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	bool no_cpu = g->nno_cpu > g->tally.count / 2;
+	enum chain_end end;
+
+	if (!f)
+		return no_memory(why);
+	end = g->tally.worst[0].why->cause.end;
+	f->rule = futex_stall_rule.name;
+	f->class = no_cpu ? "waker-without-cpu" : end == CHAIN_RAN ? "waker-busy" : "waker-asleep";
+	f->severity = futex_stall_rule.severity;
+	f->confidence = end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->process = g->key.a;
+	f->weight = g->in_calls_ns + g->in_gaps_ns;
+	tell_headline(&f->headline, g, ctx);
+	text_add(
+		&f->advice, "%s",
+		no_cpu ? "Whoever held it had no CPU: give it one, raise its priority, or make the lock one that lends "
+			 "priority (PTHREAD_PRIO_INHERIT)"
+		       : "Hold the lock for less time, or keep it out of the way of the threads that feed the GPU");
+	finding_address(f, "futex", g->key.b);
+	finding_bool(f, "lock", g->lock);
+	finding_number(f, "in_calls_ns", g->in_calls_ns);
+	finding_number(f, "between_calls_ns", g->in_gaps_ns);
+	if (tell_roster(f, "waiter_tid", "waiter_name", "nwaiters", &g->waiters) < 0 ||
+	    tell_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers) < 0 ||
+	    tell_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers) < 0)
+		return no_memory(why);
+	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
+	tally_give(&g->tally, f);
+	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
+}
+
+static int stall_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			struct fault *why)
+{
+	struct stall_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
+		struct futex_group *g = (struct futex_group *)s->groups.items[i];
+		uint64_t total_ns = g->in_calls_ns + g->in_gaps_ns;
+
+		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
+			r = tell_group(g, ctx, out, why);
+	}
+	return r;
+}
+
+const struct rule futex_stall_rule = {
+	.name = "futex-stall",
+	.severity = SEVERITY_WARNING,
+	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.open = stall_open,
+	.feed = stall_feed,
+	.finish = stall_finish,
+	.close = stall_close,
+};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Launches that took far longer than launches of that function usually take in that process, grouped by what held them
+ * up. A launch probe measures the host's time to enqueue the work, not the GPU's to do it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rule.h"
+
+enum { SET_FACTOR, SET_MIN, SET_MIN_CPU, SET_MIN_WAIT, SET_WARM_UP, SET_REPEAT, SET_ALONE };
+
+static const struct setting settings[] = {
+	[SET_FACTOR] =
+		{"factor", SETTING_TIMES, 10, 2, 1000000,
+		 "a launch is slow from so many times the median on; launches vary by a few times their median by "
+		 "themselves (arguments, cold caches), not by ten"},
+	[SET_MIN] = {"min", SETTING_NS, 1000000, 1000, 1000000000000,
+		     "and from so long on; below a millisecond a GPU's queue hides it"},
+	[SET_MIN_CPU] =
+		{"min-cpu", SETTING_NS, 5000000, 1000, 1000000000000,
+		 "the same for launches that ran most of the time; in a virtual machine, time that the host took "
+		 "away looks like running, a few milliseconds at a time"},
+	[SET_MIN_WAIT] =
+		{"min-wait", SETTING_NS, 8000000, 1000, 1000000000000,
+		 "the same where waiting for a CPU is behind it, or nothing is known; a thread that shares a CPU "
+		 "with one other waits for a slice of 3 to 6 ms now and then, on any host"},
+	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 32, 4, 1000000,
+			 "launches of a function before it is known what is usual; none of them is judged"},
+	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "slow launches with one cause that make a finding"},
+	[SET_ALONE] = {"alone", SETTING_NS, 20000000, 1000, 1000000000000,
+		       "or so much time lost to one cause, however few they are"},
+};
+
+#define KEYS_MAX 4096     /* (process, function) pairs with a baseline; others are not judged */
+#define KERNELS_MAX 65536 /* (process, GPU function) pairs whose first launch is known; later ones count as seen */
+#define GROUPS_MAX 1024   /* causes told apart; slow launches beyond are counted as not judged */
+
+struct function {
+	struct table_key key; /* a: process instance, b: probe */
+	struct baseline baseline;
+};
+
+struct group {
+	struct table_key key; /* a: process instance, probe, class; b: futex */
+	uint64_t process;
+	uint64_t probe;
+	enum cause_class class;
+	uint64_t median_ns; /* usual, when the worst of them happened */
+	uint64_t lost_ns;   /* beyond what is usual */
+	uint64_t unknown_ns;
+	struct tally tally;
+};
+
+struct launch_state {
+	struct table functions;
+	struct table kernels; /* a: process instance, b: GPU function */
+	struct table groups;
+	struct explained scratch;
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule launch-latency");
+}
+
+static int launch_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct launch_state));
+	return *state ? 0 : no_memory(why);
+}
+
+static void launch_close(void *state)
+{
+	struct launch_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->groups.nitems; i++)
+		tally_clear(&((struct group *)s->groups.items[i])->tally);
+	table_clear(&s->functions);
+	table_clear(&s->kernels);
+	table_clear(&s->groups);
+	free(s);
+}
+
+/*
+ * The first launch of a GPU function loads it (CUDA does so lazily), which takes milliseconds and is nobody's fault: 1.
+ * Otherwise 0, or negative.
+ */
+static int is_first_launch(struct launch_state *s, uint64_t process, uint64_t kernel, struct fault *why)
+{
+	if (table_find(&s->kernels, process, kernel) || s->kernels.nitems >= KERNELS_MAX)
+		return 0;
+	return table_add(&s->kernels, process, kernel, sizeof(struct table_key)) ? 1 : no_memory(why);
+}
+
+/* From how long on a launch with this cause is slow. */
+static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
+{
+	switch (split_main(&e->cause.links[0])) {
+	case CAUSE_CPU:
+		return set[SET_MIN_CPU];
+	case CAUSE_RUNNABLE:
+	case CAUSE_UNKNOWN:
+		return set[SET_MIN_WAIT];
+	default:
+		return e->cause.end == CHAIN_NO_CPU ? set[SET_MIN_WAIT] : set[SET_MIN];
+	}
+}
+
+static int add_slow(struct launch_state *s, const struct process *p, const struct event *ev, uint64_t median_ns,
+		    struct fault *why)
+{
+	const struct split *split = &s->scratch.cause.links[0];
+	enum cause_class class = split_main(split);
+	const struct part *part = split_longest(split, class);
+	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
+	uint64_t a = p->key.a << 32 | (probe & 0xffff) << 8 | (uint64_t) class;
+	struct group *g = table_find(&s->groups, a, futex);
+	const struct occurrence o = {call_begin_ns(ev), ev->at_ns, ev->v[F_call_tid]};
+
+	if (!g && s->groups.nitems >= GROUPS_MAX)
+		return 0;
+	if (!g) {
+		g = table_add(&s->groups, a, futex, sizeof(*g));
+		if (!g)
+			return no_memory(why);
+		g->process = p->key.a;
+		g->probe = probe;
+		g->class = class;
+	}
+	if (g->tally.max_ns < o.end_ns - o.begin_ns)
+		g->median_ns = median_ns;
+	g->lost_ns += o.end_ns - o.begin_ns - median_ns;
+	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
+	return tally_add(&g->tally, &o, &s->scratch) ? 0 : no_memory(why);
+}
+
+static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, const struct process *p,
+		 struct function *f, const struct event *ev, struct fault *why)
+{
+	uint64_t dur_ns = ev->v[F_call_dur], median_ns;
+
+	if (dur_ns < set[SET_MIN] || f->baseline.n < set[SET_WARM_UP])
+		return 0;
+	median_ns = baseline_median(&f->baseline);
+	if (dur_ns / set[SET_FACTOR] < median_ns)
+		return 0;
+	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev), ev->at_ns);
+	if (dur_ns < threshold_ns(&s->scratch, set))
+		return 0;
+	return add_slow(s, p, ev, median_ns, why);
+}
+
+static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		       struct fault *why)
+{
+	struct launch_state *s = state;
+	struct function *f;
+	struct process *p;
+	int r;
+
+	if (ev->kind != KIND_launch || event_is_nested(ev))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	if (!p)
+		return 0;
+	r = is_first_launch(s, p->key.a, ev->v[F_launch_function], why);
+	if (r)
+		return r < 0 ? r : 0;
+	f = table_find(&s->functions, p->key.a, ev->v[F_call_probe]);
+	if (!f && s->functions.nitems >= KEYS_MAX)
+		return 0;
+	if (!f)
+		f = table_add(&s->functions, p->key.a, ev->v[F_call_probe], sizeof(*f));
+	if (!f)
+		return no_memory(why);
+	r = judge(s, ctx, set, p, f, ev, why);
+	baseline_add(&f->baseline, ev->v[F_call_dur]);
+	return r;
+}
+
+static const char *advice_for(enum cause_class class, enum chain_end end)
+{
+	if (class == CAUSE_CPU)
+		return "Look at what the call does on the CPU (perf record on that thread): module loading, a big "
+		       "argument "
+		       "copy, a callback, or time stolen by a hypervisor";
+	if (class == CAUSE_RUNNABLE)
+		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
+		       "other "
+		       "thread away from it";
+	if (class == CAUSE_UNKNOWN)
+		return "Record again with a bigger ring, so that no scheduling rows are lost";
+	if (end == CHAIN_NO_CPU)
+		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
+		       "take the "
+		       "lock out of the launch's way";
+	return "Shorten what the waker does while the launch waits for it, or take that wait out of the launch's way";
+}
+
+static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const struct explained *worst = g->tally.worst[0].why;
+	const char *name = call_name(ctx->schema, g->probe);
+	uint64_t worst_ns = g->tally.max_ns;
+
+	if (!f)
+		return no_memory(why);
+	f->rule = launch_latency_rule.name;
+	f->class = cause_class_name(g->class);
+	f->severity = launch_latency_rule.severity;
+	f->process = g->process;
+	f->weight = g->lost_ns;
+	f->confidence = g->class == CAUSE_UNKNOWN                ? CONFIDENCE_LOW
+			: worst->cause.end == CHAIN_UNKNOWN      ? CONFIDENCE_MEDIUM
+			: g->unknown_ns > g->tally.total_ns / 10 ? CONFIDENCE_MEDIUM
+								 : CONFIDENCE_HIGH;
+	text_add_escaped(&f->headline, name, strlen(name));
+	text_add(&f->headline, " took ");
+	text_add_ns(&f->headline, worst_ns);
+	text_add(&f->headline, " (median ");
+	text_add_ns(&f->headline, g->median_ns);
+	text_add(&f->headline, "): ");
+	text_add_cause(&f->headline, worst);
+	text_add(&f->advice, "%s", advice_for(g->class, worst->cause.end));
+	if (!finding_text(f, "function", name, strlen(name)))
+		return no_memory(why);
+	finding_number(f, "usual_ns", g->median_ns);
+	finding_number(f, "lost_ns", g->lost_ns);
+	if (g->class == CAUSE_FUTEX)
+		finding_address(f, "futex", g->key.b);
+	tally_give(&g->tally, f);
+	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
+}
+
+static int launch_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			 struct fault *why)
+{
+	struct launch_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
+		struct group *g = (struct group *)s->groups.items[i];
+
+		if (g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE])
+			r = tell_group(g, ctx, out, why);
+	}
+	return r;
+}
+
+const struct rule launch_latency_rule = {
+	.name = "launch-latency",
+	.severity = SEVERITY_WARNING,
+	.summary = "launches far above what is usual for that function in that process, with what held them up",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.open = launch_open,
+	.feed = launch_feed,
+	.finish = launch_finish,
+	.close = launch_close,
+};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/table.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_MIN 64
+
+/* The finishing steps of splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). */
+static uint64_t mix(uint64_t x)
+{
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+	return x ^ (x >> 31);
+}
+
+static size_t home_slot(const struct table *t, uint64_t a, uint64_t b)
+{
+	return (size_t)mix(mix(a + 0x9e3779b97f4a7c15U) ^ b) & (t->nslots - 1);
+}
+
+/* The slot that holds the key, or the free one where it would go. */
+static size_t slot_of(const struct table *t, uint64_t a, uint64_t b)
+{
+	size_t at = home_slot(t, a, b);
+
+	while (t->slots[at]) {
+		const struct table_key *key = t->items[t->slots[at] - 1];
+
+		if (key->a == a && key->b == b)
+			break;
+		at = (at + 1) & (t->nslots - 1);
+	}
+	return at;
+}
+
+void *table_find(const struct table *t, uint64_t a, uint64_t b)
+{
+	size_t at;
+
+	if (t->nitems == 0)
+		return NULL;
+	at = slot_of(t, a, b);
+	return t->slots[at] ? t->items[t->slots[at] - 1] : NULL;
+}
+
+static bool grow_slots(struct table *t)
+{
+	size_t n = t->nslots ? t->nslots * 2 : SLOTS_MIN;
+	uint32_t *slots = calloc(n, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->nslots = n;
+	for (size_t i = 0; i < t->nitems; i++)
+		slots[slot_of(t, t->items[i]->a, t->items[i]->b)] = (uint32_t)(i + 1);
+	return true;
+}
+
+static bool make_room(struct table *t)
+{
+	if (t->nitems == t->items_room) {
+		size_t room = t->items_room ? t->items_room * 2 : SLOTS_MIN / 2;
+		struct table_key **items;
+
+		if (room >= UINT32_MAX)
+			return false;
+		items = realloc(t->items, room * sizeof(struct table_key *));
+		if (!items)
+			return false;
+		t->items = items;
+		t->items_room = room;
+	}
+	return (t->nitems + 1) * 4 <= t->nslots * 3 || grow_slots(t);
+}
+
+void *table_add(struct table *t, uint64_t a, uint64_t b, size_t size)
+{
+	struct table_key *key;
+
+	if (!make_room(t))
+		return NULL;
+	key = calloc(1, size);
+	if (!key)
+		return NULL;
+	key->a = a;
+	key->b = b;
+	t->items[t->nitems++] = key;
+	t->slots[slot_of(t, a, b)] = (uint32_t)t->nitems;
+	return key;
+}
+
+/* Linear probing without tombstones: what stands behind the gap and could have stood in it moves there. */
+static void close_gap(struct table *t, size_t gap)
+{
+	size_t mask = t->nslots - 1;
+
+	for (size_t at = (gap + 1) & mask; t->slots[at]; at = (at + 1) & mask) {
+		const struct table_key *key = t->items[t->slots[at] - 1];
+		size_t home = home_slot(t, key->a, key->b);
+
+		if (((at - home) & mask) < ((at - gap) & mask))
+			continue;
+		t->slots[gap] = t->slots[at];
+		t->slots[at] = 0;
+		gap = at;
+	}
+}
+
+void table_remove(struct table *t, uint64_t a, uint64_t b)
+{
+	size_t at;
+	uint32_t index;
+
+	if (t->nitems == 0)
+		return;
+	at = slot_of(t, a, b);
+	index = t->slots[at];
+	if (index == 0)
+		return;
+	t->slots[at] = 0;
+	free(t->items[index - 1]);
+	t->items[index - 1] = NULL;
+	/* The gap is closed before the last item moves: probing looks at items, and this one is gone already. */
+	close_gap(t, at);
+	t->nitems--;
+	if (index - 1 < t->nitems) {
+		struct table_key *last = t->items[t->nitems];
+
+		t->slots[slot_of(t, last->a, last->b)] = index;
+		t->items[index - 1] = last;
+	}
+}
+
+void table_clear(struct table *t)
+{
+	for (size_t i = 0; i < t->nitems; i++)
+		free(t->items[i]);
+	free(t->items);
+	free(t->slots);
+	memset(t, 0, sizeof(*t));
+}

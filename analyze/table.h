@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A hash table from a pair of numbers to an item on the heap. Items stand in the order in which they were added (a
+ * removal puts the last one in the gap), so that walking the table is the same on every machine.
+ */
+#ifndef GPUREC_ANALYZE_TABLE_H
+#define GPUREC_ANALYZE_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every item begins with one; it must not be changed. */
+struct table_key {
+	uint64_t a, b;
+};
+
+/* A zeroed one is empty and ready. */
+struct table {
+	struct table_key **items; /* nitems of them; each is calloc()ed and owned by the table */
+	size_t nitems;
+	size_t items_room;
+	uint32_t *slots; /* index in items plus 1; 0: free */
+	size_t nslots;   /* a power of two */
+};
+
+/* The item, or NULL. It stays where it is until it is removed. */
+void *table_find(const struct table *t, uint64_t a, uint64_t b);
+
+/* A zeroed item of `size` bytes under a key that is not there yet; NULL: no memory, and nothing changed. */
+void *table_add(struct table *t, uint64_t a, uint64_t b, size_t size);
+
+/* Removes and frees the item under the key, if there is one. */
+void table_remove(struct table *t, uint64_t a, uint64_t b);
+
+/* Removes and frees all items. What they point to is the caller's. */
+void table_clear(struct table *t);
+
+#endif

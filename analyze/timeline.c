@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/timeline_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The kernel's bits in prev_state, from include/linux/sched.h. */
+#define TASK_UNINTERRUPTIBLE_BIT 0x2
+#define TASK_GONE_BITS 0xb0 /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while following threads");
+}
+
+int timeline_open(struct timeline **tl, struct fault *why)
+{
+	struct timeline *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return no_memory(why);
+	*tl = t;
+	return 0;
+}
+
+void timeline_close(struct timeline *tl)
+{
+	if (!tl)
+		return;
+	for (size_t i = 0; i < tl->threads.nitems; i++)
+		ring_clear(&((struct thread *)tl->threads.items[i])->spans);
+	for (size_t i = 0; i < tl->cpus.nitems; i++)
+		ring_clear(&((struct cpu *)tl->cpus.items[i])->occupants);
+	table_clear(&tl->threads);
+	table_clear(&tl->cpus);
+	ring_clear(&tl->blind);
+	free(tl);
+}
+
+static void thread_reset(struct thread *th)
+{
+	ring_clear(&th->spans);
+	memset(&th->open, 0, sizeof(th->open));
+	th->open.other_tid = TID_NONE;
+	th->first_ns = NEVER;
+	th->began_running = false;
+	th->ran_since_ns = NEVER;
+	th->tracked_since_ns = NEVER;
+	th->woken_while_running = false;
+}
+
+/* 0 with *out NULL: beyond the limit, or the idle task, which is no thread. */
+static int thread_get(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
+{
+	struct thread *th = table_find(&tl->threads, tid, 0);
+
+	if (!th && tid != TID_IDLE && tid != TID_NONE && tl->threads.nitems < TIMELINE_THREADS_MAX) {
+		th = table_add(&tl->threads, tid, 0, sizeof(*th));
+		if (!th)
+			return no_memory(why);
+		thread_reset(th);
+	}
+	*out = th;
+	return 0;
+}
+
+/* What it did until now is over: keep it, and begin something else. */
+static int thread_turn(struct thread *th, uint64_t at_ns, const struct span *next, struct fault *why)
+{
+	th->open.end_ns = at_ns;
+	if (th->first_ns == NEVER)
+		th->first_ns = at_ns;
+	else if (th->open.begin_ns < at_ns && !ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX))
+		return no_memory(why);
+	th->open = *next;
+	th->open.begin_ns = at_ns;
+	return 0;
+}
+
+/* The rows do not fit: since the row before, nothing is known. */
+static void contradict(struct thread *th)
+{
+	th->open.state = STATE_UNKNOWN;
+	th->open.reason = UNKNOWN_CONTRADICTED;
+	th->open.flags = 0;
+}
+
+static int thread_runs(struct thread *th, uint64_t at_ns, uint32_t cpu, struct fault *why)
+{
+	const struct span running = {.state = STATE_RUNNING, .cpu = cpu, .other_tid = TID_NONE};
+
+	return thread_turn(th, at_ns, &running, why);
+}
+
+/* Rows of its own say that it ran at this moment. */
+static int prove_running(struct thread *th, uint64_t at_ns, uint32_t cpu, struct fault *why)
+{
+	bool known = th->first_ns != NEVER;
+
+	if (known && th->open.state == STATE_RUNNING && th->open.cpu == cpu)
+		return 0;
+	if (known && th->open.begin_ns == at_ns) /* it ran until now */
+		return 0;
+	if (known) {
+		contradict(th);
+	} else {
+		th->began_running = true;
+		th->first_cpu = cpu;
+	}
+	th->woken_while_running = false;
+	return thread_runs(th, at_ns, cpu, why);
+}
+
+static int cpu_switch(struct timeline *tl, uint64_t at_ns, uint32_t number, uint32_t prev, uint32_t next,
+		      struct fault *why)
+{
+	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+
+	if (!cpu) {
+		if (tl->cpus.nitems >= TIMELINE_CPUS_MAX)
+			return 0;
+		cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
+		if (!cpu)
+			return no_memory(why);
+	}
+	/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
+	if (cpu->known && cpu->tid == prev && cpu->since_ns < at_ns) {
+		const struct occupant o = {.begin_ns = cpu->since_ns, .end_ns = at_ns, .tid = prev};
+
+		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
+			return no_memory(why);
+	}
+	cpu->known = true;
+	cpu->tid = next;
+	cpu->since_ns = at_ns;
+	return 0;
+}
+
+static int leave_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t task_state,
+		     uint32_t next_tid, struct fault *why)
+{
+	struct span next = {.cpu = cpu, .other_tid = TID_NONE};
+	struct thread *th;
+	int r = thread_get(tl, tid, &th, why);
+
+	if (r < 0 || !th)
+		return r;
+	if (th->first_ns == NEVER) {
+		th->began_running = true;
+		th->first_cpu = cpu;
+	} else if (th->open.state != STATE_RUNNING || th->open.cpu != cpu) {
+		contradict(th);
+		th->woken_while_running = false;
+	}
+	if (task_state == 0) {
+		next.state = STATE_RUNNABLE;
+		next.flags = SPAN_PREEMPTED;
+		next.other_tid = next_tid;
+	} else if (!(task_state & TASK_GONE_BITS)) {
+		next.state = STATE_ASLEEP;
+		next.task_state = task_state;
+	}
+	return thread_turn(th, at_ns, &next, why);
+}
+
+static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t prev_tid,
+		     struct fault *why)
+{
+	struct thread *th;
+	int r = thread_get(tl, tid, &th, why);
+
+	if (r < 0 || !th)
+		return r;
+	if (th->open.state == STATE_ASLEEP && th->woken_while_running) {
+		th->open.state = STATE_RUNNABLE; /* see timeline.h: the waking row came first */
+		th->open.task_state = 0;
+		th->open.cpu = cpu;
+		th->open.other_tid = prev_tid;
+	} else if (th->open.state == STATE_RUNNABLE && !(th->open.flags & SPAN_PREEMPTED)) {
+		th->open.cpu = cpu;
+		th->open.other_tid = prev_tid;
+	} else if (th->first_ns != NEVER && th->open.state != STATE_RUNNABLE) {
+		contradict(th);
+	}
+	th->woken_while_running = false;
+	return thread_runs(th, at_ns, cpu, why);
+}
+
+int timeline_switch(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t prev_tid, uint32_t prev_state,
+		    uint32_t next_tid, struct fault *why)
+{
+	int r = cpu_switch(tl, at_ns, cpu, prev_tid, next_tid, why);
+
+	if (r == 0)
+		r = leave_cpu(tl, at_ns, cpu, prev_tid, prev_state, next_tid, why);
+	return r < 0 ? r : enter_cpu(tl, at_ns, cpu, next_tid, prev_tid, why);
+}
+
+int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
+		    struct fault *why)
+{
+	const struct span runnable = {.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = cpu};
+	struct thread *th, *waker;
+	int r = thread_get(tl, waker_tid, &waker, why);
+
+	if (r == 0 && waker)
+		r = prove_running(waker, at_ns, cpu, why);
+	if (r == 0)
+		r = thread_get(tl, tid, &th, why);
+	if (r < 0 || !th)
+		return r;
+	if (th->tracked_since_ns > at_ns)
+		th->tracked_since_ns = at_ns;
+	if (th->first_ns != NEVER && th->open.state == STATE_RUNNING) {
+		th->woken_while_running = true;
+		return 0;
+	}
+	if (th->open.state == STATE_RUNNABLE)
+		return 0;
+	if (th->open.state == STATE_ASLEEP) {
+		/* The idle task does nothing of its own: who interrupted it did. */
+		th->open.flags |= SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0);
+		th->open.other_tid = waker_tid;
+	}
+	return thread_turn(th, at_ns, &runnable, why);
+}
+
+int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why)
+{
+	const struct span runnable = {.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE};
+	struct thread *th;
+	int r = thread_get(tl, parent_tid, &th, why);
+
+	/* Which CPU the parent is on, the row does not say: where it was. */
+	if (r == 0 && th && th->open.state == STATE_RUNNING && th->tracked_since_ns > at_ns)
+		th->tracked_since_ns = at_ns;
+	if (r == 0)
+		r = thread_get(tl, child_tid, &th, why);
+	if (r < 0 || !th)
+		return r;
+	if (th->first_ns != NEVER)
+		thread_reset(th);
+	th->tracked_since_ns = at_ns;
+	return thread_turn(th, at_ns, &runnable, why);
+}
+
+int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct fault *why)
+{
+	struct thread *th;
+	int r = thread_get(tl, tid, &th, why);
+
+	if (r < 0 || !th)
+		return r;
+	if (th->tracked_since_ns > at_ns)
+		th->tracked_since_ns = at_ns;
+	return 0;
+}
+
+int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, struct fault *why)
+{
+	struct thread *th;
+	int r = thread_get(tl, tid, &th, why);
+
+	if (r < 0 || !th)
+		return r;
+	if (th->tracked_since_ns > begin_ns)
+		th->tracked_since_ns = begin_ns;
+	if (th->began_running && begin_ns < th->first_ns && begin_ns < th->ran_since_ns)
+		th->ran_since_ns = begin_ns;
+	/* No row at all so far: had it left the CPU since begin_ns, there would be one. */
+	if (th->first_ns == NEVER)
+		return thread_runs(th, begin_ns, cpu, why);
+	return prove_running(th, at_ns, cpu, why);
+}
+
+/* futex(2) commands that never sleep in the futex; all others, later ones too, may. */
+static bool futex_op_waits(uint32_t op)
+{
+	static const uint8_t others[] = {1, 2, 3, 4, 5, 7, 10, 12}; /* wake, requeue, unlock, trylock, ... */
+
+	return !memchr(others, (int)op, sizeof(others)) || op > UINT8_MAX;
+}
+
+static uint8_t how_wait_ended(int64_t ret)
+{
+	static const struct {
+		int64_t ret;
+		uint8_t flag;
+	} ends[] = {
+		{-110, SPAN_TIMED_OUT},                         /* ETIMEDOUT */
+		{-4, SPAN_SIGNALLED},                           /* EINTR */
+		{-512, SPAN_SIGNALLED}, {-513, SPAN_SIGNALLED}, /* the kernel's own: restart the call */
+		{-514, SPAN_SIGNALLED}, {-516, SPAN_SIGNALLED},
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i].ret == ret)
+			return ends[i].flag;
+	return 0;
+}
+
+#define FUTEX_WAIT_OP 0
+#define FUTEX_CONTENDED 2
+#define FUTEX_WAITERS_BIT 0x80000000U
+
+static bool futex_is_lock(const struct futex_row *row)
+{
+	static const uint8_t pi_waits[] = {6, 11, 13}; /* LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2 */
+
+	if (row->op == FUTEX_WAIT_OP)
+		return row->val == FUTEX_CONTENDED || row->val & FUTEX_WAITERS_BIT;
+	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
+}
+
+int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
+{
+	int r = timeline_call(tl, row->begin_ns, row->at_ns, row->tid, row->cpu, why);
+	const struct thread *th = table_find(&tl->threads, row->tid, 0);
+	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
+
+	if (r < 0 || !th || !futex_op_waits(row->op))
+		return r;
+	for (unsigned i = th->spans.n; i-- > 0;) {
+		struct span *s = ring_at(&th->spans, i);
+
+		if (s->end_ns <= row->begin_ns || s->begin_ns < row->begin_ns)
+			break;
+		if (s->state != STATE_ASLEEP || s->end_ns > row->at_ns || s->task_state & TASK_UNINTERRUPTIBLE_BIT)
+			continue;
+		s->flags |= SPAN_FUTEX | kind | ended;
+		s->futex = row->addr;
+		ended = 0; /* how it ended speaks of the last sleep */
+	}
+	return 0;
+}
+
+int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
+{
+	const struct interval zone = {begin_ns, end_ns};
+	struct ring *blind = &tl->blind;
+
+	if (begin_ns >= end_ns)
+		return 0;
+	if (blind->n > 0) {
+		struct interval *last = ring_at(blind, blind->n - 1);
+
+		if (begin_ns <= last->end_ns) {
+			if (end_ns > last->end_ns)
+				last->end_ns = end_ns;
+			return 0;
+		}
+	}
+	if (blind->n == TIMELINE_BLIND_MAX) {
+		struct interval *second = ring_at(blind, 1);
+
+		second->begin_ns = ((struct interval *)ring_at(blind, 0))->begin_ns;
+	}
+	return ring_push(blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX) ? 0 : no_memory(why);
+}
+
+void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg)
+{
+	tl->tracked_since = since_ns;
+	tl->tracked_arg = arg;
+}
+
+void timeline_forget(struct timeline *tl, uint32_t tid)
+{
+	struct thread *th = table_find(&tl->threads, tid, 0);
+
+	if (th)
+		thread_reset(th);
+}
+
+bool timeline_is_asleep(const struct timeline *tl, uint32_t tid)
+{
+	const struct thread *th = table_find(&tl->threads, tid, 0);
+
+	return th && th->open.state == STATE_ASLEEP;
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/timeline_inside.h"
+
+struct walk {
+	const struct timeline *tl;
+	uint64_t at_ns; /* all before is told */
+	uint64_t end_ns;
+	void (*visit)(void *arg, const struct span *piece);
+	void *arg;
+};
+
+static void tell(struct walk *w, const struct span *model, uint64_t until_ns)
+{
+	struct span piece = *model;
+
+	if (until_ns > w->end_ns)
+		until_ns = w->end_ns;
+	if (until_ns <= w->at_ns)
+		return;
+	piece.begin_ns = w->at_ns;
+	piece.end_ns = until_ns;
+	w->at_ns = until_ns;
+	w->visit(w->arg, &piece);
+}
+
+static void tell_unknown(struct walk *w, enum unknown_reason reason, uint64_t until_ns)
+{
+	const struct span unknown = {.state = STATE_UNKNOWN, .reason = (uint8_t)reason, .other_tid = TID_NONE};
+
+	tell(w, &unknown, until_ns);
+}
+
+/* Up to `until_ns` it was so, but for what is blind. */
+static void tell_seen(struct walk *w, const struct span *model, uint64_t until_ns)
+{
+	const struct ring *blind = &w->tl->blind;
+
+	if (until_ns > w->end_ns)
+		until_ns = w->end_ns;
+	for (unsigned i = ring_first_after(blind, w->at_ns); i < blind->n; i++) {
+		const struct interval *zone = ring_at(blind, i);
+
+		if (zone->begin_ns >= until_ns)
+			break;
+		tell(w, model, zone->begin_ns);
+		tell_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
+	}
+	tell(w, model, until_ns);
+}
+
+/* What lies before the first span that is kept. */
+static void tell_early(struct walk *w, const struct thread *th)
+{
+	const struct interval *oldest = th->spans.n ? ring_at(&th->spans, 0) : NULL;
+	uint64_t kept_ns = oldest ? oldest->begin_ns : th->open.begin_ns;
+	const struct span running = {.state = STATE_RUNNING, .cpu = th->first_cpu, .other_tid = TID_NONE};
+
+	if (th->spans.truncated) {
+		tell_unknown(w, UNKNOWN_HISTORY, kept_ns);
+		return;
+	}
+	if (!th->began_running || th->ran_since_ns >= kept_ns) {
+		tell_unknown(w, UNKNOWN_NOT_SEEN, kept_ns);
+		return;
+	}
+	tell_unknown(w, UNKNOWN_NOT_SEEN, th->ran_since_ns);
+	tell_seen(w, &running, kept_ns);
+}
+
+void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+		   void (*visit)(void *arg, const struct span *piece), void *arg)
+{
+	const struct thread *th = table_find(&tl->threads, tid, 0);
+	struct walk w = {.tl = tl, .at_ns = begin_ns, .end_ns = end_ns, .visit = visit, .arg = arg};
+	uint64_t tracked_ns;
+
+	if (!th || th->first_ns == NEVER) {
+		tell_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
+		return;
+	}
+	tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
+	tell_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
+	tell_early(&w, th);
+	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < th->spans.n && w.at_ns < end_ns; i++) {
+		const struct span *s = ring_at(&th->spans, i);
+
+		tell_seen(&w, s, s->end_ns);
+	}
+	tell_seen(&w, &th->open, end_ns);
+}
+
+void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns,
+			void (*visit)(void *arg, uint32_t tid, uint64_t ns), void *arg)
+{
+	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+
+	if (!cpu)
+		return;
+	for (unsigned i = ring_first_after(&cpu->occupants, begin_ns); i < cpu->occupants.n; i++) {
+		const struct occupant *o = ring_at(&cpu->occupants, i);
+		uint64_t from_ns = o->begin_ns > begin_ns ? o->begin_ns : begin_ns;
+		uint64_t to_ns = o->end_ns < end_ns ? o->end_ns : end_ns;
+
+		if (from_ns >= to_ns)
+			return;
+		visit(arg, o->tid, to_ns - from_ns);
+	}
+	/* Whoever has it now: so far, no row has said otherwise. */
+	if (cpu->known && cpu->since_ns < end_ns)
+		visit(arg, cpu->tid, end_ns - (cpu->since_ns > begin_ns ? cpu->since_ns : begin_ns));
+}
+
+const char *task_state_letter(uint32_t task_state)
+{
+	static const struct {
+		uint32_t bits;
+		const char *letter;
+	} letters[] = {
+		{0x402, "I"}, {0x2, "D"}, {0x1, "S"}, {0x4, "T"}, {0x8, "t"}, {0x40, "P"}, {0x1000, "D"},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((task_state & letters[i].bits) == letters[i].bits)
+			return letters[i].letter;
+	return "?";
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the probes need to know of the kernel: the few members of its structs that are read (relocated when loaded, so
+ * neither order nor offsets matter here) and the constants of its stable interface. In place of a generated vmlinux.h
+ * of a hundred thousand lines.
+ */
+#ifndef GPUREC_BPF_KERNEL_H
+#define GPUREC_BPF_KERNEL_H
+
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_MMAPABLE = 1024,
+	BPF_F_USER_STACK = 256,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
+	BPF_RB_NO_WAKEUP = 1,
+	BPF_RB_FORCE_WAKEUP = 2,
+	BPF_RB_AVAIL_DATA = 0,
+};
+
+#define KERNEL_PROT_EXEC 4
+#define KERNEL_SIGSTOP 19
+#define KERNEL_SIGNAL_GROUP_EXIT 4u /* in signal_struct.flags */
+#define KERNEL_COMM_BYTES 16
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct qstr d_name;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct kuid {
+	__u32 val;
+};
+
+struct cred {
+	struct kuid uid;
+};
+
+struct atomic {
+	int counter;
+};
+
+struct signal_struct {
+	struct atomic live;
+	unsigned int flags;
+	int group_exit_code;
+};
+
+struct thread_info {
+	__u32 status;	      /* x86: compatibility mode of the system call under way */
+	unsigned long flags;  /* arm64: the same, in a bit */
+	__u64 preempt_count;  /* arm64 */
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	void *stack;
+	unsigned int __state;
+	int pid;
+	int tgid;
+	int exit_code;
+	__u64 start_boottime;
+	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	const struct cred *real_cred;
+	struct signal_struct *signal;
+	struct files_struct *files;
+	char comm[KERNEL_COMM_BYTES];
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+};
+struct pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 orig_x0;
+	int syscallno;
+};
+#else
+#error "no register names for this architecture"
+#endif
+
+struct bpf_iter__task {
+	struct task_struct *task;
+};
+
+#pragma clang attribute pop
+
+/*
+ * The calling conventions. Argument words count from 0: integer registers first, then the stack. A probed function is
+ * entered with its return address on the stack (x86) or in a register (arm64), which decides where the words on the
+ * stack begin and by how much the stack pointer differs between entry and return.
+ */
+#if defined(__TARGET_ARCH_x86)
+#define REGISTER_WORDS 6
+#define STACK_WORDS_AT 8
+#define RETURN_POPS 8
+#define REGS_SP(r) ((r)->sp)
+#define REGS_RESULT(r) ((r)->ax)
+#define SYSCALL_NR(r) ((__s64)(int)(r)->orig_ax)
+#define SYSCALL_RET(r) ((__s64)(r)->ax)
+#define SYSCALL_0(r) ((r)->di)
+#define SYSCALL_1(r) ((r)->si)
+#define SYSCALL_2(r) ((r)->dx)
+#define SYSCALL_3(r) ((r)->r10)
+#define SYSCALL_4(r) ((r)->r8)
+#define NR_mmap 9
+#define NR_futex 202
+#define TASK_IS_COMPAT(t) ((t)->thread_info.status & 2)
+#define KERNEL_STACK_BYTES 16384
+#else
+#define REGISTER_WORDS 8
+#define STACK_WORDS_AT 0
+#define RETURN_POPS 0
+#define REGS_SP(r) ((r)->sp)
+#define REGS_RESULT(r) ((r)->regs[0])
+#define SYSCALL_NR(r) ((__s64)(r)->syscallno)
+#define SYSCALL_RET(r) ((__s64)(r)->regs[0])
+#define SYSCALL_0(r) ((r)->orig_x0)
+#define SYSCALL_1(r) ((r)->regs[1])
+#define SYSCALL_2(r) ((r)->regs[2])
+#define SYSCALL_3(r) ((r)->regs[3])
+#define SYSCALL_4(r) ((r)->regs[4])
+#define NR_mmap 222
+#define NR_futex 98
+#define TASK_IS_COMPAT(t) ((t)->thread_info.flags & (1UL << 22))
+#define KERNEL_STACK_BYTES 16384
+#endif
+
+/* The same numbers on all architectures since they came. */
+#define NR_futex_waitv 449
+#define NR_futex_wake 454
+#define NR_futex_wait 455
+#define NR_futex_requeue 456
+
+#endif

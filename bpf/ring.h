@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the kernel side and the recorder tell each other: ring records, settings, map values. Host byte order, all
+ * padding explicit and zeroed; may change in any commit. Only bpf/ and record/ see this file; what stands in a capture
+ * is format/kinds.h, and record/translate.c knows both.
+ *
+ * Includes nothing: who includes it has __u16, __u32, __u64, __s32, __s64.
+ *
+ * A record's time is taken after its room in the ring was reserved. So once the recorder has taken a time T and then
+ * read how far the ring is filled, every record beyond that point is from T or later.
+ */
+#ifndef GPUREC_BPF_RING_H
+#define GPUREC_BPF_RING_H
+
+#include "format/kinds.h"
+
+#define CALL_WORDS 9	 /* of arguments, kept per call */
+#define CALL_DEPTH 8	 /* open calls that are followed per thread */
+#define STACK_FRAMES 24	 /* of a user stack */
+#define COMM_BYTES 16
+#define PROBES_LIMIT 512 /* ids are below */
+#define SHARDS_MAX 64	 /* of the counters, by CPU */
+
+/*
+ * Which words a probed call yields. A peek copies `n` 64-bit words that stand `from` words behind the pointer in word
+ * `arg` to word `slot`.
+ */
+struct peek {
+	__u8 arg;
+	__u8 from;
+	__u8 n; /* 0: none; at most PEEK_WORDS_MAX */
+	__u8 slot;
+};
+#define PEEKS 3
+#define PEEK_WORDS_MAX 7
+
+struct call_plan {
+	struct peek peek[PEEKS];
+	__u8 early; /* peek at entry; else at return, when the call returned 0 */
+	__u8 stack; /* take the user stack at return */
+	__u8 words; /* how many argument words are there, at most CALL_WORDS */
+	__u8 pad;
+};
+
+/* Ids of the probes that are not in a library (record/probes.c has their names). */
+enum host_probe {
+	PROBE_SWITCH = 1,
+	PROBE_WAKING = 2,
+	PROBE_FUTEX = 3,
+	PROBE_FORK = 4,
+	PROBE_EXEC = 5,
+	PROBE_EXIT = 6,
+	PROBE_THREAD_NAME = 7,
+	PROBE_PROCESS_NAME = 8,
+	PROBE_MAPPED = 9,
+	PROBE_HOST_END = 32, /* the first id of a library function */
+};
+
+/* The counters of format/kinds.h, without gaps. */
+enum counter_index {
+#define C(id, name, role) COUNT_##name,
+	COUNTERS(C)
+#undef C
+		NCOUNTS
+};
+
+/* Value of map `tallies`, index shard * nslots + probe. */
+struct tally {
+	__u64 n[NCOUNTS];
+};
+
+/* Value of map `tracked`, by process id. */
+struct track {
+	__u64 start_ns; /* of the process, boot clock */
+	__u32 flags;
+	__u32 ended;
+};
+#define TRACK_OURS 1 /* COMMAND or a descendant: may be held while a library is attached */
+
+/* Key of map `attached`: files whose functions carry probes. */
+struct file_key {
+	__u64 inode;
+	__u32 device; /* the kernel's: major << 20 | minor */
+	__u32 pad;
+};
+
+enum ring_type {
+	RING_CALL = 1,
+	RING_CALL_STACK,
+	RING_SWITCH,
+	RING_WAKING,
+	RING_FUTEX,
+	RING_FORK,
+	RING_EXEC,
+	RING_EXIT,
+	RING_THREAD,
+	RING_PROCESS,
+	RING_MAPPED,
+	RING_TYPES
+};
+
+struct ring_head {
+	__u32 type;
+	__u32 cpu;
+	__u64 at_ns; /* boot clock */
+};
+
+struct ring_call {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+	__u32 probe;
+	__u32 flags; /* CALL_NESTED */
+	__s64 ret;
+	__u64 word[CALL_WORDS];
+};
+
+struct ring_call_stack {
+	struct ring_call call;
+	__u64 start_ns; /* of the process */
+	__u64 nframes;
+	__u64 frame[STACK_FRAMES];
+};
+
+struct ring_switch {
+	struct ring_head head;
+	__u32 prev_tid, next_tid;
+	__u32 prev_state;
+	__u32 pad;
+};
+
+struct ring_waking {
+	struct ring_head head;
+	__u32 tid, waker_tid;
+	__u32 context;
+	__u32 pad;
+};
+
+/* arg: as the system call `nr` got them; for futex_waitv and futex_requeue the first waiter's address comes in addr. */
+struct ring_futex {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+	__s64 ret;
+	__u64 nr;
+	__u64 addr;
+	__u64 arg[4];
+};
+
+struct ring_fork {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 child_pid, child_tid;
+};
+
+struct ring_exec {
+	struct ring_head head;
+	__u64 start_ns; /* of the process */
+	__u32 pid, tid;
+};
+
+struct ring_exit {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 code;
+	__u32 last;
+};
+
+struct ring_thread {
+	struct ring_head head;
+	__u64 start_ns;
+	__u32 tid, pid;
+	char comm[COMM_BYTES];
+};
+
+struct ring_process {
+	struct ring_head head;
+	__u64 start_ns;
+	__u32 pid, ppid;
+	__u32 uid;
+	__u32 tracked;
+	char comm[COMM_BYTES];
+};
+
+/* A process mapped a CUDA library that carries no probes yet. */
+struct ring_mapped {
+	struct ring_head head;
+	struct file_key file;
+	__u32 pid, tid;
+	__u32 held; /* 1: it was stopped and waits for SIGCONT */
+	__u32 pad;
+};
+
+#endif

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/attach.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "record/counters.h"
+
+/* Generated code keeps its own style. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "bpf/gpurec.skel.h"
+#pragma GCC diagnostic pop
+
+/* From <linux/bpf.h> of 6.6; older headers know neither. */
+#define ATTACH_TYPE_UPROBE_MULTI 48
+#define UPROBE_MULTI_RETURN 1u
+
+struct link_uprobe_multi {
+	__u32 prog_fd, target_fd, attach_type, flags;
+	__u64 path, offsets, ref_ctr_offsets, cookies;
+	__u32 count, multi_flags, pid, pad;
+};
+
+struct attach {
+	struct gpurec_bpf *skel;
+	struct bpf_link **links; /* all but the skeleton's own, in the order to take them off */
+	size_t nlinks, room;
+	int *multi_fds;
+	size_t nmulti;
+	bool multi;
+	bool interrupts_known;
+};
+
+bool attach_ring_valid(uint64_t bytes)
+{
+	return bytes >= RING_BYTES_MIN && bytes <= RING_BYTES_MAX && !(bytes & (bytes - 1)) &&
+	       !(bytes % (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
+static int silent(enum libbpf_print_level level, const char *format, va_list args)
+{
+	(void)level, (void)format, (void)args;
+	return 0;
+}
+
+static int refused(struct fault *why, const char *what)
+{
+	if (errno == EPERM || errno == EACCES)
+		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
+				 "%s: not permitted; run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and "
+				 "CAP_DAC_READ_SEARCH (setcap, or --cap-add in a container)",
+				 what);
+	return fault_errno(why, "%s", what);
+}
+
+/* What this kernel's type information says of the features that matter to us. */
+static int learn_kernel(struct attach *a, struct fault *why)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	const struct btf_type *t;
+	int id;
+
+	if (!btf) {
+		return fault_set(why, ERR_IO, FAULT_NOWHERE,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux): it must be built with "
+				 "CONFIG_DEBUG_INFO_BTF");
+	}
+	a->multi = btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
+	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
+	t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
+	t = t ? btf__type_by_id(btf, t->type) : NULL; /* pointer */
+	t = t ? btf__type_by_id(btf, t->type) : NULL; /* function: context, preempt, prev, next, prev_state */
+	a->skel->rodata->switch_has_state = t && btf_is_func_proto(t) && btf_vlen(t) >= 5;
+	btf__free(btf);
+	return 0;
+}
+
+static int configure(struct attach *a, const struct attach_options *o)
+{
+	struct gpurec_bpf *s = a->skel;
+	uint32_t ncpus = (uint32_t)libbpf_num_possible_cpus();
+
+	for (size_t i = 0; i < nprobes; i++)
+		s->rodata->plans[probe_table[i].id] = probe_table[i].plan;
+	s->rodata->nslots = counters_slots();
+	s->rodata->shard_mask = counters_shards() - 1;
+	s->rodata->life_half_bytes = LIFE_RING_BYTES / 2;
+	s->rodata->bulk_half_bytes = (uint32_t)o->ring_bytes / 2;
+	s->rodata->track_all = o->track_all;
+	s->rodata->futex_on = o->futex;
+	s->rodata->notice_maps = o->notice_maps;
+	if (!o->futex) {
+		bpf_program__set_autoload(s->progs.on_sys_enter, false);
+		bpf_program__set_autoload(s->progs.on_sys_exit, false);
+	}
+	if (a->multi) {
+		bpf_program__set_expected_attach_type(s->progs.on_call, ATTACH_TYPE_UPROBE_MULTI);
+		bpf_program__set_expected_attach_type(s->progs.on_return, ATTACH_TYPE_UPROBE_MULTI);
+	}
+	if (bpf_map__set_max_entries(s->maps.bulk, (uint32_t)o->ring_bytes) ||
+	    bpf_map__set_max_entries(s->maps.life, LIFE_RING_BYTES) ||
+	    bpf_map__set_max_entries(s->maps.cpus, ncpus ? ncpus : 1) ||
+	    bpf_map__set_max_entries(s->maps.tallies, counters_slots() * counters_shards()))
+		return -1;
+	return 0;
+}
+
+static int keep_link(struct attach *a, struct bpf_link *link)
+{
+	struct bpf_link **more;
+
+	if (!link)
+		return -1;
+	if (a->nlinks == a->room) {
+		more = realloc(a->links, (a->room * 2 + 64) * sizeof(*more));
+		if (!more) {
+			bpf_link__destroy(link);
+			errno = ENOMEM;
+			return -1;
+		}
+		a->links = more;
+		a->room = a->room * 2 + 64;
+	}
+	a->links[a->nlinks++] = link;
+	return 0;
+}
+
+static int attach_tracepoints(struct attach *a, const struct attach_options *o, struct fault *why)
+{
+	const struct gpurec_bpf *s = a->skel;
+	struct bpf_program *const programs[] = {
+		s->progs.on_fork, s->progs.on_exec,   s->progs.on_exit,	     s->progs.on_rename,
+		s->progs.on_switch, s->progs.on_waking, s->progs.on_sys_exit, s->progs.on_sys_enter,
+	};
+	size_t n = sizeof(programs) / sizeof(programs[0]) - (o->futex ? 0 : 2);
+	char what[96];
+
+	for (size_t i = 0; i < n; i++) {
+		if (keep_link(a, bpf_program__attach(programs[i])) < 0) {
+			snprintf(what, sizeof(what), "cannot attach to %s", bpf_program__section_name(programs[i]));
+			return refused(why, what);
+		}
+	}
+	return 0;
+}
+
+static void *wait_for_byte(void *pipe_end)
+{
+	char byte;
+	ssize_t n = read(*(int *)pipe_end, &byte, 1);
+
+	return n == 1 ? pipe_end : NULL;
+}
+
+/*
+ * Wake a thread of ours, which is no interrupt's doing, and see what the probe makes of it. Whether it can tell hangs on
+ * how the kernel runs the program (see in_interrupt()); where it cannot, it is not believed.
+ */
+static void learn_interrupts(struct attach *a)
+{
+	struct gpurec_bpf__bss *bss = a->skel->bss;
+	pthread_t thread;
+	int ends[2];
+
+	if (pipe(ends) < 0)
+		return;
+	bss->selftest_pid = (uint32_t)getpid();
+	for (int i = 0; i < 3 && !bss->selftest_task; i++) {
+		if (pthread_create(&thread, NULL, wait_for_byte, &ends[0]))
+			break;
+		usleep(2000); /* until it sleeps */
+		if (write(ends[1], "", 1) != 1)
+			close(ends[1]), ends[1] = -1; /* end of file wakes it too */
+		pthread_join(thread, NULL);
+		if (ends[1] < 0)
+			break;
+	}
+	bss->selftest_pid = 0;
+	a->interrupts_known = bss->selftest_task > 0;
+	bss->interrupts_known = a->interrupts_known;
+	close(ends[0]);
+	if (ends[1] >= 0)
+		close(ends[1]);
+}
+
+int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)
+{
+	struct attach *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	libbpf_set_print(silent);
+	a->skel = gpurec_bpf__open();
+	if (!a->skel) {
+		r = refused(why, "cannot prepare the BPF programs");
+		goto fail;
+	}
+	r = learn_kernel(a, why);
+	if (r < 0)
+		goto fail;
+	if (configure(a, o) < 0 || gpurec_bpf__load(a->skel)) {
+		r = refused(why, "the kernel does not load the BPF programs");
+		goto fail;
+	}
+	r = attach_tracepoints(a, o, why);
+	if (r < 0)
+		goto fail;
+	learn_interrupts(a);
+	*out = a;
+	return 0;
+fail:
+	attach_close(a);
+	return r;
+}
+
+static void detach_all(struct attach *a)
+{
+	while (a->nmulti)
+		close(a->multi_fds[--a->nmulti]);
+	while (a->nlinks)
+		bpf_link__destroy(a->links[--a->nlinks]);
+}
+
+void attach_close(struct attach *a)
+{
+	if (!a)
+		return;
+	detach_all(a);
+	free(a->links);
+	free(a->multi_fds);
+	gpurec_bpf__destroy(a->skel);
+	free(a);
+}
+
+/* A link for all of them at once: its descriptor, or a negative errno. */
+static int link_multi(const struct bpf_program *program, const char *path, const struct attach_site *sites, size_t n,
+		      uint32_t flags)
+{
+	uint64_t *offsets = calloc(n, sizeof(*offsets)), *cookies = calloc(n, sizeof(*cookies));
+	struct link_uprobe_multi attr;
+	long fd = -ENOMEM;
+
+	if (offsets && cookies) {
+		for (size_t i = 0; i < n; i++) {
+			offsets[i] = sites[i].offset;
+			cookies[i] = sites[i].probe;
+		}
+		memset(&attr, 0, sizeof(attr));
+		attr.prog_fd = (__u32)bpf_program__fd(program);
+		attr.attach_type = ATTACH_TYPE_UPROBE_MULTI;
+		attr.path = (uintptr_t)path;
+		attr.offsets = (uintptr_t)offsets;
+		attr.cookies = (uintptr_t)cookies;
+		attr.count = (__u32)n;
+		attr.multi_flags = flags;
+		fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+		if (fd < 0)
+			fd = -errno;
+	}
+	free(offsets);
+	free(cookies);
+	return (int)fd;
+}
+
+/* Returns first: a call that is entered is then always seen to return. 0 or a negative errno; then nothing is on. */
+static int attach_multi(struct attach *a, const char *path, const struct attach_site *sites, size_t n)
+{
+	int *more = realloc(a->multi_fds, (a->nmulti + 2) * sizeof(*more));
+	int on_return, on_call;
+
+	if (!more)
+		return -ENOMEM;
+	a->multi_fds = more;
+	on_return = link_multi(a->skel->progs.on_return, path, sites, n, UPROBE_MULTI_RETURN);
+	if (on_return < 0)
+		return on_return;
+	on_call = link_multi(a->skel->progs.on_call, path, sites, n, 0);
+	if (on_call < 0) {
+		close(on_return);
+		return on_call;
+	}
+	a->multi_fds[a->nmulti++] = on_return;
+	a->multi_fds[a->nmulti++] = on_call;
+	return 0;
+}
+
+static int attach_one(struct attach *a, const char *path, const struct attach_site *site)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->probe, .retprobe = true);
+
+	if (a->multi)
+		return attach_multi(a, path, site, 1);
+	if (keep_link(a, bpf_program__attach_uprobe_opts(a->skel->progs.on_return, -1, path, (size_t)site->offset,
+							 &opts)) < 0)
+		return -errno;
+	opts.retprobe = false;
+	if (keep_link(a, bpf_program__attach_uprobe_opts(a->skel->progs.on_call, -1, path, (size_t)site->offset,
+							 &opts)) < 0) {
+		int error = errno;
+
+		bpf_link__destroy(a->links[--a->nlinks]);
+		return -error;
+	}
+	return 0;
+}
+
+size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites)
+{
+	char path[64];
+	size_t done = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	for (size_t i = 0; i < nsites; i++)
+		sites[i].error = 0;
+	if (a->multi && nsites && attach_multi(a, path, sites, nsites) == 0)
+		return nsites;
+	/* One by one: all that can be, and of the others we learn why not. */
+	for (size_t i = 0; i < nsites; i++) {
+		sites[i].error = -attach_one(a, path, &sites[i]);
+		done += !sites[i].error;
+	}
+	return done;
+}
+
+void attach_start(struct attach *a)
+{
+	__atomic_store_n(&a->skel->bss->running, 1, __ATOMIC_SEQ_CST);
+}
+
+void attach_stop(struct attach *a)
+{
+	__atomic_store_n(&a->skel->bss->running, 0, __ATOMIC_SEQ_CST);
+	/* Waits for an RCU grace period, and programs run inside RCU read sections. */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	detach_all(a);
+	usleep(100000); /* far longer than a program may run */
+}
+
+int attach_track(struct attach *a, uint32_t pid, uint64_t start_ns, uint32_t flags, struct fault *why)
+{
+	struct track track = {.start_ns = start_ns, .flags = flags};
+
+	if (bpf_map_update_elem(bpf_map__fd(a->skel->maps.tracked), &pid, &track, BPF_ANY))
+		return refused(why, "cannot track another process");
+	return 0;
+}
+
+void attach_untrack(struct attach *a, uint32_t pid)
+{
+	/* Not there, or not permitted any more: the table has room to spare. */
+	(void)bpf_map_delete_elem(bpf_map__fd(a->skel->maps.tracked), &pid);
+}
+
+int attach_scan_threads(struct attach *a, struct fault *why)
+{
+	struct bpf_link *link = bpf_program__attach_iter(a->skel->progs.on_each_task, NULL);
+	char buf[256];
+	ssize_t n = -1;
+	int fd;
+
+	if (!link)
+		return refused(why, "cannot go through the threads");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd >= 0) {
+		do {
+			n = read(fd, buf, sizeof(buf));
+		} while (n > 0 || (n < 0 && errno == EAGAIN));
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	if (fd < 0 || n < 0)
+		return refused(why, "cannot go through the threads");
+	return 0;
+}
+
+int attach_file_known(struct attach *a, const struct file_key *key, struct fault *why)
+{
+	__u32 one = 1;
+
+	if (bpf_map_update_elem(bpf_map__fd(a->skel->maps.attached), key, &one, BPF_ANY))
+		return refused(why, "cannot note a library as probed");
+	return 0;
+}
+
+int attach_life_fd(const struct attach *a)
+{
+	return bpf_map__fd(a->skel->maps.life);
+}
+
+int attach_bulk_fd(const struct attach *a)
+{
+	return bpf_map__fd(a->skel->maps.bulk);
+}
+
+int attach_tallies_fd(const struct attach *a)
+{
+	return bpf_map__fd(a->skel->maps.tallies);
+}
+
+void attach_rearm(struct attach *a)
+{
+	__atomic_store_n(&a->skel->bss->life_woken, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&a->skel->bss->bulk_woken, 0, __ATOMIC_SEQ_CST);
+}
+
+bool attach_knows_interrupts(const struct attach *a)
+{
+	return a->interrupts_known;
+}
+
+bool attach_is_multi(const struct attach *a)
+{
+	return a->multi;
+}
+
+uint64_t attach_misses(const struct attach *a)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_program(program, a->skel->obj) {
+		struct bpf_prog_info info;
+		__u32 size = sizeof(info);
+
+		memset(&info, 0, sizeof(info));
+		if (bpf_program__fd(program) >= 0 &&
+		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+			sum += info.recursion_misses;
+	}
+	return sum;
+}

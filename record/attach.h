@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel side as seen from user space: loaded, attached, switched on and off, its maps. The one file that includes
+ * the BPF skeleton.
+ *
+ * Loaded it is silent: nothing fires before attach_start().
+ */
+#ifndef GPUREC_RECORD_ATTACH_H
+#define GPUREC_RECORD_ATTACH_H
+
+#include "record/probes.h"
+
+struct attach_options {
+	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
+	bool futex;	     /* probe system calls */
+	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
+	bool track_all;	     /* track every process that uses a CUDA library */
+};
+
+#define RING_BYTES_MIN 4096u
+#define RING_BYTES_MAX (1u << 30)
+#define RING_BYTES_DEFAULT (16u << 20)
+#define LIFE_RING_BYTES (1u << 20)
+bool attach_ring_valid(uint64_t bytes); /* a power of two within these */
+
+struct attach;
+
+/*
+ * Load and attach all but library functions. ERR_DENIED with the missing permission, ERR_IO with what the kernel said.
+ */
+int attach_open(struct attach **a, const struct attach_options *o, struct fault *why);
+void attach_close(struct attach *a);
+
+/* One function of a library to be probed. */
+struct attach_site {
+	uint64_t offset; /* in the file */
+	uint16_t probe;
+	int error; /* out: 0, or the errno why not */
+};
+
+/* Probe functions of the file that is open as fd. Returns how many carry probes now; sites[].error tells of each. */
+size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites);
+
+void attach_start(struct attach *a);
+
+/*
+ * Switch the probes off, and wait until none runs any more: afterwards no counter moves and the rings are complete.
+ * When the kernel offers no way to wait, all is detached instead, which may take seconds.
+ */
+void attach_stop(struct attach *a);
+
+/* Processes. start_ns is of no consequence when 0. flags: TRACK_* */
+int attach_track(struct attach *a, uint32_t pid, uint64_t start_ns, uint32_t flags, struct fault *why);
+void attach_untrack(struct attach *a, uint32_t pid);
+
+/* Prepare and name the threads that tracked processes have now. Without it they are as they are first seen. */
+int attach_scan_threads(struct attach *a, struct fault *why);
+
+/* The file needs no notice any more when it is mapped. */
+int attach_file_known(struct attach *a, const struct file_key *key, struct fault *why);
+
+int attach_life_fd(const struct attach *a);
+int attach_bulk_fd(const struct attach *a);
+int attach_tallies_fd(const struct attach *a);
+
+/* From now on a full ring wakes us again. Before draining. */
+void attach_rearm(struct attach *a);
+
+/* Whether a waking from an interrupt can be told from one by the waker, on this kernel. */
+bool attach_knows_interrupts(const struct attach *a);
+/* Whether library functions are attached all at once (uprobe_multi, Linux 6.6) rather than one by one. */
+bool attach_is_multi(const struct attach *a);
+/* How often the kernel left out one of our programs because it was interrupted by itself. */
+uint64_t attach_misses(const struct attach *a);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "keys/confine.h"
+#include "record/attach.h"
+#include "record/discover.h"
+#include "record/ring.h"
+
+struct check {
+	struct check_line *lines;
+	size_t n;
+	struct procfs fs;
+	struct attach *attach;
+	unsigned seen[RING_TYPES];
+};
+
+__attribute__((format(printf, 4, 5))) static void say(struct check *c, const char *what, enum check_result result,
+						       const char *fmt, ...)
+{
+	struct check_line *line;
+	va_list args;
+
+	if (c->n == CHECK_LINES_MAX)
+		return;
+	line = &c->lines[c->n++];
+	line->what = what;
+	line->result = result;
+	va_start(args, fmt);
+	vsnprintf(line->text, sizeof(line->text), fmt, args);
+	va_end(args);
+}
+
+static void check_capabilities(struct check *c)
+{
+	static const struct {
+		cap_value_t cap;
+		bool by_admin; /* CAP_SYS_ADMIN includes it */
+		const char *name;
+	} needed[] = {
+		{CAP_BPF, true, "CAP_BPF"},
+		{CAP_PERFMON, true, "CAP_PERFMON"},
+		{CAP_SYS_PTRACE, false, "CAP_SYS_PTRACE"},
+		{CAP_DAC_READ_SEARCH, false, "CAP_DAC_READ_SEARCH"},
+	};
+	cap_t caps = cap_get_proc();
+	cap_flag_value_t set, admin = CAP_CLEAR;
+	char missing[128] = "";
+
+	if (caps)
+		cap_get_flag(caps, CAP_SYS_ADMIN, CAP_EFFECTIVE, &admin);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		set = CAP_CLEAR;
+		if (caps)
+			cap_get_flag(caps, needed[i].cap, CAP_EFFECTIVE, &set);
+		if (set == CAP_SET || (needed[i].by_admin && admin == CAP_SET))
+			continue;
+		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), " %s", needed[i].name);
+	}
+	if (caps)
+		cap_free(caps);
+	if (missing[0])
+		say(c, "capabilities", CHECK_NO, "missing:%s; run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
+						 "cap_dac_read_search,cap_checkpoint_restore,cap_kill=ep on gpurec",
+		    missing);
+	else
+		say(c, "capabilities", CHECK_OK, "all that recording needs");
+}
+
+static void check_kernel(struct check *c)
+{
+	struct stat st;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
+		say(c, "type information", CHECK_OK, "/sys/kernel/btf/vmlinux");
+	else
+		say(c, "type information", CHECK_NO,
+		    "/sys/kernel/btf/vmlinux: %s; the kernel needs CONFIG_DEBUG_INFO_BTF", strerror(errno));
+	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != 0xeffffffcu)
+		say(c, "pid namespace", CHECK_NO, "not the host's; run on the host, or the container with --pid=host");
+	else
+		say(c, "pid namespace", CHECK_OK, "the host's");
+}
+
+/* The function that the probe is put on. */
+__attribute__((noinline)) static int probed_function(void)
+{
+	__asm__ volatile("");
+	return 0;
+}
+
+static int take(void *self, const void *record, uint32_t n, struct fault *why)
+{
+	const struct ring_head *head = record;
+	struct check *c = self;
+
+	(void)why;
+	if (n >= sizeof(*head) && head->type < RING_TYPES)
+		c->seen[head->type]++;
+	return 0;
+}
+
+/* The file offset of probed_function() in our own executable. */
+static bool own_offset(struct check *c, uint64_t *offset)
+{
+	uint64_t address = (uint64_t)(uintptr_t)probed_function;
+	struct procfs_maps *maps = malloc(sizeof(*maps));
+	struct mapping *m = malloc(sizeof(*m));
+	bool found = false;
+
+	if (maps && m && procfs_maps_open(maps, &c->fs, (uint32_t)getpid(), NULL) > 0) {
+		while (!found && procfs_maps_next(maps, m, NULL) > 0) {
+			if (address < m->start || address >= m->end)
+				continue;
+			*offset = address - m->start + m->offset;
+			found = true;
+		}
+		procfs_maps_close(maps);
+	}
+	free(maps);
+	free(m);
+	return found;
+}
+
+static int put_probe(struct check *c)
+{
+	struct attach_site site = {.probe = probe_table[nprobes - 1].id};
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int error = ENOENT;
+
+	if (fd >= 0 && own_offset(c, &site.offset)) {
+		attach_library(c->attach, fd, &site, 1);
+		error = site.error;
+	}
+	if (fd >= 0)
+		close(fd);
+	return error;
+}
+
+/* Do one of everything that is recorded. */
+static void make_events(void)
+{
+	int word = 0;
+	pid_t child;
+
+	probed_function();
+	syscall(SYS_futex, &word, FUTEX_WAKE, 1, NULL, NULL, 0);
+	child = fork();
+	if (child == 0)
+		_exit(0);
+	if (child > 0)
+		waitpid(child, NULL, 0);
+	usleep(1000);
+}
+
+static void check_events(struct check *c, int probe_error)
+{
+	static const struct {
+		const char *what;
+		enum ring_type type;
+	} kinds[] = {
+		{"sched_switch", RING_SWITCH}, {"sched_waking", RING_WAKING}, {"futex", RING_FUTEX},
+		{"fork", RING_FORK},           {"exit", RING_EXIT},           {"names", RING_THREAD},
+	};
+
+	if (c->seen[RING_CALL])
+		say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
+		    attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
+	else
+		say(c, "uprobe", CHECK_NO, "did not fire: %s; the kernel needs CONFIG_UPROBE_EVENTS",
+		    probe_error ? strerror(probe_error) : "no record came");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (c->seen[kinds[i].type])
+			say(c, kinds[i].what, CHECK_OK, "fired");
+		else
+			say(c, kinds[i].what, CHECK_NO, "did not fire; the kernel needs CONFIG_TRACEPOINTS and "
+							"CONFIG_FTRACE_SYSCALLS");
+	}
+	if (attach_knows_interrupts(c->attach))
+		say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
+	else
+		say(c, "interrupts", CHECK_NOTE, "wakings by interrupts cannot be told from others on this kernel");
+}
+
+static void check_recording(struct check *c)
+{
+	const struct attach_options o = {.ring_bytes = 1 << 20, .futex = true};
+	struct ring life = {0}, bulk = {0};
+	struct fault why = {0};
+	int probe_error;
+
+	if (attach_open(&c->attach, &o, &why) < 0) {
+		say(c, "BPF", CHECK_NO, "%s", why.text);
+		return;
+	}
+	say(c, "BPF", CHECK_OK, "programs load and attach");
+	if (ring_open(&life, attach_life_fd(c->attach), LIFE_RING_BYTES, &why) < 0 ||
+	    ring_open(&bulk, attach_bulk_fd(c->attach), o.ring_bytes, &why) < 0 ||
+	    attach_track(c->attach, (uint32_t)getpid(), 0, 0, &why) < 0 || attach_scan_threads(c->attach, &why) < 0) {
+		say(c, "ring buffer", CHECK_NO, "%s", why.text);
+		ring_close(&life);
+		return;
+	}
+	probe_error = put_probe(c);
+	attach_start(c->attach);
+	make_events();
+	attach_stop(c->attach);
+	ring_drain(&life, ring_head(&life), take, c, &why);
+	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
+	say(c, "ring buffer", CHECK_OK, "records arrive");
+	check_events(c, probe_error);
+	ring_close(&life);
+	ring_close(&bulk);
+}
+
+static void check_confinement(struct check *c)
+{
+	int status = -1;
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(confine_offline(NULL) == 0 ? 0 : 1);
+	if (child > 0)
+		waitpid(child, &status, 0);
+	if (status == 0)
+		say(c, "seccomp", CHECK_OK, "rights can be given up for good");
+	else
+		say(c, "seccomp", CHECK_NO, "refused; a container may forbid it, the kernel needs CONFIG_SECCOMP_FILTER");
+}
+
+static int count_process(void *self, uint32_t pid, struct fault *why)
+{
+	(void)pid, (void)why;
+	++*(unsigned *)self;
+	return 0;
+}
+
+static void check_libraries(struct check *c)
+{
+	struct symbolizer *symbolizer = NULL;
+	struct discover *d = NULL;
+	struct fault why = {0};
+	unsigned n = 0;
+
+	if (!c->attach || symbolizer_new(&symbolizer, &c->fs, &why) < 0 ||
+	    discover_new(&d, &c->fs, symbolizer, c->attach, &why) < 0 ||
+	    discover_all(d, 0, count_process, &n, &why) < 0)
+		say(c, "CUDA", CHECK_NOTE, "could not look for it: %s", why.text[0] ? why.text : "BPF does not work");
+	else if (!n)
+		say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
+	else
+		say(c, "CUDA", CHECK_OK, "%u processes use it, %zu libraries, %zu functions probed, %zu refused", n,
+		    discover_counts(d)->libraries, discover_counts(d)->sites, discover_counts(d)->refused);
+	discover_free(d);
+	symbolizer_free(symbolizer);
+}
+
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder)
+{
+	struct check c = {.lines = lines};
+	struct fault why = {0};
+
+	check_capabilities(&c);
+	check_kernel(&c);
+	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
+		say(&c, "/proc", CHECK_NO, "%s", why.text);
+		return c.n;
+	}
+	check_recording(&c);
+	check_confinement(&c);
+	check_libraries(&c);
+	if (access(folder, W_OK | X_OK) == 0)
+		say(&c, "output", CHECK_OK, "%s can be written", folder);
+	else
+		say(&c, "output", CHECK_NO, "%s: %s; choose another folder with -o", folder, strerror(errno));
+	attach_close(c.attach);
+	procfs_close(&c.fs);
+	return c.n;
+}

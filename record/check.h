@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What this host allows, found out by doing it: programs are loaded, a probe is put on a function of our own, it is
+ * called, and its record is read back.
+ */
+#ifndef GPUREC_RECORD_CHECK_H
+#define GPUREC_RECORD_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum check_result { CHECK_OK, CHECK_NOTE, CHECK_NO }; /* NOTE: works, with less than could be */
+
+struct check_line {
+	const char *what;
+	enum check_result result;
+	char text[300]; /* detail, and for NO and NOTE the remedy */
+};
+
+#define CHECK_LINES_MAX 16
+
+/* folder: where a capture would go. Fills lines[], returns how many. */
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder);
+
+#endif

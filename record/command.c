@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static bool can_run(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+int command_check(const char *name, struct fault *why)
+{
+	const char *path = getenv("PATH"), *end;
+	char full[PATH_MAX];
+
+	if (strchr(name, '/')) {
+		if (can_run(name))
+			return 0;
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: %s", name,
+				 access(name, F_OK) < 0 ? strerror(errno) : "not an executable file");
+	}
+	for (path = path ? path : "/bin:/usr/bin"; *name && path; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)(end - path), end == path ? "." : path, name) <
+			    sizeof(full) &&
+		    can_run(full))
+			return 0;
+	}
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: there is no such command in PATH", name);
+}
+
+static _Noreturn void be_command(int go_fd, int error_fd, char *const *argv, const sigset_t *signals)
+{
+	char byte;
+	int error;
+
+	if (read(go_fd, &byte, 1) != 1)
+		_exit(0); /* not wanted after all */
+	sigprocmask(SIG_SETMASK, signals, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	execvp(argv[0], argv);
+	error = errno;
+	if (write(error_fd, &error, sizeof(error)) != sizeof(error))
+		_exit(126);
+	_exit(127);
+}
+
+int command_prepare(struct command *c, char *const *argv, const sigset_t *signals, struct fault *why)
+{
+	int go[2] = {-1, -1}, error[2] = {-1, -1};
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
+		int r = fault_errno(why, "cannot make a pipe");
+
+		if (go[0] >= 0)
+			close(go[0]), close(go[1]);
+		return r;
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		close(error[0]);
+		be_command(go[0], error[1], argv, signals);
+	}
+	close(go[0]);
+	close(error[1]);
+	*c = (struct command){.pid = pid, .pidfd = -1, .go_fd = go[1], .error_fd = error[0]};
+	if (pid > 0)
+		c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (c->pidfd < 0) {
+		int r = fault_errno(why, "cannot start a process for the command");
+
+		c->pid = pid > 0 ? pid : 0;
+		command_close(c);
+		return r;
+	}
+	return 0;
+}
+
+int command_release(struct command *c, const char *name, struct fault *why)
+{
+	int error = 0;
+	ssize_t n;
+
+	if (write(c->go_fd, "", 1) != 1)
+		return fault_errno(why, "cannot start %s", name);
+	close(c->go_fd);
+	c->go_fd = -1;
+	do {
+		n = read(c->error_fd, &error, sizeof(error));
+	} while (n < 0 && errno == EINTR);
+	close(c->error_fd);
+	c->error_fd = -1;
+	if (n == sizeof(error))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: %s", name, strerror(error));
+	return 0;
+}
+
+void command_poll(struct command *c)
+{
+	if (c->pid && !c->ended && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
+		c->ended = true;
+}
+
+void command_close(struct command *c)
+{
+	if (c->go_fd > 0)
+		close(c->go_fd);
+	if (c->error_fd > 0)
+		close(c->error_fd);
+	if (c->pid && !c->ended && c->go_fd > 0)
+		waitpid(c->pid, &c->status, 0); /* it was never let go, and ends now */
+	if (c->pidfd > 0)
+		close(c->pidfd);
+	*c = (struct command){0};
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpurec: record what GPU programs do on this host into a sealed capture. */
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "format/escape.h"
+#include "keys/tool.h"
+#include "record/check.h"
+#include "record/counters.h"
+#include "record/recording.h"
+
+#define PIDS_MAX 1024
+#define LIBS_MAX 256
+
+enum option {
+	OPT_OUTPUT = 1,
+	OPT_DURATION,
+	OPT_PID,
+	OPT_LIB,
+	OPT_KEY,
+	OPT_FORCE,
+	OPT_RING,
+	OPT_NO_FUTEX,
+	OPT_NO_LATE,
+	OPT_CHECK,
+};
+
+static const struct tool_option option_table[] = {
+	{"output", 'o', "FILE", "the capture to make", OPT_OUTPUT},
+	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h", OPT_DURATION},
+	{"pid", 'p', "PID", "record this process and its children (repeatable)", OPT_PID},
+	{"lib", 0, "PATH", "probe this library or program too (repeatable)", OPT_LIB},
+	{"key", 0, "FILE", "sign with this secret key instead of the host's", OPT_KEY},
+	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
+	{"ring", 0, "SIZE", "kernel buffer, a power of two: 16M", OPT_RING},
+	{"no-futex", 0, NULL, "leave system calls alone: no futex events, libraries loaded later are found within a second",
+	 OPT_NO_FUTEX},
+	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", OPT_NO_LATE},
+	{"check", 0, NULL, "say what this host allows, and end", OPT_CHECK},
+	{0},
+};
+
+static const struct tool_options options = {
+	.synopsis = "-o FILE [-d 5m] [-p PID]... [--lib PATH]... [--key FILE] [-- COMMAND ARG...]\n--check\n",
+	.summary = "Records what GPU programs do on this host into a sealed capture.",
+	.table = option_table,
+	.more = "Without -p and COMMAND every process that uses CUDA is recorded. Ctrl-C seals and ends.\n"
+		"The exit status is COMMAND's; 3: recording failed; 2: wrong usage.\n",
+};
+
+struct settings {
+	struct recording_options o;
+	uint32_t pids[PIDS_MAX];
+	const char *libs[LIBS_MAX];
+	bool check;
+};
+
+static void note(int level, const char *text)
+{
+	if (level <= tool_verbose)
+		tool_note("%s", text);
+}
+
+static int take_pid(struct settings *s, const char *value)
+{
+	struct fault why;
+	uint64_t pid;
+
+	if (tool_parse_number(value, 1, 4194304, &pid, &why) < 0)
+		return tool_usage("-p %s: %s", value, why.text);
+	if (s->o.npids == PIDS_MAX)
+		return tool_usage("more than %d processes", PIDS_MAX);
+	s->pids[s->o.npids++] = (uint32_t)pid;
+	return 0;
+}
+
+static int take_option(struct settings *s, int id, const char *value)
+{
+	struct fault why;
+
+	switch (id) {
+	case OPT_OUTPUT:
+		s->o.path = value;
+		return 0;
+	case OPT_DURATION:
+		if (tool_parse_duration(value, &s->o.duration_ns, &why) < 0)
+			return tool_usage("-d %s: %s", value, why.text);
+		return s->o.duration_ns ? 0 : tool_usage("-d %s: it must be longer than nothing", value);
+	case OPT_PID:
+		return take_pid(s, value);
+	case OPT_LIB:
+		if (s->o.nlibs == LIBS_MAX)
+			return tool_usage("more than %d libraries", LIBS_MAX);
+		s->libs[s->o.nlibs++] = value;
+		return 0;
+	case OPT_KEY:
+		s->o.key_path = value;
+		return 0;
+	case OPT_RING:
+		if (tool_parse_size(value, &s->o.ring_bytes, &why) < 0)
+			return tool_usage("--ring %s: %s", value, why.text);
+		return attach_ring_valid(s->o.ring_bytes)
+			       ? 0
+			       : tool_usage("--ring %s: a power of two from 4K to 1G is needed", value);
+	case OPT_FORCE:
+		s->o.force = true;
+		return 0;
+	case OPT_NO_FUTEX:
+		s->o.futex = false;
+		return 0;
+	case OPT_NO_LATE:
+		s->o.late_attach = false;
+		return 0;
+	default:
+		s->check = true;
+		return 0;
+	}
+}
+
+/* -1: go on; else the exit status. */
+static int read_arguments(struct settings *s, int argc, char **argv)
+{
+	const char *value;
+	int id, operands = 0, status = 0;
+
+	s->o = (struct recording_options){.ring_bytes = RING_BYTES_DEFAULT, .futex = true, .late_attach = true};
+	s->o.pids = s->pids;
+	s->o.libs = s->libs;
+	s->o.note = note;
+	while ((id = tool_next_option(&options, true, argc, argv, &value, &operands, &status)) > 0) {
+		status = take_option(s, id, value);
+		if (status)
+			return status;
+	}
+	if (id < 0)
+		return status;
+	if (operands < argc && !strcmp(argv[operands], "--")) {
+		operands++;
+		if (operands == argc)
+			return tool_usage("no COMMAND after --");
+	}
+	if (operands < argc)
+		s->o.command = argv + operands;
+	if (s->check && s->o.command)
+		return tool_usage("--check takes no COMMAND");
+	if (!s->check && !s->o.path)
+		return tool_usage("no output: -o FILE is needed");
+	return -1;
+}
+
+static int run_check(const struct settings *s)
+{
+	static const char *const words[] = {"ok", "note", "no"};
+	struct check_line lines[CHECK_LINES_MAX];
+	char folder[4096] = ".";
+	bool possible = true;
+	size_t n;
+
+	if (s->o.path && strlen(s->o.path) < sizeof(folder)) {
+		char copy[sizeof(folder)];
+
+		strcpy(copy, s->o.path);
+		snprintf(folder, sizeof(folder), "%s", dirname(copy));
+	}
+	n = check_host(lines, folder);
+	for (size_t i = 0; i < n; i++) {
+		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
+
+		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
+		printf("%-4s  %-16s  %s\n", words[lines[i].result], lines[i].what, text);
+		possible = possible && lines[i].result != CHECK_NO;
+	}
+	printf("%s\n", possible ? "Recording is possible here." : "Recording is not possible here.");
+	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
+}
+
+static void tell_losses(const struct recording_result *result)
+{
+	for (size_t i = 0; i < result->ncounters; i++) {
+		const struct counter *c = &result->counters[i];
+		const struct probe_spec *probe = probe_find(c->probe);
+
+		if (counter_is_loss(c->id))
+			tool_note("  %s: %llu lost: %s", probe ? probe->name : "?", (unsigned long long)c->value,
+				  counter_name(c->id));
+	}
+}
+
+static void tell_result(const struct settings *s, const struct recording_result *result)
+{
+	struct counter_sums sums;
+	char size[32];
+
+	counters_sum(result->counters, result->ncounters, &sums);
+	tool_note("%s: %llu events, %llu lost, %s, signed by %s: %s", s->o.path, (unsigned long long)sums.recorded,
+		  (unsigned long long)sums.lost, tool_format_bytes(size, sizeof(size), result->written_bytes),
+		  result->key_id, reason_text(result->reason));
+	tell_losses(result);
+	if (result->misses)
+		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count",
+			  (unsigned long long)result->misses);
+	if (result->command_pid)
+		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
+	tool_note("to check it: gpuverify %s", s->o.path);
+}
+
+static int command_exit_status(const struct recording_result *result)
+{
+	if (!result->command_ended)
+		return TOOL_FINE;
+	if (WIFSIGNALED(result->command_status))
+		return 128 + WTERMSIG(result->command_status);
+	return WEXITSTATUS(result->command_status);
+}
+
+static int run_recording(const struct settings *s)
+{
+	struct recording_result result;
+	struct recording *recording;
+	struct fault why;
+	int r;
+
+	r = recording_open(&recording, &s->o, &why);
+	if (r < 0)
+		return tool_fault(NULL, &why);
+	if (!s->o.duration_ns && !s->o.command)
+		tool_note("recording to %s; Ctrl-C seals and ends", s->o.path);
+	r = recording_run(recording, &result, &why);
+	recording_close(recording);
+	if (r < 0) {
+		tool_fault(s->o.path, &why);
+		if (result.nepochs)
+			tool_error("%s has no end: what %llu seals cover is authentic, gpuverify calls it UNSEALED",
+				   s->o.path, (unsigned long long)result.nepochs);
+		else
+			tool_error("nothing was sealed; %s was removed", s->o.path);
+		if (result.command_pid)
+			tool_error("the command goes on as process %lld, unrecorded", (long long)result.command_pid);
+		free(result.counters);
+		return TOOL_FAILED;
+	}
+	tell_result(s, &result);
+	free(result.counters);
+	return command_exit_status(&result);
+}
+
+int main(int argc, char **argv)
+{
+	static struct settings settings;
+	int status;
+
+	tool_init("gpurec");
+	status = read_arguments(&settings, argc, argv);
+	if (status >= 0)
+		return status;
+	return settings.check ? run_check(&settings) : run_recording(&settings);
+}

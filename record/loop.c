@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recording while it runs: drain, seal, and at the end END. */
+#include "record/recording_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/hostfacts.h"
+
+static void self_read(const struct recording *s, struct self_stats *self)
+{
+	struct rusage usage;
+	char text[64] = {0};
+	unsigned long pages = 0;
+	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+
+	memset(self, 0, sizeof(*self));
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		self->cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
+			       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%*u %lu", &pages) == 1)
+			self->rss_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+		close(fd);
+	}
+	self->ring_high_bytes = s->bulk.high_bytes;
+	self->written_bytes = writer_written_bytes(s->writer);
+}
+
+/* Both rings up to these positions. 1: done; 0: a record is still being written. Calls first: their process may end. */
+static int drain(struct recording *s, uint64_t bulk_until, uint64_t life_until, struct fault *why)
+{
+	int bulk = ring_drain(&s->bulk, bulk_until, translate, &s->translator, why);
+	int life = bulk < 0 ? bulk : ring_drain(&s->life, life_until, translate, &s->translator, why);
+
+	return life < 0 ? life : bulk && life;
+}
+
+static int drain_now(struct recording *s, struct fault *why)
+{
+	attach_rearm(s->attach);
+	return drain(s, ring_head(&s->bulk), ring_head(&s->life), why);
+}
+
+/* Ended processes, a whole epoch later: their last switches are read, so that nobody asks for them any more. */
+static void forget_gone(struct recording *s)
+{
+	struct pid_set empty = s->long_gone;
+
+	for (size_t i = 0; i < s->long_gone.n; i++) {
+		symbolizer_forget(s->symbolizer, s->long_gone.pids[i]);
+		attach_untrack(s->attach, s->long_gone.pids[i]);
+	}
+	empty.n = 0;
+	s->long_gone = s->gone;
+	s->gone = empty;
+}
+
+static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault *why)
+{
+	const struct counter *counters;
+	struct clock_anchor anchor;
+	struct self_stats self;
+	size_t n = counters_collect(&s->counters, at_end, &counters);
+	int r;
+
+	anchor_read(&anchor);
+	self_read(s, &self);
+	r = writer_seal(s->writer, end_ns, &anchor, &self, counters, n, why);
+	if (r < 0)
+		return r;
+	s->nepochs++;
+	s->translator.begin_ns = end_ns;
+	forget_gone(s);
+	return 0;
+}
+
+/*
+ * End an epoch when it is time. What is reserved in the rings after the time was taken is younger than it (bpf/ring.h),
+ * so the epoch is complete once they are read up to where they were filled then.
+ */
+static int seal_when_due(struct recording *s, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	int r;
+
+	if (!s->cut_ns) {
+		if (now_ns < s->next_seal_ns && writer_staged_bytes(s->writer) < EPOCH_BYTES)
+			return 0;
+		s->cut_ns = now_ns;
+		s->cut_bulk = ring_head(&s->bulk);
+		s->cut_life = ring_head(&s->life);
+	}
+	r = drain(s, s->cut_bulk, s->cut_life, why);
+	if (r <= 0)
+		return r;
+	r = seal(s, s->cut_ns, false, why);
+	s->next_seal_ns = s->cut_ns + EPOCH_NS;
+	s->cut_ns = 0;
+	return r;
+}
+
+static int track_late(void *self, uint32_t pid, struct fault *why)
+{
+	struct recording *s = self;
+
+	for (size_t i = 0; i < s->tracked.n; i++)
+		if (s->tracked.pids[i] == pid)
+			return 0;
+	return attach_track(s->attach, pid, 0, 0, why);
+}
+
+/* Without the system call that tells of mappings, look for libraries every now and then. */
+static int rescan(struct recording *s, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	int r = 0;
+
+	if (!s->next_scan_ns || now_ns < s->next_scan_ns)
+		return 0;
+	s->next_scan_ns = now_ns + RESCAN_NS;
+	if (!s->o.npids && !s->command.pid)
+		r = discover_all(s->discover, 0, track_late, s, why);
+	for (size_t i = 0; i < s->tracked.n && r >= 0; i++)
+		r = discover_process(s->discover, s->tracked.pids[i], why);
+	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
+}
+
+/* The reason why it is over; 0: it is not. */
+static uint32_t take_signal(struct recording *s)
+{
+	struct signalfd_siginfo info;
+
+	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return 0;
+	if (info.ssi_signo == SIGINT)
+		return REASON_interrupted; /* a terminal has sent it to the command as well */
+	command_poll(&s->command);
+	if (s->command.pid && !s->command.ended && kill(s->command.pid, (int)info.ssi_signo) < 0)
+		recording_note(s, 0, "cannot pass signal %u on to the command: %s", info.ssi_signo, strerror(errno));
+	return REASON_terminated;
+}
+
+static uint32_t take_event(struct recording *s, int fd)
+{
+	if (fd == s->signal_fd)
+		return take_signal(s);
+	if (s->command.pid && fd == s->command.pidfd) {
+		command_poll(&s->command);
+		return s->command.ended ? REASON_command : 0;
+	}
+	for (size_t i = 0; i < s->npidfds; i++) {
+		if (s->pidfds[i] != fd)
+			continue;
+		epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		s->nalive--;
+		return !s->nalive && !s->command.pid ? REASON_processes : 0;
+	}
+	return 0; /* a ring: all are drained anyway */
+}
+
+static int wait_ms(const struct recording *s)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), until_ns = s->next_seal_ns;
+
+	if (s->cut_ns)
+		return 1;
+	if (s->deadline_ns && s->deadline_ns < until_ns)
+		until_ns = s->deadline_ns;
+	if (until_ns <= now_ns)
+		return 0;
+	return until_ns - now_ns >= WAIT_MS * 1000000ull ? WAIT_MS : (int)((until_ns - now_ns) / 1000000 + 1);
+}
+
+/* Until there is a reason to end. */
+static int record(struct recording *s, uint32_t *reason, struct fault *why)
+{
+	struct epoll_event events[16];
+	int r = 0;
+
+	for (*reason = 0; !*reason && r >= 0;) {
+		int n = epoll_wait(s->epoll_fd, events, 16, wait_ms(s));
+
+		if (n < 0 && errno != EINTR)
+			return fault_errno(why, "cannot wait for events");
+		for (int i = 0; i < n && !*reason; i++)
+			*reason = take_event(s, events[i].data.fd);
+		if (!*reason && s->deadline_ns && clock_ns(CLOCK_BOOTTIME) >= s->deadline_ns)
+			*reason = REASON_duration;
+		if (*reason)
+			break;
+		r = drain_now(s, why);
+		if (r >= 0)
+			r = rescan(s, why);
+		if (r >= 0)
+			r = seal_when_due(s, why);
+	}
+	return r < 0 ? r : 0;
+}
+
+/* After the probes are off no record is being written any more. */
+static int drain_last(struct recording *s, struct fault *why)
+{
+	int r = 0;
+
+	for (int i = 0; i < 1000 && r == 0; i++) {
+		r = drain_now(s, why);
+		if (r == 0)
+			usleep(1000);
+	}
+	if (r == 0)
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the kernel does not finish a record in the ring");
+	return r < 0 ? r : 0;
+}
+
+static int finish(struct recording *s, uint32_t reason, struct recording_result *result, struct fault *why)
+{
+	const struct counter *counters;
+	struct clock_anchor anchor;
+	int r = drain_last(s, why);
+	size_t n;
+
+	result->misses = attach_misses(s->attach);
+	if (r == 0 && result->misses)
+		r = fact_tellf(s->writer, clock_ns(CLOCK_BOOTTIME), why, "probe_runs_skipped", "%llu",
+			       (unsigned long long)result->misses);
+	if (r == 0)
+		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
+	command_poll(&s->command);
+	n = counters_collect(&s->counters, true, &counters);
+	anchor_read(&anchor);
+	if (r == 0)
+		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n, why);
+	if (r < 0)
+		return r;
+	result->counters = calloc(n + 1, sizeof(*counters));
+	if (!result->counters)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	memcpy(result->counters, counters, n * sizeof(*counters));
+	result->ncounters = n;
+	return 0;
+}
+
+/* Whatever happened, nobody stays stopped. */
+static int release_held(void *self, const void *record, uint32_t n, struct fault *why)
+{
+	const struct ring_mapped *m = record;
+
+	if (n == sizeof(*m) && m->head.type == RING_MAPPED)
+		return recording_notice(self, &m->head, why);
+	return 0;
+}
+
+int recording_run(struct recording *s, struct recording_result *result, struct fault *why)
+{
+	uint32_t reason = 0;
+	int r;
+
+	memset(result, 0, sizeof(*result));
+	r = record(s, &reason, why);
+	attach_stop(s->attach);
+	s->ending = true;
+	if (r == 0)
+		r = finish(s, reason, result, why);
+	if (r < 0)
+		(void)ring_drain(&s->life, ring_head(&s->life), release_held, s, NULL);
+	command_poll(&s->command);
+	result->reason = reason;
+	result->command_ended = s->command.ended;
+	result->command_status = s->command.status;
+	result->command_pid = s->command.pid && !s->command.ended ? s->command.pid : 0;
+	result->written_bytes = writer_written_bytes(s->writer);
+	result->nepochs = s->nepochs;
+	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
+	return r;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a recording does when the kernel tells of a process: where it came from, what it runs, what it mapped. */
+#include "record/recording_inside.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
+{
+	uint32_t *more;
+
+	for (size_t i = 0; i < set->n; i++)
+		if (set->pids[i] == pid)
+			return 0;
+	if (set->n == set->room) {
+		more = reallocarray(set->pids, set->room * 2 + 16, sizeof(*more));
+		if (!more)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		set->pids = more;
+		set->room = set->room * 2 + 16;
+	}
+	set->pids[set->n++] = pid;
+	return 0;
+}
+
+void pid_set_remove(struct pid_set *set, uint32_t pid)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->pids[i] == pid)
+			set->pids[i] = set->pids[--set->n];
+}
+
+static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, struct fault *why)
+{
+	const char *text[NFIELDS_executable] = {0};
+	uint64_t v[NFIELDS_executable] = {0};
+	char path[PROCFS_PATH_MAX];
+
+	if (procfs_exe(&s->fs, pid, path, sizeof(path), NULL, NULL) <= 0)
+		return 0; /* gone, or not for us to see: it has its name still */
+	v[F_executable_at] = clock_ns(CLOCK_BOOTTIME);
+	v[F_executable_pid] = pid;
+	v[F_executable_start] = start_ns;
+	v[F_executable_path] = strlen(path);
+	text[F_executable_path] = path;
+	return writer_add(s->writer, KIND_executable, v, text, why);
+}
+
+static int on_process(struct recording *s, const struct ring_process *p, struct fault *why)
+{
+	int r;
+
+	if (!p->tracked)
+		return 0;
+	r = pid_set_add(&s->tracked, p->pid, why);
+	return r < 0 ? r : tell_executable(s, p->pid, p->start_ns, why);
+}
+
+static int on_exec(struct recording *s, const struct ring_exec *e, struct fault *why)
+{
+	symbolizer_forget(s->symbolizer, e->pid);
+	return tell_executable(s, e->pid, e->start_ns, why);
+}
+
+static int on_end(struct recording *s, const struct ring_exit *e, struct fault *why)
+{
+	if (!e->last)
+		return 0;
+	pid_set_remove(&s->tracked, e->pid);
+	return pid_set_add(&s->gone, e->pid, why);
+}
+
+/* Attach while the process stands still, if it does, and let it go on in any case. */
+static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
+{
+	struct process_info info;
+	uint64_t now_ns;
+	int r = 0;
+
+	if (!s->ending) {
+		r = discover_process(s->discover, m->pid, why);
+		if (r >= 0)
+			r = attach_file_known(s->attach, &m->file, why);
+	}
+	if (m->held && kill((pid_t)m->pid, SIGCONT) < 0 && errno != ESRCH)
+		recording_note(s, 0, "process %u was held to attach to its CUDA library and cannot be continued: %s; kill -CONT %u",
+			     m->pid, strerror(errno), m->pid);
+	if (s->ending || r < 0)
+		return r < 0 ? r : 0;
+	now_ns = clock_ns(CLOCK_BOOTTIME);
+	recording_note(s, 1, "process %u mapped a CUDA library; %s %.1f ms", m->pid,
+		     m->held ? "held for" : "attached to it after",
+		     (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
+	if (procfs_process(&s->fs, m->pid, &info, NULL) > 0)
+		r = symbolizer_learn(s->symbolizer, m->pid, info.start_ns, now_ns, why);
+	if (r >= 0)
+		r = attach_scan_threads(s->attach, why);
+	if (r >= 0)
+		r = discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
+	return r;
+}
+
+int recording_notice(void *self, const struct ring_head *record, struct fault *why)
+{
+	struct recording *s = self;
+	const void *any = record;
+
+	switch (record->type) {
+	case RING_PROCESS:
+		return on_process(s, any, why);
+	case RING_EXEC:
+		return on_exec(s, any, why);
+	case RING_EXIT:
+		return on_end(s, any, why);
+	case RING_MAPPED:
+		return on_mapped(s, any, why);
+	default:
+		return 0;
+	}
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/recording_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <linux/capability.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "keys/confine.h"
+#include "keys/identity.h"
+#include "keys/tool.h"
+#include "record/hostfacts.h"
+
+#define INITIAL_PID_NAMESPACE 0xeffffffcu /* inode of /proc/PID/ns/pid there: the kernel's PROC_PID_INIT_INO */
+
+uint64_t clock_ns(int clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void anchor_read(struct clock_anchor *a)
+{
+	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	a->wall_ns = clock_ns(CLOCK_REALTIME);
+	a->mono_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+void recording_note(const struct recording *s, int level, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	if (!s->o.note)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	s->o.note(level, text);
+}
+
+/* What can be known to fail is refused before anything is made. */
+static int check_output(const struct recording_options *o, struct fault *why)
+{
+	char copy[4096];
+	struct stat st;
+	const char *folder;
+
+	if (strlen(o->path) >= sizeof(copy))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
+	if (lstat(o->path, &st) == 0) {
+		if (!S_ISREG(st.st_mode))
+			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file", o->path);
+		if (!o->force)
+			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there already; --force replaces it",
+					 o->path);
+	}
+	strcpy(copy, o->path);
+	folder = dirname(copy);
+	if (access(folder, W_OK | X_OK) < 0)
+		return fault_errno(why, "cannot write to the folder %s", folder);
+	return 0;
+}
+
+static int check_namespace(struct fault *why)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != INITIAL_PID_NAMESPACE)
+		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
+				 "gpurec sees the host's process numbers only from the host's pid namespace: run it on the "
+				 "host, or the container with --pid=host");
+	return 0;
+}
+
+/* A descriptor of each -p process, so that numbers that come round do not mislead us. */
+static int hold_pids(struct recording *s, struct fault *why)
+{
+	struct process_info info;
+
+	s->pidfds = calloc(s->o.npids + 1, sizeof(*s->pidfds));
+	if (!s->pidfds)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	for (size_t i = 0; i < s->o.npids; i++) {
+		uint32_t pid = s->o.pids[i];
+		int r = procfs_process(&s->fs, pid, &info, why);
+
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "there is no process %u", pid);
+		if (info.pid != pid)
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%u is a thread; its process is %u", pid, info.pid);
+		s->pidfds[i] = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+		if (s->pidfds[i] < 0)
+			return fault_errno(why, "cannot watch process %u", pid);
+		s->npidfds++;
+	}
+	s->nalive = s->npidfds;
+	return 0;
+}
+
+static int watch(struct recording *s, int fd, uint32_t events, struct fault *why)
+{
+	struct epoll_event e = {.events = events, .data.fd = fd};
+
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
+		return fault_errno(why, "cannot wait for events");
+	return 0;
+}
+
+static int open_signals(struct recording *s, sigset_t *before, struct fault *why)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD); /* only so that it does not interrupt */
+	if (sigprocmask(SIG_BLOCK, &set, before) < 0)
+		return fault_errno(why, "cannot block signals");
+	sigdelset(&set, SIGCHLD);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->signal_fd < 0 || s->epoll_fd < 0)
+		return fault_errno(why, "cannot wait for signals");
+	return watch(s, s->signal_fd, EPOLLIN, why);
+}
+
+static int open_kernel_side(struct recording *s, struct fault *why)
+{
+	struct attach_options o = {
+		.ring_bytes = s->o.ring_bytes,
+		.futex = s->o.futex,
+		.notice_maps = s->o.futex && s->o.late_attach,
+		.track_all = !s->o.npids && !s->o.command,
+	};
+	struct rlimit files;
+	int r;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* old kernels take two descriptors for each probed function */
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+	r = attach_open(&s->attach, &o, why);
+	if (r == 0)
+		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
+	if (r == 0)
+		r = ring_open(&s->bulk, attach_bulk_fd(s->attach), s->o.ring_bytes, why);
+	if (r == 0)
+		r = counters_open(&s->counters, attach_tallies_fd(s->attach), why);
+	/* Edge-triggered: it matters when the kernel wakes us, not that there is something in the ring. */
+	if (r == 0)
+		r = watch(s, attach_life_fd(s->attach), EPOLLIN | EPOLLET, why);
+	if (r == 0)
+		r = watch(s, attach_bulk_fd(s->attach), EPOLLIN | EPOLLET, why);
+	if (r == 0 && s->command.pid)
+		r = watch(s, s->command.pidfd, EPOLLIN, why);
+	for (size_t i = 0; i < s->npidfds && r == 0; i++)
+		r = watch(s, s->pidfds[i], EPOLLIN, why);
+	return r;
+}
+
+static int track_found(void *self, uint32_t pid, struct fault *why)
+{
+	struct recording *s = self;
+
+	return attach_track(s->attach, pid, 0, 0, why);
+}
+
+/* Whom to record, and the libraries that they have mapped now. */
+static int find_targets(struct recording *s, struct fault *why)
+{
+	int r = symbolizer_new(&s->symbolizer, &s->fs, why);
+
+	if (r == 0)
+		r = stacks_new(&s->stacks, s->symbolizer, why);
+	if (r == 0)
+		r = discover_new(&s->discover, &s->fs, s->symbolizer, s->attach, why);
+	for (size_t i = 0; i < s->o.nlibs && r == 0; i++)
+		r = discover_add_file(s->discover, s->o.libs[i], why);
+	for (size_t i = 0; i < s->o.npids && r == 0; i++) {
+		r = attach_track(s->attach, s->o.pids[i], 0, 0, why);
+		if (r == 0)
+			r = discover_process(s->discover, s->o.pids[i], why);
+		if (r > 0)
+			r = 0;
+		if (r == 0)
+			r = pid_set_add(&s->tracked, s->o.pids[i], why);
+	}
+	if (r == 0 && s->command.pid)
+		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
+	if (r == 0 && !s->o.npids && !s->command.pid)
+		r = discover_all(s->discover, 0, track_found, s, why);
+	return r == 0 ? attach_scan_threads(s->attach, why) : r;
+}
+
+static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	const struct {
+		const char *name, *value;
+	} facts[] = {
+		{"tool", "gpurec " TOOL_VERSION},
+		{"mode", s->command.pid ? "command" : s->o.npids ? "processes" : "all that use CUDA"},
+		{"futex", s->o.futex ? "recorded" : "not recorded"},
+		{"late_attach", s->o.late_attach ? "yes" : "no"},
+		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
+		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "unknown, told as 0"},
+	};
+	int r = hostfacts_tell(s->writer, at_ns, why);
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
+		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
+	if (r == 0)
+		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
+	if (r == 0)
+		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start", "%zu, %zu functions probed, %zu refused, %zu unread",
+			       found->libraries, found->sites, found->refused, found->unread);
+	if (r == 0 && found->last_problem[0])
+		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
+	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
+}
+
+static int open_capture(struct recording *s, struct identity *id, struct fault *why)
+{
+	struct probe *probes = calloc(nprobes, sizeof(*probes));
+	struct public_key public;
+	struct clock_anchor start;
+	struct sink sink;
+	char text[KEY_ID_CHARS + 1];
+	int r;
+
+	if (!probes)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	probe_describe(probes);
+	key_of_identity(&public, id);
+	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, public.keynum));
+	r = sink_open_file(&sink, s->o.path, s->o.force, why);
+	if (r == 0) {
+		s->file_made = true;
+		anchor_read(&start);
+		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, why);
+	}
+	free(probes);
+	if (r < 0)
+		return r;
+	s->translator = (struct translator){.writer = s->writer,
+					    .counters = &s->counters,
+					    .stacks = s->stacks,
+					    .begin_ns = start.boot_ns,
+					    .notice = recording_notice,
+					    .self = s};
+	return tell_start(s, clock_ns(CLOCK_BOOTTIME), why);
+}
+
+/* What later attachments need, and naming functions; see docs/ARCHITECTURE.md. */
+static int give_up_rights(const struct recording *s, struct fault *why)
+{
+	const int late[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE, CAP_KILL};
+	int n = (int)(sizeof(late) / sizeof(late[0]));
+	unsigned keep = s->command.pid ? CONFINE_SIGNAL : CONFINE_NOTHING;
+
+	if (!s->command.pid)
+		n--; /* nobody to signal */
+	if (!s->o.late_attach)
+		return confine_recorder(NULL, 0, keep, why);
+	return confine_recorder(late, n, keep | CONFINE_BPF, why);
+}
+
+static int load_identity(struct recording *s, struct identity *id, struct fault *why)
+{
+	struct identity_origin from;
+	char what[512], command[512];
+	int r = identity_load(id, s->o.key_path, -1, &from, why);
+
+	if (r == 0 && from.made) {
+		identity_introduce(id, &from, what, sizeof(what), command, sizeof(command));
+		recording_note(s, 0, "%s", what);
+		recording_note(s, 0, "%s", command);
+	}
+	return r;
+}
+
+static int recording_start(struct recording *s, struct fault *why)
+{
+	struct identity id;
+	sigset_t before;
+	int r;
+
+	memset(&id, 0, sizeof(id));
+	r = check_output(&s->o, why);
+	if (r == 0 && s->o.command)
+		r = command_check(s->o.command[0], why);
+	if (r == 0)
+		r = check_namespace(why);
+	if (r == 0)
+		r = procfs_open(&s->fs, PROCFS_ROOT, why);
+	s->fs_open = r == 0;
+	if (r == 0)
+		r = hold_pids(s, why);
+	if (r == 0)
+		r = open_signals(s, &before, why);
+	/* The command is forked off while there is no secret in memory that it could inherit. */
+	if (r == 0 && s->o.command)
+		r = command_prepare(&s->command, s->o.command, &before, why);
+	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
+		r = fault_errno(why, "cannot forbid core dumps");
+	if (r == 0)
+		r = open_kernel_side(s, why);
+	if (r == 0)
+		r = find_targets(s, why);
+	if (r == 0)
+		r = load_identity(s, &id, why);
+	if (r == 0)
+		r = open_capture(s, &id, why);
+	identity_wipe(&id);
+	if (r == 0)
+		r = give_up_rights(s, why);
+	if (r < 0)
+		return r;
+	attach_start(s->attach);
+	return s->command.pid ? command_release(&s->command, s->o.command[0], why) : 0;
+}
+
+int recording_open(struct recording **out, const struct recording_options *o, struct fault *why)
+{
+	struct recording *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	s->o = *o;
+	s->epoll_fd = s->signal_fd = -1;
+	r = recording_start(s, why);
+	if (r < 0) {
+		recording_close(s);
+		return r;
+	}
+	s->next_seal_ns = clock_ns(CLOCK_BOOTTIME) + EPOCH_NS;
+	s->deadline_ns = o->duration_ns ? clock_ns(CLOCK_BOOTTIME) + o->duration_ns : 0;
+	s->next_scan_ns = !o->futex && o->late_attach ? s->next_seal_ns : 0;
+	*out = s;
+	return 0;
+}
+
+void recording_close(struct recording *s)
+{
+	if (!s)
+		return;
+	/* A capture in which nothing was ever sealed says nothing, and is ours and new. */
+	if (s->file_made && !s->nepochs && unlink(s->o.path) < 0)
+		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->o.path, strerror(errno));
+	writer_close(s->writer);
+	command_close(&s->command);
+	ring_close(&s->life);
+	ring_close(&s->bulk);
+	counters_close(&s->counters);
+	discover_free(s->discover);
+	stacks_free(s->stacks);
+	symbolizer_free(s->symbolizer);
+	attach_close(s->attach);
+	if (s->fs_open)
+		procfs_close(&s->fs);
+	for (size_t i = 0; i < s->npidfds; i++)
+		close(s->pidfds[i]);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+	if (s->signal_fd >= 0)
+		close(s->signal_fd);
+	free(s->pidfds);
+	free(s->tracked.pids);
+	free(s->gone.pids);
+	free(s->long_gone.pids);
+	free(s);
+}

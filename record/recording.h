@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One recording, from nothing to a sealed capture: recording_open() prepares all and starts, recording_run() records until
+ * a reason to end comes up, seals and writes END.
+ */
+#ifndef GPUREC_RECORD_RECORDING_H
+#define GPUREC_RECORD_RECORDING_H
+
+#include "format/writer.h"
+#include "record/attach.h"
+
+struct recording_options {
+	const char *path; /* of the capture */
+	bool force;	  /* replace an existing file */
+	const char *key_path; /* NULL: the host's identity */
+	uint64_t duration_ns; /* 0: until something else ends it */
+	uint64_t ring_bytes;
+	bool futex;
+	bool late_attach;
+	const uint32_t *pids;
+	size_t npids;
+	const char *const *libs;
+	size_t nlibs;
+	char *const *command; /* argv, or NULL */
+	/* Something a person may want to know, one line. level 0: always, 1: with -v. */
+	void (*note)(int level, const char *text);
+};
+
+struct recording_result {
+	enum reason reason;
+	bool command_ended;
+	int command_status; /* wait(2) */
+	int64_t command_pid; /* it goes on, unrecorded; 0: it does not */
+	char key_id[32];
+	uint64_t written_bytes;
+	uint64_t nepochs;
+	uint64_t misses; /* attach_misses() */
+	struct counter *counters; /* as in END */
+	size_t ncounters;
+};
+
+struct recording;
+
+/*
+ * Starts recording. On failure nothing is left behind: no file that was not there, no process. ERR_INPUT: something the
+ * person named is not there; ERR_EXISTS, ERR_DENIED, ERR_IO, ERR_KEY, ERR_MEMORY.
+ */
+int recording_open(struct recording **s, const struct recording_options *o, struct fault *why);
+
+/*
+ * Record to the end. 0 with *result, whose counters the caller frees. On failure the capture holds the epochs that were
+ * sealed before, *result tells how many (nepochs) and the command's fate.
+ */
+int recording_run(struct recording *s, struct recording_result *result, struct fault *why);
+
+void recording_close(struct recording *s);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From ring records to rows of the capture: the one place that knows both. What a record means beyond its row
+ * (a process began, ended, mapped a library) goes to the `notice` of whoever drains.
+ */
+#ifndef GPUREC_RECORD_TRANSLATE_H
+#define GPUREC_RECORD_TRANSLATE_H
+
+#include "format/writer.h"
+#include "record/counters.h"
+#include "record/stacks.h"
+
+struct translator {
+	struct writer *writer;
+	struct counters *counters;
+	struct stacks *stacks;
+	uint64_t begin_ns; /* of the open epoch: the kernel's fast clock may be a hair behind ours */
+	/* Called after the row is staged, for RING_FORK, _EXEC, _EXIT, _PROCESS and _MAPPED. 0 or an error. */
+	int (*notice)(void *self, const struct ring_head *record, struct fault *why);
+	void *self;
+};
+
+/* A ring_use (record/ring.h), `self` a struct translator. ERR_FORMAT for a record that is none of ours. */
+int translate(void *self, const void *record, uint32_t n, struct fault *why);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a capture's seals say about it as a whole, without reading events. Only what is authentic counts. */
+#ifndef GPUREC_REPLAY_SUMMARY_H
+#define GPUREC_REPLAY_SUMMARY_H
+
+#include "keys/evidence.h"
+
+/* Withheld chunks of one class. */
+struct withheld_class {
+	const char *name;
+	uint64_t rows, chunks;
+	uint64_t first_epoch, last_epoch;
+	uint64_t first_ns, last_ns; /* boot clock */
+};
+
+struct summary {
+	uint64_t nepochs;
+	bool ended; /* END stands, and all before it is authentic */
+	uint64_t duration_ns;
+	const struct counter *counters; /* the last authentic ones; point into the reader */
+	uint32_t ncounters;
+	const uint8_t *seal; /* HASH_BYTES of END or the last authentic seal; NULL if there is none */
+	struct withheld_class withheld[CLASSES_MAX];
+	size_t nwithheld;
+};
+
+/* e->readable. The summary points into *e. */
+void summary_make(struct summary *s, const struct evidence *e);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "format/escape.h"
+#include "keys/minisign.h"
+#include "keys/tool.h"
+#include "replay/summary.h"
+#include "replay/walk.h"
+
+#define ROOM 1100 /* for escaped texts that are shown in a line */
+
+static bool is_ok(enum verdict v)
+{
+	return v == VERDICT_OK || v == VERDICT_OK_SLICE || v == VERDICT_OK_REDACTED;
+}
+
+/* Whether the header itself is proven: then who, when and what can be told, else it is mere claim. */
+static bool header_proven(const struct evidence *e)
+{
+	return e->readable && (e->verification.nepochs > 0 || e->verification.verdict < VERDICT_MALFORMED);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* For people: to the second. */
+static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
+{
+	char *dot;
+
+	tool_format_wall(buf, 64, reader_wall_ns(r, boot_ns));
+	dot = strchr(buf, '.');
+	if (dot)
+		strcpy(dot, " UTC");
+	return buf;
+}
+
+static void print_signer(FILE *f, const struct evidence *e)
+{
+	char base64[MINISIGN_PUBLIC_CHARS + 1];
+	struct public_key pk;
+
+	if (!header_proven(e)) {
+		fprintf(f, "  claims     the key %s, which nothing here proves\n", e->signer);
+		return;
+	}
+	if (e->signer_name[0]) {
+		fprintf(f, "  signed by  %s (%s), trusted here\n", e->signer, e->signer_name);
+		return;
+	}
+	memcpy(pk.keynum, e->reader.header.keynum, sizeof(pk.keynum));
+	memcpy(pk.key, e->reader.header.identity, sizeof(pk.key));
+	fprintf(f, "  signed by  %s, which nothing here trusts\n", e->signer);
+	fprintf(f, "  to trust   compare this key with what 'gpukey show' says on the recording host, then run\n");
+	fprintf(f, "             gpukey trust %s\n", key_base64(base64, &pk));
+}
+
+static void print_time(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct reader *r = &e->reader;
+	char start[64], length[64];
+
+	fprintf(f, "  recorded   %s, %s in %" PRIu64 " epoch%s\n", wall(start, r, r->header.start_boot_ns),
+		tool_format_ns(length, sizeof(length), s->duration_ns), s->nepochs, plural(s->nepochs));
+}
+
+static void print_end(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct end *end = &e->reader.end;
+	const char *reason = reason_text(end->reason);
+
+	if (!s->ended) {
+		fprintf(f, "  ended      unknown: no end is sealed\n");
+		return;
+	}
+	if (reason)
+		fprintf(f, "  ended      %s", reason);
+	else
+		fprintf(f, "  ended      for reason %" PRIu32 ", which a later version knows", end->reason);
+	if (end->has_exit_status && WIFEXITED(end->exit_status))
+		fprintf(f, " with exit status %d", WEXITSTATUS(end->exit_status));
+	else if (end->has_exit_status && WIFSIGNALED(end->exit_status))
+		fprintf(f, " by signal %d", WTERMSIG(end->exit_status));
+	fputc('\n', f);
+}
+
+static void print_events(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct schema *schema = &e->reader.header.schema;
+	const char *comma = ": ";
+
+	fprintf(f, "  events     %" PRIu64, e->verification.nevents);
+	for (size_t i = 0; i < schema->nkinds; i++) {
+		uint64_t n = replay_count(&e->reader, s->nepochs, schema->kinds[i].id);
+
+		if (n > 0) {
+			fprintf(f, "%s%s %" PRIu64, comma, schema->kinds[i].name, n);
+			comma = ", ";
+		}
+	}
+	fputc('\n', f);
+}
+
+/* Counters of one role, for counters_grown(). */
+struct tally {
+	FILE *f;
+	uint8_t role;
+	const char *head; /* before the first line; afterwards blanks */
+	bool json;
+	uint64_t n;
+};
+
+static int tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
+{
+	struct tally *t = arg;
+
+	(void)delta;
+	if (c->role != t->role)
+		return 0;
+	if (t->json)
+		fprintf(t->f, "%s{\"probe\":\"%s\",\"cause\":\"%s\",\"count\":%" PRIu64 "}", t->n ? "," : "", p->name,
+			c->name, total);
+	else
+		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+	t->n++;
+	return 0;
+}
+
+static uint64_t print_counters(FILE *f, const struct evidence *e, const struct summary *s, uint8_t role,
+			       const char *head, bool json)
+{
+	struct tally t = {.f = f, .role = role, .head = head, .json = json};
+
+	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
+	return t.n;
+}
+
+static void print_withheld(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	char from[64], to[64];
+
+	for (size_t i = 0; i < s->nwithheld; i++) {
+		const struct withheld_class *w = &s->withheld[i];
+
+		fprintf(f,
+			"  %-10s %s: %" PRIu64 " row%s in %" PRIu64 " chunk%s of epochs %" PRIu64 " to %" PRIu64
+			", %s to %s\n",
+			i ? "" : "withheld", w->name, w->rows, plural(w->rows), w->chunks, plural(w->chunks),
+			w->first_epoch, w->last_epoch, wall(from, &e->reader, w->first_ns),
+			wall(to, &e->reader, w->last_ns));
+	}
+	if (s->nwithheld == 0)
+		fprintf(f, "  withheld   nothing\n");
+}
+
+static void print_why(FILE *f, const struct judgement *j)
+{
+	const struct verification *v = &j->evidence->verification;
+	char text[sizeof(v->why.text) * ESCAPE_GROWTH + 1], until[64];
+
+	escape_terminal(text, sizeof(text), v->why.text, strlen(v->why.text));
+	fprintf(f, "  why        %s", text);
+	if (v->why.offset != FAULT_NOWHERE)
+		fprintf(f, " (at byte %" PRIu64 ")", v->why.offset);
+	fputc('\n', f);
+	if (v->verdict == VERDICT_UNTRUSTED || !j->evidence->readable)
+		return;
+	if (v->nepochs == 0)
+		fprintf(f, "  authentic  nothing\n");
+	else
+		fprintf(f, "  authentic  the first %" PRIu64 " epoch%s: until %s, %" PRIu64 " event%s\n", v->nepochs,
+			plural(v->nepochs), wall(until, &j->evidence->reader, v->end_ns), v->nevents,
+			plural(v->nevents));
+}
+
+void verdict_print(FILE *f, const struct judgement *j, bool brief)
+{
+	const struct evidence *e = j->evidence;
+	char path[ROOM], id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
+	struct summary s;
+
+	escape_terminal(path, sizeof(path), j->path, strlen(j->path));
+	fprintf(f, "%s %s\n", verdict_word(e->verification.verdict), path);
+	if (brief)
+		return;
+	if (j->refused)
+		fprintf(f, "  refused    parts are withheld, and --require-complete was given\n");
+	if (!is_ok(e->verification.verdict))
+		print_why(f, j);
+	if (!e->readable)
+		return;
+	print_signer(f, e);
+	if (!header_proven(e))
+		return;
+	summary_make(&s, e);
+	print_time(f, e, &s);
+	print_end(f, e, &s);
+	print_events(f, e, &s);
+	if (print_counters(f, e, &s, ROLE_LOST, "lost", false) == 0)
+		fprintf(f, "  lost       nothing\n");
+	print_counters(f, e, &s, ROLE_NOTED, "incomplete", false);
+	print_withheld(f, e, &s);
+	fprintf(f, "  capture    %s\n", tool_format_hex(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
+	if (s.seal)
+		fprintf(f, "  last seal  %s\n", tool_format_hex(seal, s.seal, HASH_BYTES));
+}
+
+/* JSON ----------------------------------------------------------------------------------------------------------------
+ */
+
+static void json_text(FILE *f, const char *key, const char *text)
+{
+	char escaped[ROOM * ESCAPE_GROWTH];
+
+	escape_json(escaped, sizeof(escaped), text, strlen(text));
+	fprintf(f, ",\"%s\":\"%s\"", key, escaped);
+}
+
+static void json_counts(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct schema *schema = &e->reader.header.schema;
+	const char *comma = "";
+
+	fprintf(f, ",\"events\":%" PRIu64 ",\"kinds\":{", e->verification.nevents);
+	for (size_t i = 0; i < schema->nkinds; i++) {
+		uint64_t n = replay_count(&e->reader, s->nepochs, schema->kinds[i].id);
+
+		if (n > 0) {
+			fprintf(f, "%s\"%s\":%" PRIu64, comma, schema->kinds[i].name, n);
+			comma = ",";
+		}
+	}
+	fprintf(f, "},\"lost\":[");
+	print_counters(f, e, s, ROLE_LOST, "", true);
+	fprintf(f, "],\"incomplete\":[");
+	print_counters(f, e, s, ROLE_NOTED, "", true);
+	fprintf(f, "],\"withheld\":[");
+	for (size_t i = 0; i < s->nwithheld; i++) {
+		const struct withheld_class *w = &s->withheld[i];
+
+		fprintf(f,
+			"%s{\"class\":\"%s\",\"rows\":%" PRIu64 ",\"chunks\":%" PRIu64 ",\"first_epoch\":%" PRIu64
+			",\"last_epoch\":%" PRIu64 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 "}",
+			i ? "," : "", w->name, w->rows, w->chunks, w->first_epoch, w->last_epoch, w->first_ns,
+			w->last_ns);
+	}
+	fprintf(f, "]");
+}
+
+static void json_proven(FILE *f, const struct evidence *e)
+{
+	const struct header *h = &e->reader.header;
+	char id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
+	struct summary s;
+	const char *reason;
+
+	summary_make(&s, e);
+	json_text(f, "id", tool_format_hex(id, h->capture_id, CAPTURE_ID_BYTES));
+	if (s.seal)
+		json_text(f, "seal", tool_format_hex(seal, s.seal, HASH_BYTES));
+	fprintf(f, ",\"start\":%" PRIu64 ",\"start_wall\":%" PRIu64 ",\"duration\":%" PRIu64 ",\"epochs\":%" PRIu64,
+		h->start_boot_ns, h->start_wall_ns, s.duration_ns, s.nepochs);
+	fprintf(f, ",\"ended\":%s", s.ended ? "true" : "false");
+	reason = s.ended ? reason_text(e->reader.end.reason) : NULL;
+	if (reason)
+		json_text(f, "reason", reason);
+	if (s.ended && e->reader.end.has_exit_status)
+		fprintf(f, ",\"command_status\":%" PRId32, e->reader.end.exit_status);
+	json_counts(f, e, &s);
+}
+
+void verdict_print_json(FILE *f, const struct judgement *j)
+{
+	const struct evidence *e = j->evidence;
+	const struct verification *v = &e->verification;
+
+	fprintf(f, "{\"verdict\":\"%s\"", verdict_word(v->verdict));
+	json_text(f, "file", j->path);
+	fprintf(f, ",\"exit_status\":%d,\"refused\":%s", j->exit_status, j->refused ? "true" : "false");
+	if (!is_ok(v->verdict)) {
+		json_text(f, "why", v->why.text);
+		if (v->why.offset != FAULT_NOWHERE)
+			fprintf(f, ",\"offset\":%" PRIu64, v->why.offset);
+		fprintf(f, ",\"authentic_epochs\":%" PRIu64, v->nepochs);
+	}
+	if (e->readable) {
+		json_text(f, "signer", e->signer);
+		if (e->signer_name[0])
+			json_text(f, "signer_name", e->signer_name);
+	}
+	if (header_proven(e))
+		json_proven(f, e);
+	fprintf(f, "}\n");
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verdict in words, for people, and in JSON, for programs. */
+#ifndef GPUREC_REPLAY_VERDICT_H
+#define GPUREC_REPLAY_VERDICT_H
+
+#include <stdio.h>
+
+#include "keys/evidence.h"
+
+/* What was asked of it beside the verdict. */
+struct judgement {
+	const char *path;
+	const struct evidence *evidence;
+	bool refused; /* by --require-complete */
+	int exit_status;
+};
+
+/* "OK run.cap" and, unless `brief`, a block of lines that say who, when, what, what is missing, and why. */
+void verdict_print(FILE *f, const struct judgement *j, bool brief);
+
+/* One object on one line; its keys stand in docs/SCHEMA.md. */
+void verdict_print_json(FILE *f, const struct judgement *j);
+
+#endif

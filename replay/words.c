@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/words.h"
+
+#include "format/schema.h"
+
+static const struct enum_word words[] = {
+	{KIND_alloc, F_alloc_memory, MEM_DEVICE, "device"},
+	{KIND_alloc, F_alloc_memory, MEM_MANAGED, "managed"},
+	{KIND_alloc, F_alloc_memory, MEM_PINNED, "pinned"},
+	{KIND_alloc, F_alloc_memory, MEM_ARRAY, "array"},
+	{KIND_free, F_free_memory, MEM_DEVICE, "device"},
+	{KIND_free, F_free_memory, MEM_MANAGED, "managed"},
+	{KIND_free, F_free_memory, MEM_PINNED, "pinned"},
+	{KIND_free, F_free_memory, MEM_ARRAY, "array"},
+	{KIND_copy, F_copy_direction, 0, "host-to-host"},
+	{KIND_copy, F_copy_direction, 1, "host-to-device"},
+	{KIND_copy, F_copy_direction, 2, "device-to-host"},
+	{KIND_copy, F_copy_direction, 3, "device-to-device"},
+	{KIND_copy, F_copy_direction, 4, "by-address"},
+	{KIND_waking, F_waking_context, WAKE_TASK, "task"},
+	{KIND_waking, F_waking_context, WAKE_IRQ, "irq"},
+	/* futex(2): include/uapi/linux/futex.h */
+	{KIND_futex, F_futex_op, 0, "wait"},
+	{KIND_futex, F_futex_op, 1, "wake"},
+	{KIND_futex, F_futex_op, 3, "requeue"},
+	{KIND_futex, F_futex_op, 4, "cmp_requeue"},
+	{KIND_futex, F_futex_op, 5, "wake_op"},
+	{KIND_futex, F_futex_op, 6, "lock_pi"},
+	{KIND_futex, F_futex_op, 7, "unlock_pi"},
+	{KIND_futex, F_futex_op, 8, "trylock_pi"},
+	{KIND_futex, F_futex_op, 9, "wait_bitset"},
+	{KIND_futex, F_futex_op, 10, "wake_bitset"},
+	{KIND_futex, F_futex_op, 11, "wait_requeue_pi"},
+	{KIND_futex, F_futex_op, 12, "cmp_requeue_pi"},
+	{KIND_futex, F_futex_op, 13, "lock_pi2"},
+};
+
+const struct enum_word *enum_words(size_t *n)
+{
+	*n = sizeof(words) / sizeof(words[0]);
+	return words;
+}
+
+const char *enum_word(uint16_t kind, uint8_t field, uint64_t value)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].kind == kind && words[i].field == field && words[i].value == value)
+			return words[i].word;
+	return NULL;
+}
+
+const char *state_word(uint64_t state)
+{
+	/* include/linux/sched.h: the bits that say why, the most telling first. */
+	static const struct {
+		uint64_t bits;
+		const char *word;
+	} table[] = {
+		{0x402, "idle"}, {0x2, "uninterruptible"}, {0x1, "sleeping"}, {0x4, "stopped"},
+		{0x8, "traced"}, {0x40, "parked"},         {0xb0, "dead"},
+	};
+
+	if (state == 0)
+		return "preempted";
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].bits == 0xb0 ? (state & 0xb0) != 0 : (state & table[i].bits) == table[i].bits)
+			return table[i].word;
+	return "other";
+}

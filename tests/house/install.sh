@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What `make install` puts where, and that `make uninstall` takes all of it away.
+# shellcheck source-path=SCRIPTDIR/../cli
+. "$(dirname "$0")/../cli/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+
+make=("${MAKE:-make}" -s --no-print-directory BUILD="$BUILD" BPF="${BPF:-1}" DESTDIR="$TMP/root" PREFIX=/usr)
+tools=(gpuverify gpureplay gpuanalyze gpukey)
+[ "${BPF:-1}" = 0 ] || tools+=(gpurec)
+
+installed() {
+	(cd "$TMP/root/usr" && find . -type f -printf '%m %P\n' | sort -k2)
+}
+wanted() {
+	printf '755 bin/%s\n' "${tools[@]}"
+	printf '644 share/man/man1/%s.1\n' "${tools[@]}"
+	printf '644 share/doc/gpurec/%s\n' README.md LICENSE LICENSE.GPL-2.0
+	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md)
+}
+same_files() {
+	diff <(wanted | sort -k2) <(installed)
+}
+run_installed() {
+	local tool
+	for tool in "${tools[@]}"; do
+		"$TMP/root/usr/bin/$tool" --version || return 1
+	done
+}
+outside() {
+	[ "$(cd "$TMP/root" && echo *)" = usr ]
+}
+nothing_left() {
+	[ -z "$(find "$TMP/root" -type f)" ] && [ ! -e "$TMP/root/usr/share/doc/gpurec" ]
+}
+
+check "make install succeeds" "${make[@]}" install
+check "it installs the tools, their man pages and the documents, and nothing else" same_files
+check "it writes nothing outside of PREFIX" outside
+check "the installed tools run" run_installed
+check "installing twice is no error" "${make[@]}" install
+check "make uninstall succeeds" "${make[@]}" uninstall
+check "it leaves nothing behind" nothing_left
+check "uninstalling twice is no error" "${make[@]}" uninstall
+finish

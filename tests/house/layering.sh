@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What docs/ARCHITECTURE.md says about folders, checked against the sources and the libraries built from them.
+# shellcheck source-path=SCRIPTDIR/../cli
+. "$(dirname "$0")/../cli/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+
+# no_lines: passes when stdin is empty, else shows it
+no_lines() {
+	local lines
+	lines=$(cat)
+	[ -z "$lines" ] || { echo "$lines"; return 1; }
+}
+
+# The headers in which format/ offers something to the folders above it; its others are its own.
+PUBLIC='(kinds|fault|schema|source|reader|cursor|verify|writer|narrow|escape)'
+
+# includes FOLDER ALLOWED: the project's headers that FOLDER includes but for those that match ALLOWED
+includes() {
+	find "$1" -name '*.[ch]' -exec grep -HoE '^ *# *include *"[^"]+"' {} + |
+		sed -E 's/: *# *include *"/ /; s/"$//' | grep -vE " ($2)$"
+}
+forbids() {
+	includes "$1" "$2" | no_lines
+}
+check "format/ includes nothing from above" forbids format 'format/[a-z_0-9]+\.h'
+check "keys/ includes format's public headers only" forbids keys "format/$PUBLIC\.h|keys/[a-z_0-9]+\.h"
+check "record/ includes format, keys and the ring only" forbids record \
+	"format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|record/[a-z_0-9]+\.h|bpf/ring\.h|bpf/gpurec\.skel\.h"
+check "replay/ includes format and keys only" forbids replay "format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|replay/[a-z_0-9]+\.h"
+check "analyze/ includes format and keys only" forbids analyze \
+	"format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|analyze/([a-z_0-9]+/)?[a-z_0-9]+\.h"
+check "bpf/ includes its own headers and the list of kinds only" forbids bpf 'format/kinds\.h|bpf/[a-z_0-9]+\.h'
+
+# Every file that belongs to the project, also where there is no git.
+sources() {
+	git ls-files --cached --others --exclude-standard 2>/dev/null ||
+		find . \( -path ./build -o -path ./.git \) -prune -o -type f -printf '%P\n'
+}
+
+# The top level holds what is written here and nothing else.
+top_level() {
+	sources | cut -d/ -f1 | sort -u |
+		grep -vxE 'Makefile|README\.md|bpf|format|keys|record|replay|analyze|tests|docs|LICENSE(\.[A-Za-z0-9.-]+)?|\.ci|\.clang-format|\.clang-tidy|\.gitignore|\.editorconfig' |
+		no_lines
+}
+check "the top level holds only what it should" top_level
+
+# undefined_of LIBRARY: what it calls in other libraries
+undefined_of() {
+	nm -u "$BUILD/$1" | sed -nE 's/^ +[Uw] ([^@]+).*/\1/p' | sort -u
+}
+PRINTS='_*(v?f?printf|v?dprintf|f?puts|f?putc|putchar|perror|psignal)(_unlocked|_chk)?|_?exit|_Exit|quick_exit|abort|stderr|stdout|v?(err|warn)x?|syslog|system|popen'
+ENDS='_?exit|exit|_Exit|quick_exit|abort|system|popen'
+silent() {
+	[ -s "$BUILD/$1" ] && undefined_of "$1" | grep -xE "$2" | no_lines
+}
+check "format/ neither prints nor exits" silent libformat.a "$PRINTS"
+for library in keys replay analyze record; do
+	ends=$ENDS
+	[ $library != record ] || ends=${ENDS#_?exit|} # the child that becomes COMMAND ends by _exit() when it cannot
+	if [ -e "$BUILD/lib$library.a" ]; then
+		check "$library/ does not exit below main()" silent "lib$library.a" "$ends"
+	else
+		skip "$library/ does not exit below main()" "this build is without it"
+	fi
+done
+
+SPEAKS='tool_(init|note|error|usage|fault|finish|next_option)'
+for library in replay analyze record; do
+	if [ -e "$BUILD/lib$library.a" ]; then
+		check "$library/ says nothing below main()" silent "lib$library.a" "$SPEAKS|perror|stderr|v?(err|warn)x?|syslog"
+	else
+		skip "$library/ says nothing below main()" "this build is without it"
+	fi
+done
+
+# Mutable data outside main files: sections .data, .bss and .tdata. What is constant but holds addresses stands in
+# .data.rel.ro, which is read-only at run time. keys/tool.c is part of every main.
+no_globals() {
+	[ -s "$BUILD/$1" ] && nm -f sysv "$BUILD/$1" |
+		awk -F'|' '/^[A-Za-z_]/ && $7 ~ /^(\.data|\.bss|\*COM\*|\.tdata|\.tbss)(\.|$)/ && $7 !~ /^\.data\.rel\.ro/ { print $1, $7 }' |
+		grep -vE '^tool_(quiet|verbose|name|[a-z_]+) ' | no_lines
+}
+for library in format keys replay analyze record; do
+	if [ -e "$BUILD/lib$library.a" ]; then
+		check "$library/ has no mutable global data" no_globals "lib$library.a"
+	else
+		skip "$library/ has no mutable global data" "this build is without it"
+	fi
+done
+
+# Each limit of the format stands in the document.
+limits_told() {
+	[ -s docs/FORMAT.md ] || { echo "there is no docs/FORMAT.md"; return 1; }
+	grep -hoE '^#define [A-Z][A-Z0-9_]*_(MAX|MIN|LIMIT)(_BYTES)?\b|^#define MAX_[A-Z0-9_]+' format/*.h |
+		awk '{ print $2 }' | sort -u | while read -r limit; do
+		grep -qwF "$limit" docs/FORMAT.md || echo "$limit is not in docs/FORMAT.md"
+	done | no_lines
+}
+check "every limit of the format is in docs/FORMAT.md" limits_told
+
+licences() {
+	sources | grep -E '\.([ch]|sh|awk|mk|py)$|(^|/)(Makefile|run)$' | while read -r file; do
+		[ -e "$file" ] || continue
+		want=Apache-2.0
+		case $file in
+		*.bpf.c) want='GPL-2.0(-only)?' ;;
+		bpf/*) want='(GPL-2.0(-only)?|Apache-2.0)' ;;
+		esac
+		head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $want( |\$)" || echo "$file does not begin with its licence"
+	done | no_lines
+}
+check "every source names its licence first" licences
+
+# Written so that this file does not match itself.
+machine_paths() {
+	sources | grep -vE '\.(cap|pub|minisig|bin)$' | while read -r file; do
+		[ -f "$file" ] && grep -nHE '(^|[^A-Za-z0-9_.])/(wor[k]|User[s])/|/shared/desig[n]' "$file"
+	done | no_lines
+}
+check "no file names a path of somebody's machine" machine_paths
+
+open_ends() {
+	find bpf format keys record replay analyze tests -name '*.[ch]' -exec grep -nHwE 'TOD[O]|FIXM[E]|XX[X]|HAC[K]' {} + | no_lines
+}
+check "no source has an open end" open_ends
+finish

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/workload/flood.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/workload/variants.h"
+
+#define FLOOD_BYTES (UINT64_C(8) << 10)
+
+struct flooder {
+	struct worker worker;
+	uint64_t first, end; /* turns */
+	unsigned number;
+	int error; /* of a call */
+};
+
+static void *flooder_main(void *arg)
+{
+	struct flooder *f = arg;
+	struct worker *w = &f->worker;
+	char name[16];
+	struct taken taken;
+
+	snprintf(name, sizeof(name), "flood-%u", f->number);
+	pthread_setname_np(pthread_self(), name);
+	for (uint64_t turn = f->first; turn < f->end && !atomic_load(&w->run->stop); turn++) {
+		f->error |= variant_alloc(w, turn, FLOOD_BYTES, &taken);
+		f->error |= variant_launch(w, turn);
+		f->error |= variant_copy(w, turn);
+		f->error |= variant_set(w, turn);
+		f->error |= variant_wait(w, turn);
+		f->error |= variant_free(w, turn, &taken);
+	}
+	return NULL;
+}
+
+int flood(struct run *run, uint64_t ncalls, unsigned nthreads)
+{
+	struct flooder *all = calloc(nthreads, sizeof(*all));
+	unsigned started = 0;
+	int error = 0;
+
+	if (!all)
+		return ENOMEM;
+	run->api.set_cost_ns(0, 0);
+	for (; started < nthreads && !error; started++) {
+		struct flooder *f = &all[started];
+
+		f->worker.run = run;
+		f->number = started;
+		f->first = ncalls * started / nthreads;
+		f->end = ncalls * (started + 1) / nthreads;
+		error = pthread_create(&f->worker.thread, NULL, flooder_main, f);
+	}
+	if (error)
+		started--;
+	for (unsigned i = 0; i < started; i++) {
+		pthread_join(all[i].worker.thread, NULL);
+		tally_add(run->tally, all[i].worker.tally);
+		if (all[i].error && !error)
+			error = EPROTO;
+	}
+	free(all);
+	return error;
+}

@@ -1,0 +1,39 @@
+# The CUDA test double and the programs that use it. Included by the Makefile at the top.
+#
+# Always built without sanitizers and with frame pointers: timing and stacks are what these are about.
+WORKLOAD_OUT   := $(BUILD)/workload
+WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-optimize-sibling-calls
+WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
+WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
+                  real_cudart check_double)
+
+workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
+WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
+                   scenario_traffic
+
+$(WORKLOAD_OUT)/%.o: tests/workload/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -c $< -o $@
+
+$(WORKLOAD_OUT)/libcuda.so.1: $(call workload_objs,libcuda device memory) tests/workload/libcuda.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(filter %.map,$^) $(filter %.o,$^) $(WORKLOAD_LD) -o $@
+$(WORKLOAD_OUT)/libcudart.so.12: $(call workload_objs,libcudart) $(WORKLOAD_OUT)/libcuda.so.1 tests/workload/libcudart.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(filter %.map,$^) $(filter-out %.map,$^) $(WORKLOAD_LD) -o $@
+$(WORKLOAD_OUT)/libcuda.so: $(WORKLOAD_OUT)/libcuda.so.1
+$(WORKLOAD_OUT)/libcudart.so: $(WORKLOAD_OUT)/libcudart.so.12
+$(WORKLOAD_OUT)/libcuda.so $(WORKLOAD_OUT)/libcudart.so:
+	$(Q)ln -sf $(notdir $<) $@
+
+# One program is linked with the library, the other opens it at run time.
+$(WORKLOAD_OUT)/driver: $(call workload_objs,$(WORKLOAD_DRIVER) api_linked) $(WORKLOAD_OUT)/libcudart.so.12 \
+                        $(WORKLOAD_OUT)/libcuda.so.1
+$(WORKLOAD_OUT)/driver-dlopen: $(call workload_objs,$(WORKLOAD_DRIVER) api_dlopen)
+$(WORKLOAD_OUT)/check_double: $(call workload_objs,check_double) $(WORKLOAD_OUT)/libcudart.so.12 \
+                              $(WORKLOAD_OUT)/libcuda.so.1
+$(WORKLOAD_OUT)/real_cudart: $(call workload_objs,real_cudart json tally)
+$(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double:
+	@echo "  LINK  $@"
+	$(Q)$(CC) $^ $(WORKLOAD_LD) -ldl -o $@
