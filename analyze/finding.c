@@ -19,23 +19,37 @@ const char *confidence_name(enum confidence c)
 	return names[c];
 }
 
+static bool make_room(struct findings *f)
+{
+	size_t room = f->room ? f->room * 2 : 16;
+	struct finding **all;
+
+	if (f->n < f->room)
+		return true;
+	all = realloc(f->all, room * sizeof(struct finding *));
+	if (!all)
+		return false;
+	f->all = all;
+	f->room = room;
+	return true;
+}
+
 struct finding *findings_add(struct findings *f)
 {
-	struct finding *one;
+	struct finding *one = make_room(f) ? calloc(1, sizeof(*one)) : NULL;
 
-	if (f->n == f->room) {
-		size_t room = f->room ? f->room * 2 : 16;
-		struct finding **all = realloc(f->all, room * sizeof(struct finding *));
-
-		if (!all)
-			return NULL;
-		f->all = all;
-		f->room = room;
-	}
-	one = calloc(1, sizeof(*one));
 	if (one)
 		f->all[f->n++] = one;
 	return one;
+}
+
+bool findings_take(struct findings *f, struct findings *from, size_t i)
+{
+	if (!make_room(f))
+		return false;
+	f->all[f->n++] = from->all[i];
+	from->all[i] = NULL;
+	return true;
 }
 
 static bool comes_before(const struct finding *a, const struct finding *b)
@@ -58,6 +72,8 @@ void findings_sort(struct findings *f)
 
 static void finding_free(struct finding *f)
 {
+	if (!f)
+		return;
 	text_clear(&f->headline);
 	text_clear(&f->advice);
 	for (unsigned i = 0; i < f->nworst; i++)

@@ -67,6 +67,8 @@ struct findings {
 
 /* A new zeroed finding, owned by `f`; NULL: no memory. */
 struct finding *findings_add(struct findings *f);
+/* Move number `i` of `from` over, leaving NULL behind. False: no memory, and it stays. */
+bool findings_take(struct findings *f, struct findings *from, size_t i);
 /* Severity, then weight, then in the order of the rules. */
 void findings_sort(struct findings *f);
 void findings_clear(struct findings *f);

@@ -296,12 +296,13 @@ static int attach_multi(struct attach *a, const char *path, const struct attach_
 	return 0;
 }
 
-static int attach_one(struct attach *a, const char *path, const struct attach_site *site)
+/* Several at once only where the kernel can. */
+static int attach_some(struct attach *a, const char *path, const struct attach_site *site, size_t n)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->probe, .retprobe = true);
 
 	if (a->multi)
-		return attach_multi(a, path, site, 1);
+		return attach_multi(a, path, site, n);
 	if (keep_link(a, bpf_program__attach_uprobe_opts(a->skel->progs.on_return, -1, path, (size_t)site->offset,
 							 &opts)) < 0)
 		return -errno;
@@ -316,22 +317,30 @@ static int attach_one(struct attach *a, const char *path, const struct attach_si
 	return 0;
 }
 
+/*
+ * All at once; what the kernel refuses as a whole (one function with a first instruction that it cannot step over is
+ * enough) is halved until the refused ones stand alone.
+ */
+static size_t attach_range(struct attach *a, const char *path, struct attach_site *sites, size_t n)
+{
+	int r;
+
+	if (!n)
+		return 0;
+	r = a->multi || n == 1 ? attach_some(a, path, sites, n) : -EINVAL;
+	for (size_t i = 0; i < n; i++)
+		sites[i].error = -r;
+	if (r == 0 || n == 1)
+		return r == 0 ? n : 0;
+	return attach_range(a, path, sites, n / 2) + attach_range(a, path, sites + n / 2, n - n / 2);
+}
+
 size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites)
 {
 	char path[64];
-	size_t done = 0;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (size_t i = 0; i < nsites; i++)
-		sites[i].error = 0;
-	if (a->multi && nsites && attach_multi(a, path, sites, nsites) == 0)
-		return nsites;
-	/* One by one: all that can be, and of the others we learn why not. */
-	for (size_t i = 0; i < nsites; i++) {
-		sites[i].error = -attach_one(a, path, &sites[i]);
-		done += !sites[i].error;
-	}
-	return done;
+	return attach_range(a, path, sites, nsites);
 }
 
 void attach_start(struct attach *a)

@@ -131,6 +131,7 @@ static int rescan(struct recording *s, struct fault *why)
 		r = discover_all(s->discover, 0, track_late, s, why);
 	for (size_t i = 0; i < s->tracked.n && r >= 0; i++)
 		r = discover_process(s->discover, s->tracked.pids[i], why);
+	recording_note_refused(s);
 	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
 }
 

@@ -73,6 +73,19 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 	return pid_set_add(&s->gone, e->pid, why);
 }
 
+void recording_note_refused(struct recording *s)
+{
+	const struct discover_counts *counts = discover_counts(s->discover);
+
+	if (counts->refused > s->nrefused)
+		recording_note(s, 0, "%zu functions cannot be probed here, their calls are not recorded (`attach` rows tell)",
+			       counts->refused - s->nrefused);
+	if (counts->unread > s->nunread)
+		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
+	s->nrefused = counts->refused;
+	s->nunread = counts->unread;
+}
+
 /* Attach while the process stands still, if it does, and let it go on in any case. */
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
@@ -94,6 +107,7 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 	recording_note(s, 1, "process %u mapped a CUDA library; %s %.1f ms", m->pid,
 		     m->held ? "held for" : "attached to it after",
 		     (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
+	recording_note_refused(s);
 	if (procfs_process(&s->fs, m->pid, &info, NULL) > 0)
 		r = symbolizer_learn(s->symbolizer, m->pid, info.start_ns, now_ns, why);
 	if (r >= 0)

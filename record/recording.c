@@ -207,6 +207,8 @@ static int find_targets(struct recording *s, struct fault *why)
 		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
 	if (r == 0 && !s->o.npids && !s->command.pid)
 		r = discover_all(s->discover, 0, track_found, s, why);
+	if (r == 0)
+		recording_note_refused(s);
 	return r == 0 ? attach_scan_threads(s->attach, why) : r;
 }
 

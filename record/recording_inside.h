@@ -45,6 +45,7 @@ struct recording {
 	uint64_t cut_ns;			     /* an epoch is to end here, once the rings are read to: */
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
+	size_t nrefused, nunread; /* of discover_counts(), that were told */
 	bool ending;
 	char key_id[32];
 };
@@ -57,6 +58,9 @@ void pid_set_remove(struct pid_set *set, uint32_t pid);
 
 /* translator.notice of a recording. */
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
+
+/* Say what could not be probed since the last call. */
+void recording_note_refused(struct recording *s);
 
 __attribute__((format(printf, 3, 4))) void recording_note(const struct recording *s, int level, const char *fmt, ...);
 

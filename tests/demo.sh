@@ -26,6 +26,12 @@ show() {
 	return "$status"
 }
 
+query() {
+	echo "\$ sqlite3 demo/run.db \"$1\""
+	sqlite3 -cmd ".mode column" "$demo/run.db" "$1" | sed 's/^/  /'
+	[ "${PIPESTATUS[0]}" -eq 0 ] || die "the query failed"
+}
+
 die() {
 	echo "demo: $*" >&2
 	exit 1
@@ -66,7 +72,8 @@ show "$BUILD/gpuverify" "$capture" || die "the capture does not verify"
 
 heading "4. Ask it with SQL"
 show "$BUILD/gpureplay" "$capture" -o "$demo/run.db" || die "no database was made"
-show sqlite3 -box "$demo/run.db" "@QUERY@" || die "the query failed"
+query "SELECT name AS event, rows FROM kind_counts WHERE kind < 32 ORDER BY kind"
+query "SELECT name AS function, num AS calls, med_ns, p99_ns, max_ns FROM call_summary ORDER BY max_ns DESC LIMIT 5"
 
 heading "5. What went wrong, and why?"
 show "$BUILD/gpuanalyze" "$capture" --report || die "the analysis failed"

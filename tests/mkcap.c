@@ -10,6 +10,10 @@
  *	--pub FILE   write the signer's public key, in minisign's format: what gpukey trust and --trust take
  *	--no-end     stop after the last epoch line as if the recorder had been killed: no END, staged rows are dropped
  *
+ *	mkcap --narrow IN.cap -o OUT.cap [--withhold CLASS,...] [--from BOOT_NS] [--to BOOT_NS]
+ *
+ * makes no capture but a narrower copy of one, through format/narrow.h.
+ *
  * A script has one statement a line; '#' begins a comment line; empty lines are fine.
  *
  *	probe ID NAME KIND           a line of the probe table (KIND "-": yields nothing of its own). Ids ascend. Before
@@ -37,7 +41,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/writer.h"
+#include "format/narrow.h"
 
 static const struct {
 	const char *name;
@@ -613,17 +617,56 @@ static void write_public_key(const struct maker *m, const char *path)
 		die(m, "%s: %s", path, strerror(errno));
 }
 
+struct narrower {
+	const char *in_path, *classes;
+	struct narrowing what;
+};
+
+static void narrow_capture(const struct maker *m, struct narrower *n)
+{
+	static const struct {
+		const char *name;
+		uint32_t id;
+	} classes[] = {
+#define C(id, name) {#name, id},
+		CLASSES(C)
+#undef C
+	};
+	struct source source;
+	struct reader r;
+	struct sink sink;
+	struct fault why;
+	uint64_t nwithheld;
+
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
+		const char *at = n->classes ? strstr(n->classes, classes[i].name) : NULL;
+
+		n->what.classes |= at ? 1u << classes[i].id : 0;
+	}
+	if (source_open_file(&source, n->in_path, &why) || reader_open(&r, &source, &why) ||
+	    sink_open_file(&sink, m->out_path, true, &why) || narrow(&r, &n->what, sink, &nwithheld, &why))
+		die(m, "%s: %s", n->in_path, why.text);
+	printf("%" PRIu64 " chunks withheld\n", nwithheld);
+	reader_close(&r);
+	source_close(&source);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"pub", required_argument, NULL, 'p'},
 						{"no-end", no_argument, NULL, 'n'},
 						{"output", required_argument, NULL, 'o'},
 						{"key", required_argument, NULL, 'k'},
+						{"narrow", required_argument, NULL, 'N'},
+						{"withhold", required_argument, NULL, 'W'},
+						{"from", required_argument, NULL, 'F'},
+						{"to", required_argument, NULL, 'T'},
 						{0}};
 	static struct maker m = {.out_path = "out.cap",
 				 .script_path = "-",
 				 .start_boot_ns = 1000000000000,
 				 .start_wall_ns = 1800000000000000000};
+	struct narrower n = {.what.to_ns = UINT64_MAX};
 	const char *pub = NULL, *key = NULL;
 	int c;
 
@@ -641,6 +684,18 @@ int main(int argc, char **argv)
 		case 'n':
 			m.no_end = true;
 			break;
+		case 'N':
+			n.in_path = optarg;
+			break;
+		case 'W':
+			n.classes = optarg;
+			break;
+		case 'F':
+			n.what.from_ns = number(&m, optarg, NULL);
+			break;
+		case 'T':
+			n.what.to_ns = number(&m, optarg, NULL);
+			break;
 		default:
 			return 2;
 		}
@@ -649,6 +704,10 @@ int main(int argc, char **argv)
 		m.script_path = argv[optind];
 	if (sodium_init() < 0)
 		die(&m, "libsodium cannot start");
+	if (n.in_path) {
+		narrow_capture(&m, &n);
+		return 0;
+	}
 	test_identity(&m.id);
 	if (key)
 		load_identity(&m, key);

@@ -9,15 +9,24 @@ cd "$(dirname "$0")/../.." || exit 1
 page_options() {
 	sed -nE '/^\.It Fl/p' "docs/man/$1.1" | grep -oE 'Fl \\?-[a-z][a-z-]+' | sed -E 's/Fl \\?-//' | sort -u
 }
+# What --help shows; of gpukey also what each of its commands shows.
+help() {
+	local command
+	"$BUILD/$1" --help
+	[ "$1" = gpukey ] || return 0
+	for command in generate list show trust untrust; do
+		"$BUILD/$1" "$command" --help
+	done
+}
 help_options() {
-	"$BUILD/$1" --help | sed -nE 's/^ +((-[A-Za-z0-9]), )?--([a-z][a-z-]+).*/\3/p' | sort -u
+	help "$1" | sed -nE 's/^ +((-[A-Za-z0-9]), )?--([a-z][a-z-]+).*/\3/p' | sort -u
 }
 same_options() {
 	[ -n "$(help_options "$1")" ] && diff <(page_options "$1") <(help_options "$1")
 }
 letters() {
 	diff <(sed -nE 's/^\.It Fl ([A-Za-z0-9]) , Fl \\?-([a-z-]+).*/\1 \2/p' "docs/man/$1.1" | sort) \
-		<("$BUILD/$1" --help | sed -nE 's/^ +-([A-Za-z0-9]), --([a-z][a-z-]+).*/\1 \2/p' | sort)
+		<(help "$1" | sed -nE 's/^ +-([A-Za-z0-9]), --([a-z][a-z-]+).*/\1 \2/p' | sort -u)
 }
 formats() {
 	local warnings

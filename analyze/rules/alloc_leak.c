@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Device and pinned memory that grows and is not given back, by process and allocation site. A leak goes on: its lowest
+ * level rises from one part of the site's life to the next, and what is outstanding in the end was allocated in every
+ * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is given back at
+ * the end do neither.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/memory.h"
+
+enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
+
+static const struct setting settings[] = {
+	[SET_COUNT] = {"count", SETTING_COUNT, 16, 4, 1000000000,
+		       "allocations outstanding at a site; with fewer no trend can be told"},
+	[SET_BYTES] = {"bytes", SETTING_BYTES, 65536, 1, UINT64_MAX, "and bytes; less than that no GPU misses"},
+	[SET_LIFE] = {"life", SETTING_NS, 2000000000, 1000000, 1000000000000000,
+		      "time from a site's first allocation to the end; shorter, starting up looks like leaking"},
+	[SET_QUARTER] =
+		{"quarter", SETTING_PERCENT, 10, 1, 24,
+		 "share of the outstanding allocations that must have been made in each quarter of that time (a steady "
+		 "leak: 25); what fills up levels off and leaves its last quarter empty"},
+};
+
+struct leak_state {
+	struct memory memory;
+	struct findings found; /* of processes that have ended, and moved to the report at the end */
+	uint64_t nlost_frees;
+	bool withheld;
+	uint64_t last_ns;
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule alloc-leak");
+}
+
+static int leak_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct leak_state));
+	return *state ? 0 : no_memory(why);
+}
+
+static void leak_close(void *state)
+{
+	struct leak_state *s = state;
+
+	if (!s)
+		return;
+	memory_clear(&s->memory);
+	findings_clear(&s->found);
+	free(s);
+}
+
+static const char *memory_name(uint64_t memory)
+{
+	static const char *const names[] = {"memory", "device memory", "managed memory", "pinned memory",
+					    "array memory"};
+
+	return names[memory < sizeof(names) / sizeof(names[0]) ? memory : 0];
+}
+
+/* "leak_site", "libfoo.so+0x1234", "0x7f...", or the probed function where no stack was taken. */
+static void add_site_name(struct text *t, const struct context *ctx, const struct site *s)
+{
+	const struct stack *stack = s->stack ? names_stack(ctx->names, s->stack) : NULL;
+	const struct frame *f = stack && stack->nframes ? &stack->frames[0] : NULL;
+	const struct module *m = f && f->module ? names_module(ctx->names, f->module) : NULL;
+
+	if (f && f->symbol) {
+		text_add_bytes(t, f->symbol, f->symbol_len);
+	} else if (m && m->path) {
+		const char *slash = memrchr(m->path, '/', m->path_len);
+		const char *base = slash ? slash + 1 : m->path;
+
+		text_add_bytes(t, base, m->path_len - (size_t)(base - m->path));
+		text_add(t, "+0x%llx", (unsigned long long)f->offset);
+	} else if (f) {
+		text_add(t, "0x%llx", (unsigned long long)f->address);
+	} else if (s->stack) {
+		text_add(t, "stack %llu", (unsigned long long)s->stack);
+	} else {
+		text_add(t, "a caller of %s", call_name(ctx->schema, s->probe));
+	}
+}
+
+static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set, uint64_t quarters[4])
+{
+	uint64_t low[3];
+
+	if (s->count < set[SET_COUNT] || s->bytes < set[SET_BYTES] || end_ns < s->first_ns ||
+	    end_ns - s->first_ns < set[SET_LIFE])
+		return false;
+	site_births(s, end_ns, quarters);
+	for (unsigned q = 0; q < 4; q++)
+		if (quarters[q] < 2 || quarters[q] * 100 / s->count < set[SET_QUARTER])
+			return false;
+	/* The last tenth is left out: programs give much back before they end, and the leak stays. */
+	low[0] = levels_lowest(&s->levels, end_ns, 25, 50);
+	low[1] = levels_lowest(&s->levels, end_ns, 50, 75);
+	low[2] = levels_lowest(&s->levels, end_ns, 75, 90);
+	return low[0] < low[1] && low[1] < low[2];
+}
+
+static void tell_facts(struct finding *f, const struct site *s, const uint64_t quarters[4])
+{
+	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
+					    "born_4th_quarter"};
+
+	finding_number(f, "bytes", s->bytes);
+	finding_number(f, "allocations", s->count);
+	finding_number(f, "allocated_bytes", s->allocated_bytes);
+	finding_number(f, "allocated_count", s->allocated_count);
+	finding_number(f, "freed_bytes", s->freed_bytes);
+	finding_number(f, "freed_count", s->freed_count);
+	finding_number(f, "unseen_free_bytes", s->unseen_bytes);
+	finding_number(f, "unseen_free_count", s->unseen_count);
+	finding_number(f, "peak_bytes", s->peak_bytes);
+	finding_number(f, "first_ns", s->first_ns);
+	finding_number(f, "last_ns", s->last_ns);
+	finding_number(f, "tid", s->tid);
+	for (unsigned q = 0; q < 4; q++)
+		finding_number(f, keys[q], quarters[q]);
+}
+
+static int tell_site(struct leak_state *s, const struct context *ctx, const struct site *site, bool ended,
+		     uint64_t end_ns, const uint64_t quarters[4], struct fault *why)
+{
+	struct finding *f = findings_add(&s->found);
+	const char *name = call_name(ctx->schema, site->probe);
+	struct text where = {0};
+
+	if (!f)
+		return no_memory(why);
+	add_site_name(&where, ctx, site);
+	f->rule = alloc_leak_rule.name;
+	f->class = "growing";
+	f->severity = alloc_leak_rule.severity;
+	f->confidence = s->withheld || s->nlost_frees >= site->count ? CONFIDENCE_LOW
+			: s->nlost_frees || !ended                   ? CONFIDENCE_MEDIUM
+								     : CONFIDENCE_HIGH;
+	f->process = site->process;
+	f->stack = site->stack;
+	f->weight = site->bytes;
+	f->count = site->count;
+	text_add_escaped(&f->headline, text_string(&where), where.len);
+	text_add(&f->headline, " leaks %s: %llu allocations by %s with ", memory_name(site->memory),
+		 (unsigned long long)site->count, name);
+	text_add_size(&f->headline, site->bytes);
+	text_add(&f->headline, " (%llu bytes), made all through ", (unsigned long long)site->bytes);
+	text_add_ns(&f->headline, end_ns - site->first_ns);
+	text_add(&f->headline, ", were not given back%s",
+		 ended ? " before the process ended, which gave them back"
+		       : " when the capture ended, and the process was still running");
+	if (s->nlost_frees)
+		text_add(&f->headline, " (at most: %llu rows of frees were lost)", (unsigned long long)s->nlost_frees);
+	text_add(&f->advice,
+		 "Free what this site allocates when its user is done with it; the frames below say who calls it");
+	finding_bool(f, "given_back_by_exit", ended);
+	finding_number(f, "lost_frees", s->nlost_frees);
+	tell_facts(f, site, quarters);
+	if (!finding_text(f, "site", text_string(&where), where.len) ||
+	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
+	    f->advice.failed) {
+		text_clear(&where);
+		return no_memory(why);
+	}
+	text_clear(&where);
+	return 0;
+}
+
+static int judge_process(struct leak_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
+			 bool ended, uint64_t end_ns, struct fault *why)
+{
+	uint64_t quarters[4];
+	int r = 0;
+
+	for (struct site *site = memory_sites(&s->memory, process); site && r == 0; site = site->next)
+		if (is_leak(site, end_ns, set, quarters))
+			r = tell_site(s, ctx, site, ended, end_ns, quarters, why);
+	return r;
+}
+
+static int leak_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
+{
+	struct leak_state *s = state;
+	struct process *p;
+	int r;
+
+	if (ev->kind == KIND_epoch) {
+		if (ctx->reader)
+			s->nlost_frees += reader_lost(ctx->reader, ev->epoch->number, KIND_free);
+		for (uint32_t i = 0; i < ev->epoch->nchunks; i++)
+			s->withheld |= ev->epoch->chunks[i].withheld && ev->epoch->chunks[i].class == CLASS_events;
+		s->last_ns = ev->epoch->end_ns;
+		return 0;
+	}
+	if (ev->at_ns > s->last_ns)
+		s->last_ns = ev->at_ns;
+	if (event_is_call(ev)) {
+		p = names_process(ctx->names, ev->v[F_call_pid]);
+		return p ? memory_feed(&s->memory, p->key.a, ev, why) : 0;
+	}
+	if (ev->kind != KIND_exit || !ev->v[F_exit_last])
+		return 0;
+	p = names_process(ctx->names, ev->v[F_exit_pid]);
+	if (!p)
+		return 0;
+	r = memory_settle(&s->memory, why);
+	if (r == 0)
+		r = judge_process(s, ctx, set, p->key.a, true, ev->at_ns, why);
+	if (r == 0)
+		memory_forget(&s->memory, p->key.a);
+	return r;
+}
+
+static int leak_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+		       struct fault *why)
+{
+	struct leak_state *s = state;
+	int r = memory_settle(&s->memory, why);
+
+	for (size_t i = 0; i < s->memory.processes.nitems && r == 0; i++)
+		r = judge_process(s, ctx, set, s->memory.processes.items[i]->a, false, s->last_ns, why);
+	for (size_t i = 0; i < s->found.n && r == 0; i++)
+		r = findings_take(out, &s->found, i) ? 0 : no_memory(why);
+	return r;
+}
+
+const struct rule alloc_leak_rule = {
+	.name = "alloc-leak",
+	.severity = SEVERITY_ERROR,
+	.summary = "device and pinned memory that grows and is not given back, by allocation site",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.open = leak_open,
+	.feed = leak_feed,
+	.finish = leak_finish,
+	.close = leak_close,
+};
