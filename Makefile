@@ -212,13 +212,13 @@ lint:
 	@echo "  clang-format"
 	$(Q)clang-format --dry-run -Werror $(C_ALL)
 	@echo "  shellcheck"
-	$(Q)shellcheck -x -e SC2317 -P SCRIPTDIR $(SH_ALL)
+	$(Q)shellcheck -x -S warning -P SCRIPTDIR $(SH_ALL)
 	@echo "  cppcheck"
 	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance -j2 -D_GNU_SOURCE -I. \
 		-D'LIBBPF_OPTS(TYPE,NAME,...)=struct TYPE NAME = {__VA_ARGS__}' \
 		--suppressions-list=.ci/cppcheck.txt --inline-suppr --max-configs=4 $(C_USER)
 	@echo "  clang-tidy"
-	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$1" -- -std=gnu11 -I. -I$(BUILD) \
+	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$1" -- -std=gnu11 -I. -isystem $(BUILD) \
 		-D_GNU_SOURCE $$([ "$$1" = format/fault.c ] || echo -include .ci/lint.h) 2>/dev/null' tidy
 
 # Fuzzing ------------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(MAINS:.c=.1)))
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
-	-rmdir $(DOCDIR) 2>/dev/null
+	rmdir $(DOCDIR) 2>/dev/null || :
 
 clean:
 	rm -rf $(BUILD)

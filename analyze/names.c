@@ -222,6 +222,21 @@ static int feed_frame(struct names *n, const struct event *ev, struct fault *why
 	return 0;
 }
 
+static void feed_attach(struct names *n, const struct event *ev)
+{
+	if (ev->v[F_attach_error] == 0)
+		return;
+	if (n->nrefusals < REFUSALS_KEPT)
+		n->refusals[n->nrefusals] =
+			(struct refusal){ev->v[F_attach_probe], ev->v[F_attach_module], ev->v[F_attach_error]};
+	n->nrefusals++;
+}
+
+const struct process *names_current(const struct names *n, uint64_t pid)
+{
+	return current(n, pid);
+}
+
 int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fault *why)
 {
 	switch (ev->kind) {
@@ -236,6 +251,9 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 		return 0;
 	case KIND_module:
 		return feed_module(n, ev, why);
+	case KIND_attach:
+		feed_attach(n, ev);
+		return 0;
 	case KIND_frame:
 		return feed_frame(n, ev, why);
 	default:

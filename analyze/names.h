@@ -63,14 +63,23 @@ struct module {
 	size_t path_len;
 };
 
+#define REFUSALS_KEPT 64
+
+/* A probe that could not be put on a function. */
+struct refusal {
+	uint64_t probe, module, error; /* errno */
+};
+
 /* A zeroed one is empty. */
 struct names {
-	struct table processes; /* struct process, all instances */
-	struct table by_pid;    /* the current instance of a pid */
-	struct table tasks;     /* by tid */
-	struct table stacks;    /* struct stack */
-	struct table modules;   /* struct module */
-	uint64_t nunkept;       /* rows beyond the limits above */
+	struct table processes;                 /* struct process, all instances */
+	struct table by_pid;                    /* the current instance of a pid */
+	struct table tasks;                     /* by tid */
+	struct table stacks;                    /* struct stack */
+	struct table modules;                   /* struct module */
+	struct refusal refusals[REFUSALS_KEPT]; /* the first ones */
+	uint64_t nrefusals;
+	uint64_t nunkept; /* rows beyond the limits above */
 };
 
 /*
@@ -81,6 +90,8 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 
 /* The current instance of a pid, made if nobody has told of it; NULL: no memory or beyond PROCESSES_MAX. */
 struct process *names_process(struct names *n, uint64_t pid);
+/* The same, but NULL if nobody has told of it. */
+const struct process *names_current(const struct names *n, uint64_t pid);
 /* An instance by number; NULL if there is none. */
 const struct process *names_instance(const struct names *n, uint64_t number);
 /* The process of a thread; 0 if not known. */

@@ -336,19 +336,22 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
 {
-	const struct interval zone = {begin_ns, end_ns};
+	struct interval zone = {begin_ns, end_ns};
 	struct ring *blind = &tl->blind;
 
 	if (begin_ns >= end_ns)
 		return 0;
-	if (blind->n > 0) {
-		struct interval *last = ring_at(blind, blind->n - 1);
+	/* Zones stay disjoint and in order: those that this one touches become part of it. */
+	while (blind->n > 0) {
+		const struct interval *last = ring_at(blind, blind->n - 1);
 
-		if (begin_ns <= last->end_ns) {
-			if (end_ns > last->end_ns)
-				last->end_ns = end_ns;
-			return 0;
-		}
+		if (zone.begin_ns > last->end_ns)
+			break;
+		if (last->begin_ns < zone.begin_ns)
+			zone.begin_ns = last->begin_ns;
+		if (last->end_ns > zone.end_ns)
+			zone.end_ns = last->end_ns;
+		blind->n--;
 	}
 	if (blind->n == TIMELINE_BLIND_MAX) {
 		struct interval *second = ring_at(blind, 1);

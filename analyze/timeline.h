@@ -109,7 +109,7 @@ struct futex_row {
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
 
-/* Rows of switch or waking are missing in [begin_ns, end_ns). Told in ascending order of begin. */
+/* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are told in order, more or less. */
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why);
 
 /*

@@ -102,9 +102,9 @@ struct signal_struct {
 };
 
 struct thread_info {
-	__u32 status;	      /* x86: compatibility mode of the system call under way */
-	unsigned long flags;  /* arm64: the same, in a bit */
-	__u64 preempt_count;  /* arm64 */
+	__u32 status;        /* x86: compatibility mode of the system call under way */
+	unsigned long flags; /* arm64: the same, in a bit */
+	__u64 preempt_count; /* arm64 */
 };
 
 struct task_struct {

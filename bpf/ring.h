@@ -14,12 +14,12 @@
 
 #include "format/kinds.h"
 
-#define CALL_WORDS 9	 /* of arguments, kept per call */
-#define CALL_DEPTH 8	 /* open calls that are followed per thread */
-#define STACK_FRAMES 24	 /* of a user stack */
+#define CALL_WORDS 9    /* of arguments, kept per call */
+#define CALL_DEPTH 8    /* open calls that are followed per thread */
+#define STACK_FRAMES 24 /* of a user stack */
 #define COMM_BYTES 16
 #define PROBES_LIMIT 512 /* ids are below */
-#define SHARDS_MAX 64	 /* of the counters, by CPU */
+#define SHARDS_MAX 64    /* of the counters, by CPU */
 
 /*
  * Which words a probed call yields. A peek copies `n` 64-bit words that stand `from` words behind the pointer in word

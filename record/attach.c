@@ -140,7 +140,7 @@ static int attach_tracepoints(struct attach *a, const struct attach_options *o, 
 {
 	const struct gpurec_bpf *s = a->skel;
 	struct bpf_program *const programs[] = {
-		s->progs.on_fork, s->progs.on_exec,   s->progs.on_exit,	     s->progs.on_rename,
+		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit,     s->progs.on_rename,
 		s->progs.on_switch, s->progs.on_waking, s->progs.on_sys_exit, s->progs.on_sys_enter,
 	};
 	size_t n = sizeof(programs) / sizeof(programs[0]) - (o->futex ? 0 : 2);
@@ -164,8 +164,8 @@ static void *wait_for_byte(void *pipe_end)
 }
 
 /*
- * Wake a thread of ours, which is no interrupt's doing, and see what the probe makes of it. Whether it can tell hangs on
- * how the kernel runs the program (see in_interrupt()); where it cannot, it is not believed.
+ * Wake a thread of ours, which is no interrupt's doing, and see what the probe makes of it. Whether it can tell hangs
+ * on how the kernel runs the program (see in_interrupt()); where it cannot, it is not believed.
  */
 static void learn_interrupts(struct attach *a)
 {
@@ -440,7 +440,8 @@ uint64_t attach_misses(const struct attach *a)
 	struct bpf_program *program;
 	uint64_t sum = 0;
 
-	bpf_object__for_each_program(program, a->skel->obj) {
+	bpf_object__for_each_program(program, a->skel->obj)
+	{
 		struct bpf_prog_info info;
 		__u32 size = sizeof(info);
 

@@ -12,9 +12,9 @@
 
 struct attach_options {
 	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
-	bool futex;	     /* probe system calls */
+	bool futex;          /* probe system calls */
 	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
-	bool track_all;	     /* track every process that uses a CUDA library */
+	bool track_all;      /* track every process that uses a CUDA library */
 };
 
 #define RING_BYTES_MIN 4096u

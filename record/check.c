@@ -29,7 +29,7 @@ struct check {
 };
 
 __attribute__((format(printf, 4, 5))) static void say(struct check *c, const char *what, enum check_result result,
-						       const char *fmt, ...)
+						      const char *fmt, ...)
 {
 	struct check_line *line;
 	va_list args;
@@ -73,8 +73,9 @@ static void check_capabilities(struct check *c)
 	if (caps)
 		cap_free(caps);
 	if (missing[0])
-		say(c, "capabilities", CHECK_NO, "missing:%s; run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
-						 "cap_dac_read_search,cap_checkpoint_restore,cap_kill=ep on gpurec",
+		say(c, "capabilities", CHECK_NO,
+		    "missing:%s; run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
+		    "cap_dac_read_search,cap_checkpoint_restore,cap_kill=ep on gpurec",
 		    missing);
 	else
 		say(c, "capabilities", CHECK_OK, "all that recording needs");
@@ -186,8 +187,9 @@ static void check_events(struct check *c, int probe_error)
 		if (c->seen[kinds[i].type])
 			say(c, kinds[i].what, CHECK_OK, "fired");
 		else
-			say(c, kinds[i].what, CHECK_NO, "did not fire; the kernel needs CONFIG_TRACEPOINTS and "
-							"CONFIG_FTRACE_SYSCALLS");
+			say(c, kinds[i].what, CHECK_NO,
+			    "did not fire; the kernel needs CONFIG_TRACEPOINTS and "
+			    "CONFIG_FTRACE_SYSCALLS");
 	}
 	if (attach_knows_interrupts(c->attach))
 		say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
@@ -238,7 +240,8 @@ static void check_confinement(struct check *c)
 	if (status == 0)
 		say(c, "seccomp", CHECK_OK, "rights can be given up for good");
 	else
-		say(c, "seccomp", CHECK_NO, "refused; a container may forbid it, the kernel needs CONFIG_SECCOMP_FILTER");
+		say(c, "seccomp", CHECK_NO,
+		    "refused; a container may forbid it, the kernel needs CONFIG_SECCOMP_FILTER");
 }
 
 static int count_process(void *self, uint32_t pid, struct fault *why)

@@ -14,7 +14,7 @@ struct counters {
 	uint32_t nslots, nshards;
 	size_t mapped_bytes;
 	struct tally own[PROBES_LIMIT]; /* recorded, not_staged */
-	struct counter *rows;		/* room for one table, see counters_collect() */
+	struct counter *rows;           /* room for one table, see counters_collect() */
 };
 
 /* Shards for this machine: a power of two, the CPU numbers' mask plus one. */

@@ -132,8 +132,7 @@ static int keep_outcomes(struct discover *d, uint32_t module, const struct attac
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	d->outcomes = more;
 	for (size_t i = 0; i < n; i++)
-		d->outcomes[d->noutcomes++] =
-			(struct outcome){module, sites[i].probe, sites[i].error, sites[i].offset};
+		d->outcomes[d->noutcomes++] = (struct outcome){module, sites[i].probe, sites[i].error, sites[i].offset};
 	return 0;
 }
 

@@ -16,7 +16,8 @@ int discover_new(struct discover **d, const struct procfs *fs, struct symbolizer
 		 struct fault *why);
 void discover_free(struct discover *d);
 
-/* A library (or program with the runtime linked in) that a person named. ERR_INPUT: not there, or nothing in it to probe. */
+/* A library (or program with the runtime linked in) that a person named. ERR_INPUT: not there, or nothing in it to
+ * probe. */
 int discover_add_file(struct discover *d, const char *path, struct fault *why);
 
 /* Look at one process. 1: it has a CUDA library mapped; 0: it has not, or is gone, or may not be looked at. */
@@ -33,10 +34,10 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
 int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
 struct discover_counts {
-	size_t libraries; /* that carry at least one probe */
-	size_t sites;	  /* functions probed */
-	size_t refused;	  /* functions that could not be */
-	size_t unread;	  /* libraries that could not be opened or read */
+	size_t libraries;       /* that carry at least one probe */
+	size_t sites;           /* functions probed */
+	size_t refused;         /* functions that could not be */
+	size_t unread;          /* libraries that could not be opened or read */
 	char last_problem[256]; /* of the last one of these */
 };
 const struct discover_counts *discover_counts(const struct discover *d);

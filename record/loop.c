@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +223,16 @@ static int drain_last(struct recording *s, struct fault *why)
 	return r < 0 ? r : 0;
 }
 
+/* A command that a signal has reached as well is given a moment to end, so that its end is known. */
+static void await_command(struct recording *s, uint32_t reason)
+{
+	struct pollfd p = {.fd = s->command.pidfd, .events = POLLIN};
+
+	if (s->command.pid && !s->command.ended && (reason == REASON_interrupted || reason == REASON_terminated))
+		(void)poll(&p, 1, GRACE_MS);
+	command_poll(&s->command);
+}
+
 static int finish(struct recording *s, uint32_t reason, struct recording_result *result, struct fault *why)
 {
 	const struct counter *counters;
@@ -235,11 +246,12 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 			       (unsigned long long)result->misses);
 	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
-	command_poll(&s->command);
+	await_command(s, reason);
 	n = counters_collect(&s->counters, true, &counters);
 	anchor_read(&anchor);
 	if (r == 0)
-		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n, why);
+		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n,
+			       why);
 	if (r < 0)
 		return r;
 	result->counters = calloc(n + 1, sizeof(*counters));

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
@@ -55,6 +56,9 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 
 	if (!p->tracked)
 		return 0;
+	for (size_t i = 0; i < s->tracked.n; i++)
+		if (s->tracked.pids[i] == p->pid)
+			return 0; /* another name of one that we know */
 	r = pid_set_add(&s->tracked, p->pid, why);
 	return r < 0 ? r : tell_executable(s, p->pid, p->start_ns, why);
 }
@@ -73,12 +77,39 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 	return pid_set_add(&s->gone, e->pid, why);
 }
 
+/*
+ * Look at what a process has mapped as code by now, so that its stacks can be told in words even when it ends before we
+ * read them. Only where that is soon done: a process with much more mapped does not end that soon either.
+ */
+static int learn_code(struct recording *s, uint32_t pid, uint64_t now_ns, struct fault *why)
+{
+	uint64_t address[LEARN_MAPPINGS];
+	struct process_info info;
+	struct place place;
+	size_t n = 0;
+	int r;
+
+	if (procfs_process(&s->fs, pid, &info, NULL) <= 0)
+		return 0;
+	r = symbolizer_learn(s->symbolizer, pid, info.start_ns, now_ns, why);
+	if (r < 0 || procfs_maps_open(&s->maps, &s->fs, pid, NULL) <= 0)
+		return r;
+	while (n < LEARN_MAPPINGS && procfs_maps_next(&s->maps, &s->line, NULL) > 0)
+		if ((s->line.prot & PROT_EXEC) && s->line.inode)
+			address[n++] = s->line.start;
+	procfs_maps_close(&s->maps);
+	for (size_t i = 0; i < n && n < LEARN_MAPPINGS && r >= 0; i++)
+		r = symbolizer_place(s->symbolizer, pid, info.start_ns, address[i], false, now_ns, &place, why);
+	return r;
+}
+
 void recording_note_refused(struct recording *s)
 {
 	const struct discover_counts *counts = discover_counts(s->discover);
 
 	if (counts->refused > s->nrefused)
-		recording_note(s, 0, "%zu functions cannot be probed here, their calls are not recorded (`attach` rows tell)",
+		recording_note(s, 0,
+			       "%zu functions cannot be probed here, their calls are not recorded (`attach` rows tell)",
 			       counts->refused - s->nrefused);
 	if (counts->unread > s->nunread)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
@@ -89,29 +120,34 @@ void recording_note_refused(struct recording *s)
 /* Attach while the process stands still, if it does, and let it go on in any case. */
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
-	struct process_info info;
 	uint64_t now_ns;
 	int r = 0;
 
 	if (!s->ending) {
 		r = discover_process(s->discover, m->pid, why);
+		if (r == 0)
+			recording_note(s, 0,
+				       "process %u mapped a CUDA library that could not be found in its mappings: its "
+				       "calls may go unrecorded",
+				       m->pid);
 		if (r >= 0)
 			r = attach_file_known(s->attach, &m->file, why);
+		if (r >= 0)
+			r = learn_code(s, m->pid, clock_ns(CLOCK_BOOTTIME), why);
 	}
 	if (m->held && kill((pid_t)m->pid, SIGCONT) < 0 && errno != ESRCH)
-		recording_note(s, 0, "process %u was held to attach to its CUDA library and cannot be continued: %s; kill -CONT %u",
-			     m->pid, strerror(errno), m->pid);
+		recording_note(
+			s, 0,
+			"process %u was held to attach to its CUDA library and cannot be continued: %s; kill -CONT %u",
+			m->pid, strerror(errno), m->pid);
 	if (s->ending || r < 0)
 		return r < 0 ? r : 0;
 	now_ns = clock_ns(CLOCK_BOOTTIME);
 	recording_note(s, 1, "process %u mapped a CUDA library; %s %.1f ms", m->pid,
-		     m->held ? "held for" : "attached to it after",
-		     (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
+		       m->held ? "held for" : "attached to it after",
+		       (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
 	recording_note_refused(s);
-	if (procfs_process(&s->fs, m->pid, &info, NULL) > 0)
-		r = symbolizer_learn(s->symbolizer, m->pid, info.start_ns, now_ns, why);
-	if (r >= 0)
-		r = attach_scan_threads(s->attach, why);
+	r = attach_scan_threads(s->attach, why);
 	if (r >= 0)
 		r = discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
 	return r;

@@ -64,7 +64,8 @@ static int check_output(const struct recording_options *o, struct fault *why)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
 	if (lstat(o->path, &st) == 0) {
 		if (!S_ISREG(st.st_mode))
-			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file", o->path);
+			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file",
+					 o->path);
 		if (!o->force)
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there already; --force replaces it",
 					 o->path);
@@ -81,9 +82,10 @@ static int check_namespace(struct fault *why)
 	struct stat st;
 
 	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != INITIAL_PID_NAMESPACE)
-		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
-				 "gpurec sees the host's process numbers only from the host's pid namespace: run it on the "
-				 "host, or the container with --pid=host");
+		return fault_set(
+			why, ERR_DENIED, FAULT_NOWHERE,
+			"gpurec sees the host's process numbers only from the host's pid namespace: run it on the "
+			"host, or the container with --pid=host");
 	return 0;
 }
 
@@ -104,7 +106,8 @@ static int hold_pids(struct recording *s, struct fault *why)
 		if (r == 0)
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "there is no process %u", pid);
 		if (info.pid != pid)
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%u is a thread; its process is %u", pid, info.pid);
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%u is a thread; its process is %u", pid,
+					 info.pid);
 		s->pidfds[i] = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 		if (s->pidfds[i] < 0)
 			return fault_errno(why, "cannot watch process %u", pid);
@@ -219,7 +222,9 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		const char *name, *value;
 	} facts[] = {
 		{"tool", "gpurec " TOOL_VERSION},
-		{"mode", s->command.pid ? "command" : s->o.npids ? "processes" : "all that use CUDA"},
+		{"mode", s->command.pid ? "command"
+			 : s->o.npids   ? "processes"
+					: "all that use CUDA"},
 		{"futex", s->o.futex ? "recorded" : "not recorded"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
@@ -232,8 +237,9 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 	if (r == 0)
 		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
 	if (r == 0)
-		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start", "%zu, %zu functions probed, %zu refused, %zu unread",
-			       found->libraries, found->sites, found->refused, found->unread);
+		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
+			       "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
+			       found->refused, found->unread);
 	if (r == 0 && found->last_problem[0])
 		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
 	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
@@ -271,18 +277,34 @@ static int open_capture(struct recording *s, struct identity *id, struct fault *
 	return tell_start(s, clock_ns(CLOCK_BOOTTIME), why);
 }
 
-/* What later attachments need, and naming functions; see docs/ARCHITECTURE.md. */
+/*
+ * What later attachments and naming functions need, found out by leaving each away: reading the mappings of others
+ * (SYS_PTRACE), the files behind them where they may not be read (DAC_READ_SEARCH) or are reached through map_files
+ * alone (CHECKPOINT_RESTORE: overlay, deleted files), telling a command of another user to go on (KILL). A loaded
+ * program can be attached by uprobe_multi without any; the older way needs PERFMON, and BPF on kernels that old.
+ */
 static int give_up_rights(const struct recording *s, struct fault *why)
 {
-	const int late[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE, CAP_KILL};
-	int n = (int)(sizeof(late) / sizeof(late[0]));
+	static const struct {
+		int cap;
+		bool command, single;
+	} late[] = {
+		{CAP_SYS_PTRACE, false, false},
+		{CAP_DAC_READ_SEARCH, false, false},
+		{CAP_CHECKPOINT_RESTORE, false, false},
+		{CAP_KILL, true, false},
+		{CAP_PERFMON, false, true},
+		{CAP_BPF, false, true},
+	};
+	int caps[sizeof(late) / sizeof(late[0])], n = 0;
 	unsigned keep = s->command.pid ? CONFINE_SIGNAL : CONFINE_NOTHING;
 
-	if (!s->command.pid)
-		n--; /* nobody to signal */
 	if (!s->o.late_attach)
 		return confine_recorder(NULL, 0, keep, why);
-	return confine_recorder(late, n, keep | CONFINE_BPF, why);
+	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
+		if ((!late[i].command || s->command.pid) && (!late[i].single || !attach_is_multi(s->attach)))
+			caps[n++] = late[i].cap;
+	return confine_recorder(caps, n, keep | CONFINE_BPF, why);
 }
 
 static int load_identity(struct recording *s, struct identity *id, struct fault *why)

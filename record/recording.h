@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One recording, from nothing to a sealed capture: recording_open() prepares all and starts, recording_run() records until
- * a reason to end comes up, seals and writes END.
+ * One recording, from nothing to a sealed capture: recording_open() prepares all and starts, recording_run() records
+ * until a reason to end comes up, seals and writes END.
  */
 #ifndef GPUREC_RECORD_RECORDING_H
 #define GPUREC_RECORD_RECORDING_H
@@ -10,8 +10,8 @@
 #include "record/attach.h"
 
 struct recording_options {
-	const char *path; /* of the capture */
-	bool force;	  /* replace an existing file */
+	const char *path;     /* of the capture */
+	bool force;           /* replace an existing file */
 	const char *key_path; /* NULL: the host's identity */
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t ring_bytes;
@@ -29,12 +29,12 @@ struct recording_options {
 struct recording_result {
 	enum reason reason;
 	bool command_ended;
-	int command_status; /* wait(2) */
+	int command_status;  /* wait(2) */
 	int64_t command_pid; /* it goes on, unrecorded; 0: it does not */
 	char key_id[32];
 	uint64_t written_bytes;
 	uint64_t nepochs;
-	uint64_t misses; /* attach_misses() */
+	uint64_t misses;          /* attach_misses() */
 	struct counter *counters; /* as in END */
 	size_t ncounters;
 };

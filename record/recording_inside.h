@@ -11,10 +11,13 @@
 #include "record/recording.h"
 #include "record/translate.h"
 
-#define EPOCH_NS 1000000000ull	   /* an epoch's length, */
-#define EPOCH_BYTES (32u << 20)	   /* or this much staged */
-#define WAIT_MS 100		   /* the rings are looked at at least this often */
-#define RESCAN_NS 1000000000ull	   /* for libraries, when no system call tells of them */
+#define EPOCH_NS 1000000000ull  /* an epoch's length, */
+#define EPOCH_BYTES (32u << 20) /* or this much staged */
+#define WAIT_MS 100             /* the rings are looked at at least this often */
+#define GRACE_MS 200            /* for a command to end by the signal that ends us */
+#define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
+
+#define LEARN_MAPPINGS 32 /* a process with this many of code, or more, is not looked through at once */
 
 /* Processes by number, unordered. */
 struct pid_set {
@@ -39,15 +42,17 @@ struct recording {
 	int epoll_fd, signal_fd;
 	int *pidfds; /* of -p */
 	size_t npidfds, nalive;
-	struct pid_set tracked;	       /* that are known to live: looked at again when no system call tells of mappings */
+	struct pid_set tracked; /* that are known to live: looked at again when no system call tells of mappings */
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	uint64_t deadline_ns, next_seal_ns, next_scan_ns; /* boot clock; 0: none */
-	uint64_t cut_ns;			     /* an epoch is to end here, once the rings are read to: */
+	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
 	size_t nrefused, nunread; /* of discover_counts(), that were told */
 	bool ending;
 	char key_id[32];
+	struct procfs_maps maps; /* large: not for the stack */
+	struct mapping line;
 };
 
 uint64_t clock_ns(int clock);

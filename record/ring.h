@@ -13,11 +13,11 @@
 #include "format/fault.h"
 
 struct ring {
-	uint64_t *consumer;	  /* where we are; one page, written by us */
+	uint64_t *consumer;       /* where we are; one page, written by us */
 	const uint64_t *producer; /* where the kernel is; one page, read only */
-	const uint8_t *data;	  /* `bytes`, mapped twice in a row, so that no record wraps */
-	uint64_t bytes;		  /* power of two */
-	uint64_t high_bytes;	  /* fullest that it was found */
+	const uint8_t *data;      /* `bytes`, mapped twice in a row, so that no record wraps */
+	uint64_t bytes;           /* power of two */
+	uint64_t high_bytes;      /* fullest that it was found */
 	size_t page_bytes;
 };
 

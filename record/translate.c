@@ -252,8 +252,9 @@ int translate(void *self, const void *record, uint32_t n, struct fault *why)
 	int r;
 
 	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].take || n != types[head->type].bytes)
-		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record of %u bytes and type %u is none of ours",
-				 n, n < sizeof(*head) ? 0 : head->type);
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
+				 "a ring record of %u bytes and type %u is none of ours", n,
+				 n < sizeof(*head) ? 0 : head->type);
 	row.v[0] = head->at_ns < t->begin_ns ? t->begin_ns : head->at_ns;
 	r = types[head->type].take(t, &row, record, why);
 	if (r == 0 && row.kind)

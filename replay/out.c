@@ -132,7 +132,7 @@ void out_duration(struct out *o, uint64_t ns)
 		out_string(o, "ns");
 		return;
 	}
-	while (ns >= units[i].below && i < 2)
+	while (i < 2 && ns >= units[i].below)
 		i++;
 	unit = units[i].unit;
 	whole = ns / unit;

@@ -162,16 +162,14 @@ int walk(const struct replay *replay, const struct visitor *visitor, void *self,
 {
 	struct walk w = {.replay = replay, .reader = &replay->evidence->reader, .nepochs = replay_nepochs(replay)};
 	struct visit v = {.walk = &w, .visitor = visitor, .self = self, .why = why};
-	struct fault local, *fault = why ? why : &local;
 	struct cursor *cur = NULL;
 	struct event ev;
 	int r;
 
-	v.why = fault;
-	r = cursor_open(&cur, w.reader, replay->unverified, fault);
+	r = cursor_open(&cur, w.reader, replay->unverified, why);
 	if (r)
 		return r;
-	while ((r = cursor_next(cur, &ev, fault)) > 0) {
+	while ((r = cursor_next(cur, &ev, why)) > 0) {
 		if (ev.epoch->number >= w.nepochs) {
 			r = 0;
 			break;
@@ -183,11 +181,11 @@ int walk(const struct replay *replay, const struct visitor *visitor, void *self,
 	if (r == 0) {
 		r = visit_end(&v, NULL);
 	} else if (replay->unverified && (r == ERR_FORMAT || r == ERR_FORGED)) {
-		struct fault stopped = *fault;
+		struct fault stopped = *why;
 
 		r = visit_end(&v, &stopped);
 		if (r == 0) {
-			*fault = stopped;
+			*why = stopped;
 			r = WALK_STOPPED;
 		}
 		goto done;

@@ -58,7 +58,8 @@ struct visitor {
 
 /*
  * ERR_FORGED or ERR_FORMAT: the file changed since it was verified. Else what the visitor or the cursor says.
- * WALK_STOPPED: only with `unverified`; all was done, but the events end before the file does, and *why says why.
+ * `why` is not NULL here. WALK_STOPPED: only with `unverified`; all was done, but the events end before the file does,
+ * and *why says why.
  */
 #define WALK_STOPPED 1
 int walk(const struct replay *replay, const struct visitor *v, void *self, struct fault *why);

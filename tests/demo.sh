@@ -76,10 +76,13 @@ query "SELECT name AS event, rows FROM kind_counts WHERE kind < 32 ORDER BY kind
 query "SELECT name AS function, num AS calls, med_ns, p99_ns, max_ns FROM call_summary ORDER BY max_ns DESC LIMIT 5"
 
 heading "5. What went wrong, and why?"
-show "$BUILD/gpuanalyze" "$capture" --report || die "the analysis failed"
+show "$BUILD/gpuanalyze" "$capture" --report="$demo/report.txt" || die "the analysis failed"
+# All but the table of calls, which is long.
+awk '/^Calls$/ { hidden = 1; next } /^[A-Z]/ { hidden = 0 } !hidden { print "  " $0 }' "$demo/report.txt"
 
 heading "The files are in $demo/"
 echo "  run.cap        the capture: $(du -k "$capture" | cut -f1) KiB; lz4 -dc reads it, gpuverify checks it"
 echo "  run.db         the same as SQLite: docs/SCHEMA.md tells its tables"
+echo "  report.txt     the report, with the time of every function: --report=OUT.json gives it to programs"
 [ -z "$recorded" ] || echo "  planted.json   what the program really did, to compare the report with"
 echo "  keys/          the key that this demo made or trusts; nothing was written outside of $BUILD/"

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkcap: a capture from a script, for tests. It goes through format/writer.h, so what comes out is sealed like the
- * recorder's own; only the events are told instead of seen.
+ * recorder's own; only the events are told instead of seen. All in one file, so that anybody can build it.
  *
  *	mkcap [-o OUT.cap] [-k SECRETKEY] [--pub FILE] [--no-end] [SCRIPT]        (SCRIPT absent or "-": stdin)
  *
  *	-o FILE      the capture; replaced if it is there (default: out.cap)
- *	-k FILE      sign with this secret key file (not password-protected) instead of a fixed key for tests
+ *	-k FILE      sign with this secret key file (one without a password) instead of a fixed key for tests
  *	--pub FILE   write the signer's public key, in minisign's format: what gpukey trust and --trust take
- *	--no-end     stop after the last epoch line as if the recorder had been killed: no END, staged rows are dropped
+ *	--no-end     as if the recorder had been killed after the last epoch line: no END, later rows are dropped
  *
- *	mkcap --narrow IN.cap -o OUT.cap [--withhold CLASS,...] [--from BOOT_NS] [--to BOOT_NS]
+ *	mkcap --narrow IN.cap -o OUT.cap [--withhold CLASS,...] [--from TIME] [--to TIME]
  *
- * makes no capture but a narrower copy of one, through format/narrow.h.
+ * makes no capture but a narrower copy of one, through format/narrow.h. Times as in a script; '+' adds the default
+ * start (1000s), whatever IN's own is.
  *
  * A script has one statement a line; '#' begins a comment line; empty lines are fine.
  *
- *	probe ID NAME KIND           a line of the probe table (KIND "-": yields nothing of its own). Ids ascend. Before
- *all else. Without any, the table `default_probes` below is used start BOOT WALL              the clocks when recording
- *began (default: boot 1000s, wall 1800000000s). Before rows KIND field=value ...         a row: any kind of
- *format/kinds.h; fields not named are 0 or "". `probe` of a call may be a name; not named, it is the first probe of
- *that kind repeat N STEP KIND f=v ...   N such rows, `at` growing by STEP each time; a value written A~B grows by B
- *each time lost PROBE CAUSE N           N more of this counter of format/kinds.h; `fired` grows too if CAUSE counts
- *losses self CPU RSS RING WRITTEN    what the following seals say about the recorder itself jump DELTA the wall clock
- *is set forward (or, -DELTA, back) by so much: seen in the next seals epoch END                    seal the epoch [end
- *of the one before, END): rows before END belong to it, later ones stay pace LENGTH                  from now on, seal
- *by itself each LENGTH; rows must then come in time order end REASON [STATUS]          END: a name of REASONS in
- *format/kinds.h; STATUS: wait(2) status of the command. Seals what is still open. Without the line: `end interrupted`
+ *	probe ID NAME KIND     a line of the probe table (KIND "-": yields nothing of its own). Ids ascend. Before
+ *	                       all else. Without any, the table `default_probes` below is used
+ *	start BOOT WALL        the clocks when recording began (default: 1000s 1800000000s). Before rows
+ *	KIND field=value ...   a row: any kind of format/kinds.h; fields not named are 0 or "". `probe` may be a
+ *	                       name; not named for a call, it is the first probe of that kind
+ *	repeat N STEP KIND f=v ...
+ *	                       N such rows, `at` growing by STEP each time; a value A~B grows by B each time
+ *	lost PROBE CAUSE N     N more of this counter of format/kinds.h; `fired` grows too if CAUSE counts losses
+ *	self CPU RSS RING WRITTEN
+ *	                       what the following seals say about the recorder itself
+ *	jump DELTA             the wall clock is set forward (-DELTA: back) by so much: seen in the next seals
+ *	epoch END              seal the epoch [end of the one before, END); rows from END on stay for the next
+ *	pace LENGTH            from now on, seal by itself each LENGTH; rows must then come in time order
+ *	end REASON [STATUS]    END: a name of REASONS in format/kinds.h; STATUS: wait(2) status of the command.
+ *	                       Seals what is still open. Without the line: `end interrupted`
  *
  * Numbers: decimal or 0x..., negative for signed fields; times and durations 17ns 17us 1.5ms 2s; sizes 4K 64M 1G;
- * a leading '+' adds the start's boot time: `at=+1.5s`. Texts: "..." with \xNN \n \t \" \\; without quotes if no
- *blanks. `fired` and `recorded` are kept from the rows.
+ * a leading '+' adds the start's boot time: `at=+1.5s`. Texts: "..." with \xNN \n \t \" \\; no quotes if no blanks.
+ * `fired` and `recorded` are kept from the rows.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -383,7 +388,7 @@ static void do_row(struct maker *m, const char *word, char *p, uint64_t count, u
 			v[f] = value ? len : 0;
 		} else if (!value) {
 			die(m, "%s= has no value", name);
-		} else if (k->flags == KIND_CALL && f == F_call_probe && !isdigit((unsigned char)*value)) {
+		} else if (!strcmp(k->fields[f].name, "probe") && !isdigit((unsigned char)*value)) {
 			v[f] = m->probes[probe_by_name(m, value)].id;
 		} else {
 			v[f] = number(m, value, &step[f]);
@@ -516,6 +521,9 @@ static void do_end(struct maker *m, char *p)
 	status = status_word ? (int)number(m, status_word, NULL) : 0;
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
 		if (!strcmp(reasons[i].name, name)) {
+			m->ended = m->no_end;
+			if (m->no_end)
+				return;
 			finish(m, reasons[i].id, status_word ? &status : NULL);
 			return;
 		}
@@ -651,7 +659,12 @@ static void narrow_capture(const struct maker *m, struct narrower *n)
 	source_close(&source);
 }
 
-int main(int argc, char **argv)
+struct arguments {
+	const char *pub, *key;
+	struct narrower narrower;
+};
+
+static void read_arguments(struct maker *m, struct arguments *a, int argc, char **argv)
 {
 	static const struct option options[] = {{"pub", required_argument, NULL, 'p'},
 						{"no-end", no_argument, NULL, 'n'},
@@ -662,57 +675,52 @@ int main(int argc, char **argv)
 						{"from", required_argument, NULL, 'F'},
 						{"to", required_argument, NULL, 'T'},
 						{0}};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:k:", options, NULL)) >= 0) {
+		if (c == 'o')
+			m->out_path = optarg;
+		else if (c == 'k')
+			a->key = optarg;
+		else if (c == 'p')
+			a->pub = optarg;
+		else if (c == 'n')
+			m->no_end = true;
+		else if (c == 'N')
+			a->narrower.in_path = optarg;
+		else if (c == 'W')
+			a->narrower.classes = optarg;
+		else if (c == 'F')
+			a->narrower.what.from_ns = number(m, optarg, NULL);
+		else if (c == 'T')
+			a->narrower.what.to_ns = number(m, optarg, NULL);
+		else
+			exit(2);
+	}
+	if (optind < argc)
+		m->script_path = argv[optind];
+}
+
+int main(int argc, char **argv)
+{
 	static struct maker m = {.out_path = "out.cap",
 				 .script_path = "-",
 				 .start_boot_ns = 1000000000000,
 				 .start_wall_ns = 1800000000000000000};
-	struct narrower n = {.what.to_ns = UINT64_MAX};
-	const char *pub = NULL, *key = NULL;
-	int c;
+	struct arguments a = {.narrower.what.to_ns = UINT64_MAX};
 
-	while ((c = getopt_long(argc, argv, "o:k:", options, NULL)) >= 0) {
-		switch (c) {
-		case 'o':
-			m.out_path = optarg;
-			break;
-		case 'k':
-			key = optarg;
-			break;
-		case 'p':
-			pub = optarg;
-			break;
-		case 'n':
-			m.no_end = true;
-			break;
-		case 'N':
-			n.in_path = optarg;
-			break;
-		case 'W':
-			n.classes = optarg;
-			break;
-		case 'F':
-			n.what.from_ns = number(&m, optarg, NULL);
-			break;
-		case 'T':
-			n.what.to_ns = number(&m, optarg, NULL);
-			break;
-		default:
-			return 2;
-		}
-	}
-	if (optind < argc)
-		m.script_path = argv[optind];
+	read_arguments(&m, &a, argc, argv);
 	if (sodium_init() < 0)
 		die(&m, "libsodium cannot start");
-	if (n.in_path) {
-		narrow_capture(&m, &n);
+	if (a.narrower.in_path) {
+		narrow_capture(&m, &a.narrower);
 		return 0;
 	}
 	test_identity(&m.id);
-	if (key)
-		load_identity(&m, key);
-	if (pub)
-		write_public_key(&m, pub);
+	if (a.key)
+		load_identity(&m, a.key);
+	if (a.pub)
+		write_public_key(&m, a.pub);
 	run_script(&m);
 	if (!m.ended && !m.no_end)
 		finish(&m, REASON_interrupted, NULL);

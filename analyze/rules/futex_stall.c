@@ -33,8 +33,8 @@ static const struct setting settings[] = {
 };
 
 #define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each); gaps of others are not judged */
-#define GROUPS_MAX 1024   /* futexes told apart; stalls at others are not counted */
-#define NAMED_MAX 8       /* waiters, wakers and keepers named of each futex */
+#define GROUPS_MAX 1024  /* futexes told apart; stalls at others are not counted */
+#define NAMED_MAX 8      /* waiters, wakers and keepers named of each futex */
 
 struct feeder {
 	struct table_key key; /* a: tid, b: process instance */

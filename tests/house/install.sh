@@ -33,6 +33,13 @@ outside() {
 nothing_left() {
 	[ -z "$(find "$TMP/root" -type f)" ] && [ ! -e "$TMP/root/usr/share/doc/gpurec" ]
 }
+# What `make BPF=0` would do, for a build of its own.
+offline() {
+	local plan
+	plan=$("${MAKE:-make}" -n --no-print-directory BPF=0 BUILD="$TMP/offline" CLANG=clang-here BPFTOOL=bpftool-here all) || return 1
+	! grep -E 'clang-here|bpftool-here|-lbpf|-lelf|record/|[^a-z]bpf/' <<<"$plan" || return 1
+	grep -q 'gpuverify' <<<"$plan"
+}
 
 check "make install succeeds" "${make[@]}" install
 check "it installs the tools, their man pages and the documents, and nothing else" same_files
@@ -42,4 +49,5 @@ check "installing twice is no error" "${make[@]}" install
 check "make uninstall succeeds" "${make[@]}" uninstall
 check "it leaves nothing behind" nothing_left
 check "uninstalling twice is no error" "${make[@]}" uninstall
+check "a build without BPF needs neither clang nor bpftool, libbpf or libelf" offline
 finish

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/engine.h"
+
+#include <stdlib.h>
+
+struct engine {
+	struct context ctx;
+	struct settings settings;
+	struct names names;
+	struct timeline *timeline;
+	struct calls calls;
+	void *states[NRULES];
+	struct event *batch; /* events of one moment, without texts */
+	unsigned nbatch;
+	uint64_t nevents;
+};
+
+/* For the timeline: since when rows about this thread are recorded. */
+static uint64_t tracked_since(void *arg, uint32_t tid)
+{
+	const struct engine *e = arg;
+	uint64_t pid = names_pid_of(&e->names, tid);
+	const struct process *p = pid ? names_current(&e->names, pid) : NULL;
+
+	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
+}
+
+int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int r = 0;
+
+	if (e)
+		e->batch = malloc(BATCH_MAX * sizeof(*e->batch));
+	if (!e || !e->batch) {
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
+		goto out;
+	}
+	e->ctx = *ctx;
+	e->ctx.names = &e->names;
+	e->settings = *settings;
+	r = timeline_open(&e->timeline, why);
+	if (r < 0)
+		goto out;
+	e->ctx.timeline = e->timeline;
+	timeline_ask_tracked(e->timeline, tracked_since, e);
+	for (unsigned i = 0; i < NRULES && r == 0; i++)
+		r = rules[i]->open(&e->states[i], why);
+out:
+	if (r < 0)
+		engine_close(e);
+	else
+		*out = e;
+	return r;
+}
+
+void engine_close(struct engine *e)
+{
+	if (!e)
+		return;
+	for (unsigned i = 0; i < NRULES; i++)
+		rules[i]->close(e->states[i]);
+	timeline_close(e->timeline);
+	names_clear(&e->names);
+	calls_clear(&e->calls);
+	free(e->batch);
+	free(e);
+}
+
+/* Rows of switch, waking or fork are missing: at which times. */
+static int take_epoch(struct engine *e, const struct event *mark, struct fault *why)
+{
+	static const uint16_t kinds[] = {KIND_switch, KIND_waking, KIND_fork};
+	const struct epoch *epoch = mark->epoch;
+	uint64_t lost = 0;
+	int r = 0;
+
+	for (unsigned i = 0; e->ctx.reader && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		lost += reader_lost(e->ctx.reader, epoch->number, kinds[i]);
+	if (lost) {
+		/* The counters are read when the epoch is sealed, a little after its end. */
+		uint64_t until_ns = epoch->anchor.boot_ns > epoch->end_ns ? epoch->anchor.boot_ns : epoch->end_ns;
+
+		return timeline_blind(e->timeline, epoch->begin_ns, until_ns, why);
+	}
+	for (uint32_t i = 0; i < epoch->nchunks && r == 0; i++) {
+		const struct chunk *c = &epoch->chunks[i];
+
+		if (c->withheld && c->class == CLASS_events)
+			r = timeline_blind(e->timeline, c->first_ns, c->last_ns + 1, why);
+	}
+	return r;
+}
+
+/* The order in which things must have happened that carry the same time. */
+enum rank { RANK_EXIT, RANK_FORK, RANK_WAKE_SLEEPER, RANK_SWITCH, RANK_WAKE, RANK_FUTEX, RANK_INNER, RANK_CALL, RANKS };
+
+static enum rank rank_of(const struct engine *e, const struct event *ev)
+{
+	switch (ev->kind) {
+	case KIND_exit:
+		return RANK_EXIT;
+	case KIND_fork:
+		return RANK_FORK;
+	case KIND_waking:
+		return timeline_is_asleep(e->timeline, as_tid(ev->v[F_waking_tid])) ? RANK_WAKE_SLEEPER : RANK_WAKE;
+	case KIND_switch:
+		return RANK_SWITCH;
+	case KIND_futex:
+		return RANK_FUTEX;
+	default:
+		return event_is_call(ev) && !event_is_nested(ev) ? RANK_CALL : RANK_INNER;
+	}
+}
+
+static int take_futex(struct engine *e, const struct event *ev, struct fault *why)
+{
+	uint64_t dur_ns = ev->v[F_futex_dur];
+	const struct futex_row row = {.begin_ns = dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0,
+				      .at_ns = ev->at_ns,
+				      .addr = ev->v[F_futex_addr],
+				      .tid = as_tid(ev->v[F_futex_tid]),
+				      .cpu = (uint32_t)ev->v[F_futex_cpu],
+				      .op = (uint32_t)ev->v[F_futex_op],
+				      .val = ev->v[F_futex_val],
+				      .ret = (int64_t)ev->v[F_futex_ret]};
+
+	return timeline_futex(e->timeline, &row, why);
+}
+
+static int take(struct engine *e, const struct event *ev, struct fault *why)
+{
+	struct timeline *tl = e->timeline;
+	const uint64_t *v = ev->v;
+	int r;
+
+	switch (ev->kind) {
+	case KIND_switch:
+		return timeline_switch(tl, ev->at_ns, (uint32_t)v[F_switch_cpu], as_tid(v[F_switch_prev_tid]),
+				       (uint32_t)v[F_switch_prev_state], as_tid(v[F_switch_next_tid]), why);
+	case KIND_waking:
+		return timeline_waking(tl, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
+				       as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
+	case KIND_fork:
+		return timeline_fork(tl, ev->at_ns, as_tid(v[F_fork_tid]), as_tid(v[F_fork_child_tid]), why);
+	case KIND_exit:
+		return timeline_exit(tl, ev->at_ns, as_tid(v[F_exit_tid]), why);
+	case KIND_futex:
+		return take_futex(e, ev, why);
+	default:
+		if (!event_is_call(ev))
+			return 0;
+		r = timeline_call(tl, call_begin_ns(ev), ev->at_ns, as_tid(v[F_call_tid]), (uint32_t)v[F_call_cpu],
+				  why);
+		return r < 0 ? r : calls_feed(&e->calls, ev, why);
+	}
+}
+
+static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < NRULES && r == 0; i++)
+		r = rules[i]->feed(e->states[i], &e->ctx, e->settings.v[i], ev, why);
+	return r;
+}
+
+/* Names first: they stand before what they name. */
+static int take_named(struct engine *e, const struct event *ev, struct fault *why)
+{
+	uint64_t tid = 0;
+	int r = names_feed(&e->names, ev, &tid, why);
+
+	if (r > 0)
+		timeline_forget(e->timeline, as_tid(tid));
+	return r < 0 ? r : 0;
+}
+
+static int flush(struct engine *e, struct fault *why)
+{
+	uint8_t ranks[BATCH_MAX];
+	int r = 0;
+
+	for (unsigned i = 0; i < e->nbatch; i++)
+		ranks[i] = (uint8_t)rank_of(e, &e->batch[i]);
+	for (unsigned rank = 0; rank < RANKS; rank++) {
+		for (unsigned i = 0; i < e->nbatch && r == 0; i++) {
+			if (ranks[i] != rank)
+				continue;
+			r = take_named(e, &e->batch[i], why);
+			if (r == 0)
+				r = take(e, &e->batch[i], why);
+			if (r == 0)
+				r = to_rules(e, &e->batch[i], why);
+		}
+	}
+	e->nbatch = 0;
+	return r;
+}
+
+/* What names something has texts, which are gone with the next event; nothing at the same time comes before it. */
+static bool is_naming(uint16_t kind)
+{
+	static const uint16_t naming[] = {KIND_process, KIND_thread, KIND_module, KIND_executable,
+					  KIND_attach,  KIND_fact,   KIND_frame};
+
+	for (unsigned i = 0; i < sizeof(naming) / sizeof(naming[0]); i++)
+		if (naming[i] == kind)
+			return true;
+	return false;
+}
+
+int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
+{
+	int r = 0;
+
+	if (e->nbatch > 0 && (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].at_ns || e->nbatch == BATCH_MAX))
+		r = flush(e, why);
+	if (r < 0)
+		return r;
+	if (ev->kind == KIND_epoch) {
+		r = take_epoch(e, ev, why);
+		return r < 0 ? r : to_rules(e, ev, why);
+	}
+	e->nevents++;
+	if (is_naming(ev->kind)) {
+		r = take_named(e, ev, why);
+		return r < 0 ? r : to_rules(e, ev, why);
+	}
+	e->batch[e->nbatch++] = *ev;
+	return 0;
+}
+
+int engine_finish(struct engine *e, struct findings *out, struct fault *why)
+{
+	int r = flush(e, why);
+
+	for (unsigned i = 0; i < NRULES && r == 0; i++)
+		r = rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out, why);
+	if (r == 0)
+		findings_sort(out);
+	return r;
+}
+
+const struct calls *engine_calls(const struct engine *e)
+{
+	return &e->calls;
+}
+
+const struct context *engine_context(const struct engine *e)
+{
+	return &e->ctx;
+}
+
+uint64_t engine_nevents(const struct engine *e)
+{
+	return e->nevents;
+}

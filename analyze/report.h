@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What was found, for people and for programs. The same capture, settings and version give the same bytes: no clock, no
+ * locale, no file names. docs/RULES.md describes the JSON.
+ */
+#ifndef GPUREC_ANALYZE_REPORT_H
+#define GPUREC_ANALYZE_REPORT_H
+
+#include "analyze/engine.h"
+#include "analyze/json.h"
+#include "keys/evidence.h"
+
+#define REPORT_VERSION 1 /* of the JSON */
+
+struct report {
+	const struct evidence *evidence;
+	const struct engine *engine;
+	const struct findings *findings;
+	const struct settings *settings;
+	const struct fault *stopped; /* why the events end early, which needs --unverified; or NULL */
+};
+
+/* Lines of UTF-8 text. Failure (no memory) shows in out->failed. */
+void report_text(const struct report *r, struct text *out);
+
+/* One report of the JSON, as an element of the array "reports" which is open in `j`. */
+void report_json(const struct report *r, struct json *j);
+/* What stands around them. */
+void report_json_begin(struct json *j);
+void report_json_end(struct json *j);
+
+/* What both reports tell of the capture. */
+struct report_facts {
+	char capture_id[2 * CAPTURE_ID_BYTES + 1];
+	char last_seal[2 * HASH_BYTES + 1]; /* hash of END or of the last seal; "" if there is none */
+	char rules_hash[2 * HASH_BYTES + 1];
+	uint64_t nepochs;
+	uint64_t begin_ns, end_ns; /* boot clock */
+	bool ended;                /* there is an END */
+	const struct counter *counters;
+	uint32_t ncounters;
+	uint64_t nrunning; /* tracked processes that ran before recording began */
+	uint64_t nwithheld[CLASSES_MAX];
+};
+
+void report_gather(const struct report *r, struct report_facts *f);
+
+/* The worst findings but those that only inform, at most `max` of them; their number. */
+unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max);
+
+#endif

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report.h"
+#include "keys/tool.h"
+
+static void add_text(struct json *j, const char *key, const struct text *t)
+{
+	json_text(j, key, text_string(t), t->len);
+}
+
+static void add_capture(const struct report *r, const struct report_facts *f, struct json *j)
+{
+	const struct evidence *e = r->evidence;
+	const struct reader *reader = &e->reader;
+	const char *reason = f->ended ? reason_text(reader->end.reason) : NULL;
+
+	json_open(j, "capture", '{');
+	json_string(j, "verdict", verdict_word(e->verification.verdict));
+	json_bool(j, "unverified", engine_context(r->engine)->unverified);
+	json_string(j, "signer", e->signer);
+	json_string(j, "id", f->capture_id);
+	json_string(j, "last_seal", f->last_seal);
+	json_u64(j, "epochs", f->nepochs);
+	json_u64(j, "events", engine_nevents(r->engine));
+	json_u64(j, "begin_ns", f->begin_ns);
+	json_u64(j, "end_ns", f->end_ns);
+	json_u64(j, "begin_wall_ns", reader->header.start_wall_ns);
+	json_bool(j, "ended", f->ended);
+	if (reason)
+		json_string(j, "reason", reason);
+	else
+		json_null(j, "reason");
+	json_close(j, '}');
+}
+
+static void add_rules(const struct report *r, const struct report_facts *f, struct json *j)
+{
+	json_open(j, "rules", '{');
+	json_string(j, "hash", f->rules_hash);
+	json_open(j, "settings", '{');
+	for (unsigned i = 0; i < NRULES; i++) {
+		json_open(j, rules[i]->name, '{');
+		for (unsigned k = 0; k < rules[i]->nsettings; k++)
+			json_u64(j, rules[i]->settings[k].key, r->settings->v[i][k]);
+		json_close(j, '}');
+	}
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+static void add_who(struct json *j, const struct explained *e, uint32_t tid)
+{
+	const struct who *who = explained_who(e, tid);
+
+	if (tid == TID_NONE) {
+		json_null(j, "tid");
+		return;
+	}
+	json_u64(j, "tid", tid);
+	json_text(j, "name", who ? who->name.s : "", who ? who->name.len : 0);
+}
+
+static void add_part(struct json *j, const struct explained *e, const struct part *p)
+{
+	static const char *const reasons[] = {"not-recorded", "lost-or-withheld", "too-long-ago", "contradicted"};
+
+	json_open(j, NULL, '{');
+	json_string(j, "class", cause_class_name((enum cause_class)p->class));
+	json_u64(j, "ns", p->ns);
+	json_u64(j, "count", p->count);
+	json_u64(j, "longest_begin_ns", p->longest_begin_ns);
+	json_u64(j, "longest_end_ns", p->longest_end_ns);
+	if (p->joined) {
+		json_bool(j, "joined", true);
+		json_close(j, '}');
+		return;
+	}
+	switch ((enum cause_class)p->class) {
+	case CAUSE_FUTEX:
+		json_hex(j, "futex", p->futex);
+		json_bool(j, "lock", p->flags & SPAN_LOCK);
+		json_bool(j, "timed_out", p->flags & SPAN_TIMED_OUT);
+		/* fallthrough */
+	case CAUSE_ASLEEP:
+		json_string(j, "state", task_state_letter(p->task_state));
+		json_string(j, "woken",
+			    p->flags & SPAN_IRQ         ? "interrupt"
+			    : p->flags & SPAN_SIGNALLED ? "signal"
+			    : p->tid == TID_NONE        ? "unknown"
+							: "thread");
+		add_who(j, e, p->tid);
+		break;
+	case CAUSE_RUNNABLE:
+		json_u64(j, "cpu", p->cpu);
+		json_bool(j, "preempted", p->flags & SPAN_PREEMPTED);
+		json_bool(j, "likely", p->likely);
+		add_who(j, e, p->tid);
+		break;
+	case CAUSE_CPU:
+		json_u64(j, "cpu", p->cpu);
+		break;
+	default:
+		json_string(j, "reason", reasons[p->reason]);
+		break;
+	}
+	json_close(j, '}');
+}
+
+static void add_split(struct json *j, const struct explained *e, const struct split *s)
+{
+	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "futex_ns", "asleep_ns",
+							"unknown_ns"};
+
+	json_open(j, NULL, '{');
+	add_who(j, e, s->tid);
+	json_u64(j, "begin_ns", s->begin_ns);
+	json_u64(j, "end_ns", s->end_ns);
+	json_string(j, "main", cause_class_name(split_main(s)));
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
+		json_u64(j, keys[c], s->ns[c]);
+	json_open(j, "parts", '[');
+	for (unsigned i = 0; i < s->nparts; i++)
+		add_part(j, e, &s->parts[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void add_worst(struct json *j, const struct worst *w)
+{
+	const struct explained *e = w->why;
+	uint32_t keeper = explained_keeper(e);
+
+	json_open(j, NULL, '{');
+	json_u64(j, "begin_ns", w->at.begin_ns);
+	json_u64(j, "end_ns", w->at.end_ns);
+	json_u64(j, "tid", w->at.tid);
+	json_string(j, "chain_end", chain_end_name(e->cause.end));
+	if (e->cause.end == CHAIN_CYCLE)
+		json_u64(j, "cycle_tid", e->cause.cycle_tid);
+	json_open(j, "keeper", '{');
+	add_who(j, e, keeper);
+	json_close(j, '}');
+	json_open(j, "chain", '[');
+	for (unsigned i = 0; i < e->cause.nlinks; i++)
+		add_split(j, e, &e->cause.links[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void add_facts(struct json *j, const struct finding *f)
+{
+	json_open(j, "facts", '{');
+	for (unsigned i = 0; i < f->nfacts; i++) {
+		const struct fact *fact = &f->facts[i];
+
+		switch (fact->kind) {
+		case FACT_NUMBER:
+			json_u64(j, fact->key, fact->number);
+			break;
+		case FACT_ADDRESS:
+			json_hex(j, fact->key, fact->number);
+			break;
+		case FACT_BOOL:
+			json_bool(j, fact->key, fact->number);
+			break;
+		case FACT_TEXT:
+			json_text(j, fact->key, fact->text, (size_t)fact->number);
+			break;
+		}
+	}
+	json_close(j, '}');
+}
+
+static void add_stack(struct json *j, const struct names *names, uint64_t number)
+{
+	const struct stack *s = number ? names_stack(names, number) : NULL;
+
+	json_open(j, "frames", '[');
+	for (unsigned i = 0; s && i < s->nframes; i++) {
+		const struct frame *f = &s->frames[i];
+		const struct module *m = f->module ? names_module(names, f->module) : NULL;
+
+		json_open(j, NULL, '{');
+		json_hex(j, "address", f->address);
+		json_text(j, "symbol", f->symbol ? f->symbol : "", f->symbol_len);
+		json_text(j, "module", m && m->path ? m->path : "", m && m->path ? m->path_len : 0);
+		json_hex(j, "offset", f->offset);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void add_process(struct json *j, const struct names *names, uint64_t number)
+{
+	const struct process *p = number ? names_instance(names, number) : NULL;
+
+	if (!p) {
+		json_null(j, "process");
+		return;
+	}
+	json_open(j, "process", '{');
+	json_u64(j, "pid", p->pid);
+	json_u64(j, "start_ns", p->start_ns);
+	json_text(j, "name", p->name.s, p->name.len);
+	json_close(j, '}');
+}
+
+static void add_finding(const struct report *r, struct json *j, const struct finding *f)
+{
+	const struct names *names = engine_context(r->engine)->names;
+
+	json_open(j, NULL, '{');
+	json_string(j, "rule", f->rule);
+	json_string(j, "class", f->class);
+	json_string(j, "severity", severity_name(f->severity));
+	json_string(j, "confidence", confidence_name(f->confidence));
+	add_text(j, "headline", &f->headline);
+	add_text(j, "advice", &f->advice);
+	add_process(j, names, f->process);
+	json_u64(j, "count", f->count);
+	if (f->timed) {
+		json_u64(j, "total_ns", f->total_ns);
+		json_u64(j, "min_ns", f->min_ns);
+		json_u64(j, "median_ns", f->median_ns);
+		json_u64(j, "max_ns", f->max_ns);
+	}
+	add_facts(j, f);
+	if (f->stack)
+		add_stack(j, names, f->stack);
+	json_open(j, "first", '[');
+	for (unsigned i = 0; i < f->nfirst; i++) {
+		json_open(j, NULL, '{');
+		json_u64(j, "begin_ns", f->first[i].begin_ns);
+		json_u64(j, "end_ns", f->first[i].end_ns);
+		json_u64(j, "tid", f->first[i].tid);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "worst", '[');
+	for (unsigned i = 0; i < f->nworst; i++)
+		add_worst(j, &f->worst[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void add_calls(const struct report *r, struct json *j)
+{
+	const struct calls *calls = engine_calls(r->engine);
+	const struct schema *schema = &r->evidence->reader.header.schema;
+	const struct call_stats **all = calls_sorted(calls);
+
+	if (!all && calls->table.nitems)
+		j->out->failed = true;
+	json_open(j, "calls", '[');
+	for (size_t i = 0; all && i < calls->table.nitems; i++) {
+		const struct call_stats *s = all[i];
+		const struct kind *kind = schema_kind(schema, s->kind);
+
+		json_open(j, NULL, '{');
+		json_string(j, "function", call_name(schema, s->key.a));
+		json_string(j, "kind", kind ? kind->name : "");
+		json_bool(j, "nested", s->key.b);
+		json_u64(j, "count", s->n);
+		json_u64(j, "failed", s->nfailed);
+		json_u64(j, "total_ns", s->total_ns);
+		json_u64(j, "average_ns", call_stats_average(s));
+		json_u64(j, "median_ns", call_stats_median(s));
+		json_u64(j, "min_ns", s->min_ns);
+		json_u64(j, "max_ns", s->max_ns);
+		json_u64(j, "deviation_ns", call_stats_deviation(s));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	free(all);
+}
+
+static void add_unseen(const struct report *r, const struct report_facts *f, struct json *j)
+{
+	const struct schema *schema = &r->evidence->reader.header.schema;
+	const struct names *names = engine_context(r->engine)->names;
+
+	json_open(j, "unseen", '{');
+	json_open(j, "lost", '[');
+	for (uint32_t i = 0; i < f->ncounters; i++) {
+		const struct counter *c = &f->counters[i];
+		const struct counter_type *type = schema_counter(schema, c->id);
+
+		if (!type || (type->role != ROLE_LOST && type->role != ROLE_NOTED))
+			continue;
+		json_open(j, NULL, '{');
+		json_string(j, "probe", call_name(schema, c->probe));
+		json_string(j, "cause", type->name);
+		json_bool(j, "lost", type->role == ROLE_LOST);
+		json_u64(j, "count", c->value);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "withheld_chunks", '{');
+	for (unsigned c = 0; c < CLASSES_MAX; c++)
+		if (f->nwithheld[c] && schema_class_name(schema, (uint8_t)c))
+			json_u64(j, schema_class_name(schema, (uint8_t)c), f->nwithheld[c]);
+	json_close(j, '}');
+	json_open(j, "not_attached", '[');
+	for (uint64_t i = 0; i < names->nrefusals && i < REFUSALS_KEPT; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "probe", call_name(schema, names->refusals[i].probe));
+		json_u64(j, "module", names->refusals[i].module);
+		json_u64(j, "error", names->refusals[i].error);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_u64(j, "processes_running_before", f->nrunning);
+	if (r->stopped)
+		json_string(j, "stopped", r->stopped->text);
+	json_close(j, '}');
+}
+
+void report_json_begin(struct json *j)
+{
+	json_open(j, NULL, '{');
+	json_string(j, "format", "gpurec-report");
+	json_u64(j, "version", REPORT_VERSION);
+	json_string(j, "tool", "gpuanalyze " TOOL_VERSION);
+	json_open(j, "reports", '[');
+}
+
+void report_json_end(struct json *j)
+{
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+void report_json(const struct report *r, struct json *j)
+{
+	const struct finding *worst[3];
+	struct report_facts f;
+	unsigned n = report_summary(r, worst, 3);
+
+	report_gather(r, &f);
+	json_open(j, NULL, '{');
+	add_capture(r, &f, j);
+	add_rules(r, &f, j);
+	json_open(j, "summary", '[');
+	for (unsigned i = 0; i < n; i++)
+		add_text(j, NULL, &worst[i]->headline);
+	json_close(j, ']');
+	json_open(j, "findings", '[');
+	for (size_t i = 0; i < r->findings->n; i++)
+		add_finding(r, j, r->findings->all[i]);
+	json_close(j, ']');
+	add_calls(r, j);
+	add_unseen(r, &f, j);
+	json_close(j, '}');
+}

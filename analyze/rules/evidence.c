@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The capture itself: what it lacks, and what is odd about it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rule.h"
+
+enum { SET_STEP };
+
+static const struct setting settings[] = {
+	[SET_STEP] =
+		{"step", SETTING_NS, 20000000, 1000000, 1000000000000000,
+		 "the wall clock was set if it moved by so much more or less than the boot clock between two seals; "
+		 "keeping time with NTP moves it by half a millisecond a second at most"},
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule evidence");
+}
+
+static int evidence_open(void **state, struct fault *why)
+{
+	(void)why;
+	*state = NULL; /* all that it tells stands in the seals */
+	return 0;
+}
+
+static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+			 struct fault *why)
+{
+	(void)state, (void)ctx, (void)set, (void)ev, (void)why;
+	return 0;
+}
+
+static struct finding *tell(struct findings *out, enum severity severity, const char *class)
+{
+	struct finding *f = findings_add(out);
+
+	if (!f)
+		return NULL;
+	f->rule = evidence_rule.name;
+	f->class = class;
+	f->severity = severity;
+	f->confidence = CONFIDENCE_HIGH;
+	return f;
+}
+
+static bool any_text_failed(const struct finding *f)
+{
+	return f->headline.failed || f->advice.failed;
+}
+
+/* Calls open when recording began or ended, or left without returning, are lost on any host: shown, but no finding. */
+static bool is_alarming(const struct schema *schema, const struct counter *c)
+{
+	static const uint8_t ordinary[] = {COUNTER_no_entry, COUNTER_thread_exit, COUNTER_in_flight, COUNTER_no_return};
+	const struct counter_type *type = schema_counter(schema, c->id);
+
+	return type && type->role == ROLE_LOST && !memchr(ordinary, c->id, sizeof(ordinary));
+}
+
+static int tell_losses(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	const struct reader *r = ctx->reader;
+	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+	const struct counter *counters = r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
+	uint32_t n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
+	uint64_t total = 0;
+	unsigned told = 0;
+	struct finding *f;
+
+	for (uint32_t i = 0; i < n; i++)
+		total += is_alarming(ctx->schema, &counters[i]) ? counters[i].value : 0;
+	if (total == 0)
+		return 0;
+	f = tell(out, SEVERITY_WARNING, "lost-rows");
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = total;
+	text_add(&f->headline, "%llu events happened and were not recorded:", (unsigned long long)total);
+	for (uint32_t i = 0; i < n && told < 8; i++) {
+		const struct counter_type *type = schema_counter(ctx->schema, counters[i].id);
+
+		if (!is_alarming(ctx->schema, &counters[i]))
+			continue;
+		text_add(&f->headline, "%s %llu of %s (%s)", told ? "," : "", (unsigned long long)counters[i].value,
+			 call_name(ctx->schema, counters[i].probe), type->name);
+		told++;
+	}
+	text_add(&f->headline, "; what happened then is told as unknown");
+	text_add(&f->advice, "Record with a bigger ring, fewer processes, or without futex recording");
+	finding_number(f, "lost", total);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_withheld(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint64_t n[CLASSES_MAX + 1] = {0}, total = 0;
+	bool first = true;
+	struct finding *f;
+
+	for (uint64_t e = 0; e < ctx->reader->nepochs; e++) {
+		const struct epoch *epoch = &ctx->reader->epochs[e];
+
+		for (uint32_t i = 0; i < epoch->nchunks; i++) {
+			if (!epoch->chunks[i].withheld)
+				continue;
+			n[epoch->chunks[i].class < CLASSES_MAX ? epoch->chunks[i].class : CLASSES_MAX]++;
+			total++;
+		}
+	}
+	if (total == 0)
+		return 0;
+	f = tell(out, SEVERITY_INFO, "withheld");
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = total;
+	text_add(&f->headline,
+		 "%llu chunks were withheld by whoever passed the capture on:", (unsigned long long)total);
+	for (unsigned c = 0; c <= CLASSES_MAX; c++) {
+		const char *name = c < CLASSES_MAX ? schema_class_name(ctx->schema, (uint8_t)c) : NULL;
+
+		if (n[c] == 0)
+			continue;
+		text_add(&f->headline, "%s %llu of class %s", first ? "" : ",", (unsigned long long)n[c],
+			 name ? name : "(unknown)");
+		first = false;
+	}
+	text_add(&f->advice, "Ask them for the whole capture if that is needed");
+	finding_number(f, "chunks", total);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* What one clock moved more than the other between two anchors; *forward: the first one did. */
+static uint64_t drift(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1, bool *forward)
+{
+	uint64_t da = a1 - a0, db = b1 - b0;
+
+	*forward = (int64_t)(da - db) > 0;
+	return distance(da, db) > INT64_MAX ? 0 - distance(da, db) : distance(da, db);
+}
+
+static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
+		      struct findings *out, struct fault *why)
+{
+	bool forward;
+	uint64_t step_ns = drift(a->wall_ns, b->wall_ns, a->boot_ns, b->boot_ns, &forward);
+	uint64_t slept_ns;
+	struct finding *f;
+
+	if (step_ns >= set[SET_STEP]) {
+		f = tell(out, SEVERITY_INFO, "clock-step");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline, "the wall clock was set %s by ", forward ? "forward" : "back");
+		text_add_ns(&f->headline, step_ns);
+		text_add(&f->headline, " while recording; durations are not touched by it, wall-clock times are");
+		finding_number(f, "boot_ns", b->boot_ns);
+		finding_number(f, "step_ns", step_ns);
+		finding_bool(f, "forward", forward);
+		f->weight = step_ns;
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	slept_ns = drift(b->boot_ns, a->boot_ns, b->mono_ns, a->mono_ns, &forward);
+	if (a->mono_ns == 0 || b->mono_ns == 0 || forward || slept_ns < set[SET_STEP])
+		return 0;
+	f = tell(out, SEVERITY_INFO, "suspended");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline, "the machine was suspended for ");
+	text_add_ns(&f->headline, slept_ns);
+	text_add(&f->headline, " while recording; calls that were open then took that much longer");
+	finding_number(f, "boot_ns", b->boot_ns);
+	finding_number(f, "suspended_ns", slept_ns);
+	f->weight = slept_ns;
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_clocks(const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why)
+{
+	const struct reader *r = ctx->reader;
+	struct clock_anchor last = {.boot_ns = r->header.start_boot_ns, .wall_ns = r->header.start_wall_ns};
+	int ret = 0;
+
+	for (uint64_t e = 0; e < r->nepochs && ret == 0; e++) {
+		ret = tell_clock(&last, &r->epochs[e].anchor, set, out, why);
+		last = r->epochs[e].anchor;
+	}
+	if (ret == 0 && r->tail == TAIL_END)
+		ret = tell_clock(&last, &r->end.anchor, set, out, why);
+	return ret;
+}
+
+static int evidence_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			   struct fault *why)
+{
+	struct finding *f;
+	int r;
+
+	(void)state;
+	if (!ctx->reader)
+		return 0;
+	if (ctx->unverified) {
+		f = tell(out, SEVERITY_WARNING, "unverified");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline,
+			 "this capture is no evidence: it was read with --unverified, and anybody may have "
+			 "written what it says");
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	if (ctx->unsealed) {
+		f = tell(out, SEVERITY_WARNING, "unsealed");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline,
+			 "the capture stops without an end seal (a crash, a cut): what came after its last "
+			 "seal is not in it");
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	r = tell_losses(ctx, out, why);
+	if (r == 0)
+		r = tell_withheld(ctx, out, why);
+	return r == 0 ? tell_clocks(ctx, set, out, why) : r;
+}
+
+static void evidence_close_rule(void *state)
+{
+	(void)state;
+}
+
+const struct rule evidence_rule = {
+	.name = "evidence",
+	.severity = SEVERITY_INFO,
+	.summary = "the capture itself: what was lost or withheld, a missing end, clock steps",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.open = evidence_open,
+	.feed = evidence_feed,
+	.finish = evidence_finish,
+	.close = evidence_close_rule,
+};

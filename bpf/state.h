@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Settings, maps, and the small parts that all programs use: counting, times, submitting. Part of gpurec.bpf.c. */
+#ifndef GPUREC_BPF_STATE_H
+#define GPUREC_BPF_STATE_H
+
+#include "bpf/kernel.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "bpf/ring.h"
+
+/* Settings, fixed at load. */
+const volatile struct call_plan plans[PROBES_LIMIT];
+const volatile __u32 nslots = PROBES_LIMIT;
+const volatile __u32 shard_mask;
+const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level that wakes the recorder */
+const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
+const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
+const volatile bool futex_on;
+const volatile bool notice_maps; /* tell when a CUDA library is mapped */
+
+/* Set by the recorder once it is ready, cleared when it ends: otherwise nothing is recorded nor counted. */
+volatile __u32 running;
+/* Set when the recorder is woken, so that it is woken once; it clears them before it drains. */
+volatile __u32 life_woken, bulk_woken;
+
+/* The recorder wakes a thread of its own to see whether in_interrupt() can be relied on here. */
+volatile __u32 selftest_pid;
+volatile __u64 selftest_task, selftest_interrupt;
+volatile __u32 interrupts_known;
+
+struct frame {
+	__u64 start_ns;
+	__u64 sp;
+	__u32 probe;
+	__u32 nested;
+	__u64 word[16]; /* CALL_WORDS, and room that lets the verifier see that a peek stays inside */
+};
+
+struct open_futex {
+	__u64 start_ns; /* 0: none */
+	__u64 nr;
+	__u64 addr;
+	__u64 arg[4];
+};
+
+struct thread_state {
+	struct frame frame[CALL_DEPTH];
+	__u32 depth;
+	__u32 over;     /* calls inside the deepest followed one that were counted as too_deep */
+	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
+	__u32 pad;
+	struct open_futex futex;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, struct track);
+} tracked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct file_key);
+	__type(value, __u32);
+} attached SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tally);
+} tallies SEC(".maps");
+
+/* Who was named last, by thread and by process id modulo the size: a name is told again rather than never. */
+#define NAMED_THREADS 16384
+#define NAMED_PROCESSES 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NAMED_THREADS);
+	__type(key, __u32);
+	__type(value, __u64);
+} named_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, NAMED_PROCESSES);
+	__type(key, __u32);
+	__type(value, __u64);
+} named_processes SEC(".maps");
+
+struct cpu_state {
+	__u64 waiting;      /* tracked threads that were preempted here and wait */
+	__u64 own_stack_at; /* see in_interrupt() */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set to the number of CPUs */
+	__type(key, __u32);
+	__type(value, struct cpu_state);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} life SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} bulk SEC(".maps");
+
+static __always_inline void count(__u32 probe, enum counter_index what)
+{
+	__u32 key = (bpf_get_smp_processor_id() & shard_mask) * nslots + probe;
+	struct tally *t = bpf_map_lookup_elem(&tallies, &key);
+
+	if (t)
+		__sync_fetch_and_add(&t->n[what], 1);
+}
+
+static __always_inline struct track *track_of(__u32 pid)
+{
+	return bpf_map_lookup_elem(&tracked, &pid);
+}
+
+static __always_inline __u64 process_start(struct task_struct *t)
+{
+	return BPF_CORE_READ(t, group_leader, start_boottime);
+}
+
+static __always_inline void head_fill(struct ring_head *h, enum ring_type type)
+{
+	h->type = type;
+	h->cpu = bpf_get_smp_processor_id();
+	h->at_ns = bpf_ktime_get_boot_ns();
+}
+
+/* Waking the recorder costs some fifty times as much as a record: only once the ring is half full. */
+static __always_inline void submit_bulk(void *record)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (!bulk_woken && bpf_ringbuf_query(&bulk, BPF_RB_AVAIL_DATA) >= bulk_half_bytes) {
+		bulk_woken = 1;
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(record, flags);
+}
+
+static __always_inline void submit_life(void *record, bool urgent)
+{
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (urgent || (!life_woken && bpf_ringbuf_query(&life, BPF_RB_AVAIL_DATA) >= life_half_bytes)) {
+		life_woken = 1;
+		flags = BPF_RB_FORCE_WAKEUP;
+	}
+	bpf_ringbuf_submit(record, flags);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* System calls: futex, and mmap of code. Part of gpurec.bpf.c. */
+#ifndef GPUREC_BPF_SYSCALLS_H
+#define GPUREC_BPF_SYSCALLS_H
+
+#include "bpf/names.h"
+
+static __always_inline bool is_futex(__s64 nr)
+{
+	return nr == NR_futex || nr == NR_futex_waitv || (nr >= NR_futex_wake && nr <= NR_futex_requeue);
+}
+
+SEC("tp_btf/sys_enter")
+int on_sys_enter(__u64 *ctx)
+{
+	struct pt_regs *regs = (void *)ctx[0];
+	__s64 nr = ctx[1];
+	struct task_struct *t;
+	struct thread_state *s;
+	__u64 addr;
+
+	if (!is_futex(nr) || !running)
+		return 0;
+	t = bpf_get_current_task_btf();
+	if (!track_of(t->tgid) || TASK_IS_COMPAT(t))
+		return 0;
+	count(PROBE_FUTEX, COUNT_fired);
+	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s) {
+		count(PROBE_FUTEX, COUNT_no_state);
+		return 0;
+	}
+	if (s->futex.start_ns)
+		count(PROBE_FUTEX, COUNT_no_return);
+	addr = SYSCALL_0(regs);
+	/* struct futex_waitv: val, uaddr, flags */
+	if ((nr == NR_futex_waitv || nr == NR_futex_requeue) &&
+	    bpf_probe_read_user(&addr, sizeof(addr), (const void *)(addr + 8))) {
+		count(PROBE_FUTEX, COUNT_unreadable);
+		addr = 0;
+	}
+	s->futex.nr = nr;
+	s->futex.addr = addr;
+	s->futex.arg[0] = SYSCALL_0(regs);
+	s->futex.arg[1] = SYSCALL_1(regs);
+	s->futex.arg[2] = SYSCALL_2(regs);
+	s->futex.arg[3] = SYSCALL_3(regs);
+	s->futex.start_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+static __always_inline void futex_leave(__s64 ret)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct thread_state *s;
+	struct ring_futex *r;
+
+	if (!track_of(t->tgid) || TASK_IS_COMPAT(t))
+		return;
+	s = bpf_task_storage_get(&threads, t, 0, 0);
+	if (!s || !s->futex.start_ns) {
+		count(PROBE_FUTEX, COUNT_fired);
+		count(PROBE_FUTEX, COUNT_no_entry);
+		return;
+	}
+	tell(t, true);
+	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
+	if (!r) {
+		s->futex.start_ns = 0;
+		count(PROBE_FUTEX, COUNT_ring_full);
+		return;
+	}
+	head_fill(&r->head, RING_FUTEX);
+	r->pid = t->tgid;
+	r->tid = t->pid;
+	r->dur_ns = r->head.at_ns - s->futex.start_ns;
+	r->ret = ret;
+	r->nr = s->futex.nr;
+	r->addr = s->futex.addr;
+	for (int i = 0; i < 4; i++)
+		r->arg[i] = s->futex.arg[i];
+	s->futex.start_ns = 0;
+	submit_bulk(r);
+}
+
+/* The file behind descriptor `fd` of the current task: its key, and whether its name begins with "libcuda". */
+static __always_inline bool cuda_library(struct task_struct *t, __u32 fd, struct file_key *key)
+{
+	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
+	struct file **files = BPF_CORE_READ(fdt, fd);
+	struct file *file = 0;
+	const unsigned char *name;
+	char head[8] = {};
+
+	if (fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
+		return false;
+	name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
+	if (bpf_probe_read_kernel_str(head, sizeof(head), name) < 0)
+		return false;
+	if (head[0] != 'l' || head[1] != 'i' || head[2] != 'b' || head[3] != 'c' || head[4] != 'u' || head[5] != 'd' ||
+	    head[6] != 'a')
+		return false;
+	key->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	key->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	key->pad = 0;
+	return true;
+}
+
+static __always_inline void mapped_code(__u32 fd)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct track *track = track_of(t->tgid);
+	struct file_key key;
+	struct ring_mapped *r;
+
+	if (!track && !track_all)
+		return;
+	if (!cuda_library(t, fd, &key))
+		return;
+	if (!track)
+		track = track_add(t, 0);
+	tell(t, true);
+	if (bpf_map_lookup_elem(&attached, &key))
+		return;
+	count(PROBE_MAPPED, COUNT_fired);
+	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
+	if (!r) {
+		count(PROBE_MAPPED, COUNT_ring_full);
+		return;
+	}
+	head_fill(&r->head, RING_MAPPED);
+	r->file = key;
+	r->pid = t->tgid;
+	r->tid = t->pid;
+	/* It stops before its next instruction, and goes on when the probes are in place: no call is missed. */
+	r->held = track && (track->flags & TRACK_OURS) && !bpf_send_signal(KERNEL_SIGSTOP);
+	r->pad = 0;
+	submit_life(r, true);
+}
+
+SEC("tp_btf/sys_exit")
+int on_sys_exit(__u64 *ctx)
+{
+	struct pt_regs *regs = (void *)ctx[0];
+	__s64 ret = ctx[1];
+	__s64 nr = SYSCALL_NR(regs);
+
+	if (!running)
+		return 0;
+	if (nr == NR_mmap) {
+		if (notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
+		    (ret > 0 || ret < -4095))
+			mapped_code((__u32)SYSCALL_4(regs));
+		return 0;
+	}
+	if (futex_on && is_futex(nr))
+		futex_leave(ret);
+	return 0;
+}
+
+#endif

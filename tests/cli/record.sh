@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# gpurec from outside: what it refuses, how it ends, what it may do while it runs.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+driver=$BUILD/workload/driver
+cap=$TMP/run.cap
+
+# Wrong input, refused before anything is made ------------------------------------------------------------------------
+one_line() { [ "$(wc -l <"$TMP/err")" = 1 ] && [ ! -s "$TMP/out" ]; }
+check_exit 2 "no output file is a usage error" "$gpurec"
+check "said in one line" one_line
+check_exit 2 "a duration without unit is refused" "$gpurec" -o "$cap" -d 5
+check_exit 2 "so is one of 5x" "$gpurec" -o "$cap" -d 5x
+check_says '5x' "which is named"
+check "in one line" one_line
+check_exit 2 "a ring that is no power of two is refused" "$gpurec" -o "$cap" --ring 5000
+check_exit 2 "a process number of 12a is refused" "$gpurec" -o "$cap" -p 12a
+check_exit 2 "-- without a command is refused" "$gpurec" -o "$cap" --
+touch "$TMP/there"
+check_exit 3 "an existing file is not replaced" "$gpurec" -o "$TMP/there" -- true
+check_says 'force' "and --force is named"
+check "it is untouched" test ! -s "$TMP/there"
+check_exit 3 "a folder that is not there is refused" "$gpurec" -o "$TMP/no/such/run.cap" -- true
+check_exit 3 "a directory is refused as output" "$gpurec" --force -o "$TMP" -- true
+check_exit 3 "a command that is not there is refused" "$gpurec" -o "$cap" -- no-such-command-here
+check_says 'no-such-command-here' "and named"
+check_exit 3 "a process that is not there is refused" "$gpurec" -o "$cap" -p 4194303
+check_says 'no process 4194303' "and named"
+check "none of this left a file" test ! -e "$cap"
+
+"$gpurec" --check -o "$cap" >"$TMP/check" 2>&1
+possible=$?
+check "--check says whether recording is possible" grep -q 'Recording is' "$TMP/check"
+if [ "$(id -u)" = 0 ] && [ "$possible" = 0 ]; then
+	check_exit 3 "without permission it says which is missing" \
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$gpurec" -o /tmp/gpurec-nobody.cap -- true
+	check_says 'CAP_BPF|cannot|permitted' "in words"
+fi
+if [ "$possible" != 0 ]; then
+	skip "real recordings" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+
+check_exit 3 "a library that is not there is refused" "$gpurec" -o "$cap" --lib "$TMP/none.so" -- true
+check_says 'none.so' "and named"
+check_exit 3 "a library without CUDA functions is refused" "$gpurec" -o "$cap" --lib "$BUILD/gpukey" -- true
+check "neither left a file" test ! -e "$cap"
+
+# How it ends ---------------------------------------------------------------------------------------------------------
+check_exit 7 "the command's exit status is passed on" "$gpurec" -q -o "$cap" -- sh -c 'exit 7'
+check_exit 0 "the capture verifies" "$BUILD/gpuverify" "$cap"
+check_prints 'the command ended with exit status 7' "and tells of it"
+check_exit 137 "so is the signal that killed it" "$gpurec" -q -o "$cap" --force -- sh -c 'kill -9 $$'
+check_exit 0 "--force replaces a file" "$gpurec" -q -o "$cap" --force -d 200ms
+check_exit 0 "it verifies" "$BUILD/gpuverify" "$cap"
+check_prints 'duration' "ended by its duration"
+
+# ends_by SIGNAL EXIT: a recording without COMMAND ends by a signal
+ends_by() {
+	local status=0
+	"$gpurec" -q -o "$cap" --force &
+	sleep 0.6
+	kill "-$1" $!
+	wait $! || status=$?
+	[ "$status" = "$2" ] && "$BUILD/gpuverify" "$cap" >"$TMP/said" && grep -q "$3" "$TMP/said"
+}
+check "SIGTERM seals and ends" ends_by TERM 0 SIGTERM
+setsid_int() { # a background job of this shell ignores SIGINT
+	local status=0
+	(trap - INT; exec env --default-signal=INT "$gpurec" -q -o "$cap" --force) &
+	sleep 0.6
+	kill -INT $!
+	wait $! || status=$?
+	[ "$status" = 0 ] && "$BUILD/gpuverify" "$cap" >"$TMP/said" && grep -q 'Ctrl-C' "$TMP/said"
+}
+check "Ctrl-C seals and ends" setsid_int
+term_reaches_command() {
+	local status=0
+	"$gpurec" -q -o "$cap" --force -- sleep 20 &
+	sleep 0.6
+	kill -TERM $!
+	wait $! || status=$?
+	[ "$status" = 143 ]
+}
+check "SIGTERM is passed on to the command" term_reaches_command
+
+sleep 1.2 &
+check_exit 0 "the end of the last -p process ends it" "$gpurec" -q -o "$cap" --force -p $!
+"$BUILD/gpuverify" "$cap" >"$TMP/out"
+check_prints 'last recorded process ended' "and that is the reason told"
+
+check_exit 3 "a full disk is a failure" sh -c "ulimit -f 8; exec '$gpurec' -o '$TMP/full.cap' -- '$driver' -q --flood 3000"
+
+# What it may do while it runs ----------------------------------------------------------------------------------------
+"$gpurec" -q -o "$cap" --force -- sleep 3 &
+pid=$!
+sleep 0.6
+cp "/proc/$pid/status" "$TMP/status"
+find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
+kill -TERM "$pid"
+wait "$pid"
+check "no new privileges" grep -Eq '^NoNewPrivs:\s+1' "$TMP/status"
+check "a seccomp filter" grep -Eq '^Seccomp:\s+2' "$TMP/status"
+check "an empty bounding set" grep -Eq '^CapBnd:\s+0+$' "$TMP/status"
+check "neither CAP_SYS_ADMIN nor CAP_NET_ADMIN" \
+	sh -c 'c=$((0x$(sed -n "s/^CapEff:\s*//p" "$1"))); [ $((c >> 21 & 1)) = 0 ] && [ $((c >> 12 & 1)) = 0 ]' sh "$TMP/status"
+check "no socket" test ! -s "$TMP/sockets"
+"$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 2 &
+pid=$!
+sleep 0.6
+cp "/proc/$pid/status" "$TMP/status"
+kill -TERM "$pid"
+wait "$pid"
+check "with --no-late-attach no capability at all" grep -Eq '^CapEff:\s+0+$' "$TMP/status"
+
+# Libraries loaded while it runs --------------------------------------------------------------------------------------
+if [ ! -x "$driver-dlopen" ]; then
+	skip "calls into a library loaded later" "the test double is not built here"
+	finish
+fi
+# all_calls PROGRAM ARGS...: every call that the program says it made is in the capture
+all_calls() {
+	rm -f "$TMP/view.db"
+	"$gpurec" -q -o "$cap" --force -- "$@" -q --truth "$TMP/truth.json" || return
+	"$BUILD/gpureplay" -q "$cap" -o "$TMP/view.db" || return
+	sqlite3 -readonly "$TMP/view.db" "SELECT key, json_extract(value, '\$.calls'), recorded, lost
+		FROM json_each(CAST(readfile('$TMP/truth.json') AS TEXT), '\$.functions') LEFT JOIN probe_counts ON name = key
+		WHERE json_extract(value, '\$.kind') <> 'other' AND (json_extract(value, '\$.calls') IS NOT recorded
+			OR lost > 0)" >"$TMP/rows" || return
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ]
+}
+first_calls() {
+	local i
+	for i in $(seq "${LATE_RUNS:-50}"); do
+		all_calls "$driver-dlopen" --late-dlopen --load-after 1 --flood 6 --threads 1 || { echo "in run $i"; return 1; }
+	done
+}
+check "no call is missed after dlopen, 50 times out of 50" first_calls
+check "nor of a program that a shell starts" all_calls sh -c "\"\$@\"; exit \$?" sh "$driver" --flood 60
+check "nor of one that changes its user" all_calls setpriv --reuid 0 --clear-groups "$driver-dlopen" --late-dlopen --load-after 1 --flood 60
+
+threads_of() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"thread"' | grep -c "$1"; }
+check "threads are named" test "$(threads_of flood-0)" -ge 1
+symbols() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"frame"' | grep -q 'call_cudaMalloc+0x'; }
+check "allocations have stacks with the program's functions" symbols
+finish
