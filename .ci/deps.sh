@@ -54,11 +54,11 @@ is_there() {
 # A Debian package whose name differs between systems.
 apt_name() {
 	case $1 in
-	@bpftool)
-		if apt-cache show bpftool >/dev/null 2>&1; then
-			echo bpftool
-		else # Ubuntu before 24.10
+	@bpftool) # Ubuntu has it inside another package, up to 24.04
+		if grep -qs '^ID=ubuntu' /etc/os-release && ! apt-cache show bpftool >/dev/null 2>&1; then
 			echo linux-tools-generic
+		else
+			echo bpftool
 		fi
 		;;
 	@fuzzer)
@@ -118,8 +118,7 @@ echo "deps: installing $packages"
 log=$(mktemp "${TMPDIR:-/tmp}/gpurec-deps.XXXXXX") || exit 1
 trap 'rm -f "$log"' EXIT
 [ $manager != apt ] || DEBIAN_FRONTEND=noninteractive apt-get update >"$log" 2>&1
-# apt names differ once its lists are there, so the names are asked for again
-packages=$(missing $manager | tr '\n' ' ')
+packages=$(missing $manager | tr '\n' ' ') # again: a name may depend on the lists
 # shellcheck disable=SC2086 # one word per package
 DEBIAN_FRONTEND=noninteractive $install $packages >>"$log" 2>&1
 status=$?

@@ -154,16 +154,22 @@ static bool keep_worst(struct tally *t, const struct occurrence *o, const struct
 	return true;
 }
 
-bool tally_add(struct tally *t, const struct occurrence *o, const struct explained *why)
+bool tally_add(struct tally *t, uint64_t begin_ns, uint64_t end_ns, const struct explained *why)
 {
-	uint64_t ns = o->end_ns - o->begin_ns;
+	const struct cause *cause = &why->cause;
+	const struct occurrence o = {.begin_ns = begin_ns,
+				     .end_ns = end_ns,
+				     .tid = cause->links[0].tid,
+				     .waker_tid = cause->nlinks > 1 ? cause->links[1].tid : TID_NONE,
+				     .keeper_tid = explained_keeper(why)};
+	uint64_t ns = end_ns - begin_ns;
 
 	if (!t->hist)
 		t->hist = calloc(1, sizeof(*t->hist));
-	if (!t->hist || !keep_worst(t, o, why))
+	if (!t->hist || !keep_worst(t, &o, why))
 		return false;
 	if (t->count < OCCURRENCES_KEPT)
-		t->first[t->count] = *o;
+		t->first[t->count] = o;
 	hist_add(t->hist, ns);
 	t->min_ns = t->count == 0 || ns < t->min_ns ? ns : t->min_ns;
 	t->max_ns = ns > t->max_ns ? ns : t->max_ns;

@@ -20,6 +20,8 @@ const char *confidence_name(enum confidence c); /* "low", "medium", "high" */
 struct occurrence {
 	uint64_t begin_ns, end_ns; /* boot clock */
 	uint64_t tid;
+	uint32_t waker_tid;  /* who ended the sleep behind it; TID_NONE */
+	uint32_t keeper_tid; /* explained_keeper() */
 };
 
 /* An occurrence with its cause. */
@@ -45,6 +47,7 @@ struct finding {
 	enum confidence confidence;
 	uint64_t process; /* number of the instance; 0: none */
 	uint64_t stack;   /* number of a stack to show; 0: none */
+	uint64_t futex;   /* that it is about; 0: none. Two findings about one are the same trouble from two sides */
 	uint64_t weight;  /* what was lost by it, ns or bytes: the order within a severity */
 	uint64_t count;
 	bool timed; /* the following four say something */
@@ -87,8 +90,9 @@ struct tally {
 	struct worst worst[WORST_KEPT];
 };
 
-/* Count one in; a copy of its cause is kept if it is among the worst. False: no memory. */
-bool tally_add(struct tally *t, const struct occurrence *o, const struct explained *why);
+/* Count one in, which took [begin_ns, end_ns] of the thread; a copy of its cause is kept if it is among the worst.
+ * False: no memory. */
+bool tally_add(struct tally *t, uint64_t begin_ns, uint64_t end_ns, const struct explained *why);
 /* Hand everything over to a finding; the tally is empty then. */
 void tally_give(struct tally *t, struct finding *f);
 void tally_clear(struct tally *t);

@@ -239,6 +239,8 @@ const struct process *names_current(const struct names *n, uint64_t pid)
 
 int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fault *why)
 {
+	struct process *p;
+
 	switch (ev->kind) {
 	case KIND_process:
 		return feed_process(n, ev, why);
@@ -246,6 +248,11 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 		return feed_thread(n, ev, tid, why);
 	case KIND_fork:
 		return feed_fork(n, ev, tid, why);
+	case KIND_exec:
+		p = current(n, ev->v[F_exec_pid]);
+		if (p)
+			p->exec_seen = true;
+		return 0;
 	case KIND_exit:
 		feed_exit(n, ev);
 		return 0;

@@ -31,6 +31,7 @@ struct process {
 	uint64_t start_ns; /* boot clock; 0: no process row told */
 	bool tracked;
 	uint64_t tracked_since_ns;
+	bool exec_seen; /* the program began while recording */
 	bool ended;
 	uint64_t end_ns;
 	struct name name;

@@ -54,16 +54,21 @@ void report_gather(const struct report *r, struct report_facts *f)
 	for (size_t i = 0; i < names->processes.nitems; i++) {
 		const struct process *p = (const struct process *)names->processes.items[i];
 
-		f->nrunning += p->tracked && p->start_ns && p->start_ns < f->begin_ns;
+		f->nrunning += p->tracked && !p->exec_seen && p->start_ns && p->start_ns < f->begin_ns;
 	}
 }
 
 unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max)
 {
-	unsigned n = 0;
+	unsigned n = 0, k;
 
-	for (size_t i = 0; i < r->findings->n && n < max; i++)
-		if (r->findings->all[i]->severity > SEVERITY_INFO)
-			worst[n++] = r->findings->all[i];
+	for (size_t i = 0; i < r->findings->n && n < max; i++) {
+		const struct finding *f = r->findings->all[i];
+
+		for (k = 0; k < n && !(f->futex && worst[k]->futex == f->futex && worst[k]->process == f->process); k++)
+			;
+		if (k == n && f->severity > SEVERITY_INFO)
+			worst[n++] = f;
+	}
 	return n;
 }

@@ -45,7 +45,9 @@ struct report_facts {
 
 void report_gather(const struct report *r, struct report_facts *f);
 
-/* The worst findings but those that only inform, at most `max` of them; their number. */
+/*
+ * The worst findings but those that only inform, each trouble from one side only, at most `max` of them; their number.
+ */
 unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max);
 
 #endif

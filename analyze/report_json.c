@@ -51,15 +51,21 @@ static void add_rules(const struct report *r, const struct report_facts *f, stru
 	json_close(j, '}');
 }
 
+static void add_tid(struct json *j, const char *key, uint32_t tid)
+{
+	if (tid == TID_NONE)
+		json_null(j, key);
+	else
+		json_u64(j, key, tid);
+}
+
 static void add_who(struct json *j, const struct explained *e, uint32_t tid)
 {
 	const struct who *who = explained_who(e, tid);
 
-	if (tid == TID_NONE) {
-		json_null(j, "tid");
+	add_tid(j, "tid", tid);
+	if (tid == TID_NONE)
 		return;
-	}
-	json_u64(j, "tid", tid);
 	json_text(j, "name", who ? who->name.s : "", who ? who->name.len : 0);
 }
 
@@ -236,6 +242,8 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 		json_u64(j, "begin_ns", f->first[i].begin_ns);
 		json_u64(j, "end_ns", f->first[i].end_ns);
 		json_u64(j, "tid", f->first[i].tid);
+		add_tid(j, "waker_tid", f->first[i].waker_tid);
+		add_tid(j, "keeper_tid", f->first[i].keeper_tid);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

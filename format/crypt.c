@@ -87,13 +87,18 @@ int session_open(struct session_keys **s, struct fault *why)
 
 	if (sodium_init() < 0)
 		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system gives no random numbers");
-	/* Guard pages, locked, left out of core dumps. */
+	/* Guard pages, left out of core dumps. It goes on in silence when it cannot lock, so that is asked for again.
+	 */
 	k = sodium_malloc(sizeof(*k));
 	if (!k)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the session keys");
+	if (sodium_mlock(k, sizeof(*k)) < 0) {
+		sodium_free(k);
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE,
 				 "no locked memory for the session keys (raise the limit: ulimit -l)");
+	}
 	page = (uintptr_t)k & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
-	if (madvise((void *)page, sizeof(*k), MADV_WIPEONFORK) < 0) {
+	if (madvise((void *)page, (uintptr_t)k + sizeof(*k) - page, MADV_WIPEONFORK) < 0) {
 		fault_errno(why, "cannot keep the session keys from child processes");
 		sodium_free(k);
 		return why ? (int)why->code : ERR_IO;

@@ -15,6 +15,8 @@ struct lane {
 	uint32_t end;            /* index after the last chunk of this class */
 	uint32_t pos[KINDS_MAX]; /* next row of each loaded group */
 	size_t nleft;            /* groups with rows left */
+	size_t head;             /* if nleft: the group that is next */
+	uint64_t head_ns;        /* and its time */
 	struct content content;
 };
 
@@ -73,6 +75,22 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 	return 0;
 }
 
+/* The lane's earliest row: the first of its groups with the least time. Its groups ascend by kind. */
+static void find_head(struct lane *lane)
+{
+	bool found = false;
+
+	for (size_t g = 0; g < lane->content.ngroups; g++) {
+		const struct rows *rows = &lane->content.groups[g];
+
+		if (lane->pos[g] < rows->nrows && (!found || rows->v[lane->pos[g]] < lane->head_ns)) {
+			lane->head = g;
+			lane->head_ns = rows->v[lane->pos[g]];
+			found = true;
+		}
+	}
+}
+
 /* Pass over the rows before from_ns in a chunk just loaded. */
 static void lane_start(struct lane *lane, uint64_t from_ns)
 {
@@ -86,6 +104,7 @@ static void lane_start(struct lane *lane, uint64_t from_ns)
 		lane->pos[g] = i;
 		lane->nleft += i < rows->nrows;
 	}
+	find_head(lane);
 }
 
 /* Make the lane stand on a row, loading chunks as needed; or be at its end. */
@@ -106,48 +125,26 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 	return 0;
 }
 
-/* The lane's earliest row: the first of its groups with the least time. Its groups ascend by kind. */
-static size_t lane_head(const struct lane *lane, uint64_t *at_ns)
+static void give_row(struct lane *lane, const struct epoch *e, struct event *ev)
 {
-	size_t best = 0;
-	uint64_t best_at = UINT64_MAX;
-	bool found = false;
+	const struct rows *rows = &lane->content.groups[lane->head];
+	uint32_t i = lane->pos[lane->head]++;
+	size_t nfields = rows->kind->nfields;
 
-	for (size_t g = 0; g < lane->content.ngroups; g++) {
-		const struct rows *rows = &lane->content.groups[g];
-		uint64_t at;
-
-		if (lane->pos[g] == rows->nrows)
-			continue;
-		at = rows->v[lane->pos[g]];
-		if (!found || at < best_at) {
-			best = g;
-			best_at = at;
-			found = true;
-		}
-	}
-	*at_ns = best_at;
-	return best;
-}
-
-static void give_row(struct lane *lane, size_t group, const struct epoch *e, struct event *ev)
-{
-	const struct rows *rows = &lane->content.groups[group];
-	uint32_t i = lane->pos[group]++;
-
-	if (lane->pos[group] == rows->nrows)
+	if (lane->pos[lane->head] == rows->nrows)
 		lane->nleft--;
 	ev->kind = rows->kind->id;
+	ev->at_ns = lane->head_ns;
 	ev->shape = rows->kind;
 	ev->epoch = e;
-	for (size_t f = 0; f < rows->kind->nfields; f++)
+	for (size_t f = 0; f < nfields; f++)
 		ev->v[f] = rows->v[f * rows->nrows + i];
 	/* An older capture may know fewer fields of this kind: they read as 0. */
-	for (size_t f = rows->kind->nfields; f < FIELDS_MAX; f++)
-		ev->v[f] = 0;
-	for (size_t f = 0; f < FIELDS_MAX; f++)
-		ev->text[f] = rows->text && f < rows->kind->nfields ? rows->text[f * rows->nrows + i] : NULL;
-	ev->at_ns = ev->v[0];
+	memset(ev->v + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->v));
+	memset(ev->text, 0, sizeof(ev->text));
+	for (size_t f = 0; rows->text && f < nfields; f++)
+		ev->text[f] = rows->text[f * rows->nrows + i];
+	find_head(lane);
 }
 
 static void give_mark(const struct epoch *e, struct event *ev)
@@ -155,35 +152,31 @@ static void give_mark(const struct epoch *e, struct event *ev)
 	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e};
 }
 
+static uint16_t head_kind(const struct lane *lane)
+{
+	return lane->content.groups[lane->head].kind->id;
+}
+
 /* The next row of the open epoch: 1; none left: 0; or an error. */
 static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev, struct fault *why)
 {
 	struct lane *best = NULL;
-	size_t best_group = 0;
-	uint64_t best_at = 0;
 
 	for (size_t i = 0; i < cur->nlanes; i++) {
 		struct lane *lane = &cur->lanes[i];
-		size_t group;
-		uint64_t at;
 		int r = lane_fill(cur, lane, e, why);
 
 		if (r < 0)
 			return r;
 		if (lane->nleft == 0)
 			continue;
-		group = lane_head(lane, &at);
-		if (!best || at < best_at ||
-		    (at == best_at &&
-		     lane->content.groups[group].kind->id < best->content.groups[best_group].kind->id)) {
+		if (!best || lane->head_ns < best->head_ns ||
+		    (lane->head_ns == best->head_ns && head_kind(lane) < head_kind(best)))
 			best = lane;
-			best_group = group;
-			best_at = at;
-		}
 	}
 	if (!best)
 		return 0;
-	give_row(best, best_group, e, ev);
+	give_row(best, e, ev);
 	return 1;
 }
 

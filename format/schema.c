@@ -271,6 +271,11 @@ static void scan_field(struct scan *s, struct field *f, bool first)
 		scan_fail(s, ERR_FORMAT, "the time must be the first field, and no other");
 }
 
+static bool is_field(const struct field *have, const struct known_field *known)
+{
+	return strcmp(known->name, have->name) == 0 && known->encoding == have->encoding && known->unit == have->unit;
+}
+
 /* A kind that this build knows must agree with it in the fields that both have. */
 static void check_known(struct scan *s, const struct kind *k)
 {
@@ -281,14 +286,33 @@ static void check_known(struct scan *s, const struct kind *k)
 			continue;
 		if (strcmp(known->name, k->name) != 0 || known->class != k->class || known->flags != k->flags)
 			scan_fail(s, ERR_FORMAT, "a known kind has another name, class or flags");
-		for (size_t f = 0; f < known->nfields && f < k->nfields; f++) {
-			const struct field *have = &k->fields[f];
-
-			if (strcmp(known->fields[f].name, have->name) != 0 ||
-			    known->fields[f].encoding != have->encoding || known->fields[f].unit != have->unit)
+		for (size_t f = 0; f < known->nfields && f < k->nfields; f++)
+			if (!is_field(&k->fields[f], &known->fields[f]))
 				scan_fail(s, ERR_FORMAT, "a known kind has other fields");
-		}
 	}
+}
+
+/* What all CALL kinds begin with, also those that this build does not know: readers take these fields by index. */
+static const struct known_field call_fields[] = {
+#define F(kind, name, encoding, unit) {#name, ENC_##encoding, UNIT_##unit},
+	CALL_FIELDS(F, call)
+#undef F
+};
+
+static void check_call(struct scan *s, const struct kind *k)
+{
+	for (size_t f = 0; f < NFIELDS_call && !s->r && k->flags == KIND_CALL; f++)
+		if (f >= k->nfields || !is_field(&k->fields[f], &call_fields[f]))
+			scan_fail(s, ERR_FORMAT, "a kind of call lacks a call's fields");
+}
+
+/* So that a row can be shown by names. */
+static void check_unique(struct scan *s, const struct kind *k)
+{
+	for (size_t i = 0; i < k->nfields && !s->r; i++)
+		for (size_t f = 0; f < i && !s->r; f++)
+			if (strcmp(k->fields[i].name, k->fields[f].name) == 0)
+				scan_fail(s, ERR_FORMAT, "a kind has two fields of one name");
 }
 
 static void scan_kind(struct scan *s, struct kind *k)
@@ -306,9 +330,24 @@ static void scan_kind(struct scan *s, struct kind *k)
 		scan_fail(s, ERR_VERSION, "a kind has flags that this version does not know");
 	for (size_t i = 0; i < k->nfields && !s->r; i++)
 		scan_field(s, &k->fields[i], i == 0);
-	if (!s->r && k->flags == KIND_CALL && k->nfields < NFIELDS_call)
-		scan_fail(s, ERR_FORMAT, "a kind of call lacks a call's fields");
+	check_call(s, k);
+	check_unique(s, k);
 	check_known(s, k);
+}
+
+static void check_known_class(struct scan *s, const struct class_name *c)
+{
+	for (size_t i = 0; i < sizeof(known_classes) / sizeof(known_classes[0]) && !s->r; i++)
+		if (known_classes[i].id == c->id && strcmp(known_classes[i].name, c->name) != 0)
+			scan_fail(s, ERR_FORMAT, "a known class has another name");
+}
+
+static void check_known_counter(struct scan *s, const struct counter_type *c)
+{
+	for (size_t i = 0; i < sizeof(known_counters) / sizeof(known_counters[0]) && !s->r; i++)
+		if (known_counters[i].id == c->id &&
+		    (strcmp(known_counters[i].name, c->name) != 0 || known_counters[i].role != c->role))
+			scan_fail(s, ERR_FORMAT, "a known counter has another name or role");
 }
 
 static void scan_classes(struct scan *s, struct schema *out)
@@ -320,6 +359,7 @@ static void scan_classes(struct scan *s, struct schema *out)
 		scan_ascending(s, i, out->classes[i].id, i ? out->classes[i - 1].id : 0);
 		if (!s->r && (out->classes[i].id == 0 || out->classes[i].id >= CLASSES_MAX))
 			scan_fail(s, ERR_FORMAT, "a class number is out of range");
+		check_known_class(s, &out->classes[i]);
 	}
 }
 
@@ -336,6 +376,9 @@ static void scan_kinds(struct scan *s, struct schema *out)
 		scan_ascending(s, i, out->kinds[i].id, i ? out->kinds[i - 1].id : 0);
 		if (!s->r && !schema_class_name(out, out->kinds[i].class))
 			scan_fail(s, ERR_FORMAT, "a kind stands in a class that is not listed");
+		for (size_t k = 0; k < i && !s->r; k++)
+			if (strcmp(out->kinds[k].name, out->kinds[i].name) == 0)
+				scan_fail(s, ERR_FORMAT, "two kinds have one name");
 	}
 }
 
@@ -349,6 +392,7 @@ static void scan_counters(struct scan *s, struct schema *out)
 		scan_ascending(s, i, out->counters[i].id, i ? out->counters[i - 1].id : 0);
 		if (!s->r && (out->counters[i].role < ROLE_FIRED || out->counters[i].role > ROLE_NOTED))
 			scan_fail(s, ERR_VERSION, "a counter has a role that this version does not know");
+		check_known_counter(s, &out->counters[i]);
 	}
 }
 

@@ -67,6 +67,14 @@ struct job {
 	struct fault why; /* of `failed` */
 };
 
+/* No clock but the wall's ever goes back. */
+static bool follows(const struct clock_anchor *a, const struct epoch *before, const struct header *h)
+{
+	if (!before)
+		return a->boot_ns >= h->start_boot_ns;
+	return a->boot_ns >= before->anchor.boot_ns && a->mono_ns >= before->anchor.mono_ns;
+}
+
 static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i, struct fault *why)
 {
 	const struct header *h = &r->header;
@@ -86,19 +94,28 @@ static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i
 	if (e->begin_ns != begin)
 		return fault_set(why, ERR_FORMAT, e->seal_offset,
 				 "epoch %llu does not begin where the one before ended", n);
+	if (!follows(&e->anchor, i ? e - 1 : NULL, h))
+		return fault_set(why, ERR_FORMAT, e->seal_offset, "the clock of epoch %llu went back", n);
 	return 0;
 }
 
-/* Every probe and counter is one of the schema's, and none has gone down since the epoch before. */
+/*
+ * Every probe and counter is one of the schema's, and none has gone down since the epoch before. Their sum does not
+ * overflow, so no sum of some of them does.
+ */
 static int check_counters(const struct reader *r, const struct counter *c, uint32_t n, const struct epoch *before,
 			  uint64_t at, struct fault *why)
 {
 	const struct schema *s = &r->header.schema;
+	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		if (!schema_probe(s, c[i].probe) || !schema_counter(s, c[i].id))
 			return fault_set(why, ERR_FORMAT, at,
 					 "a counter is of a probe or kind that the header does not name");
+		if (__builtin_add_overflow(sum, c[i].value, &sum))
+			return fault_set(why, ERR_FORMAT, at, "the counters add up to more than can be");
+	}
 	for (uint32_t i = 0; before && i < before->ncounters; i++) {
 		const struct counter *old = &before->counters[i];
 
@@ -296,6 +313,8 @@ static int check_end(const struct reader *r, struct fault *why)
 	if (memcmp(e->capture_id, r->header.capture_id, CAPTURE_ID_BYTES) != 0 || e->nepochs != r->nepochs ||
 	    memcmp(e->last_seal, hash, HASH_BYTES) != 0)
 		return fault_set(why, ERR_FORGED, e->offset, "the end record does not belong to the epochs before it");
+	if (!follows(&e->anchor, last, &r->header))
+		return fault_set(why, ERR_FORMAT, e->offset, "the clock of the end record went back");
 	ret = check_counters(r, e->counters, e->ncounters, last, e->offset, why);
 	if (ret == 0)
 		ret = check_totals(r, why);

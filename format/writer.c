@@ -20,6 +20,7 @@ struct writer {
 	struct bytes out;        /* bytes of the open epoch */
 	struct bytes raw;        /* one chunk before compression */
 	uint64_t *column;        /* CHUNK_ROWS_MAX values */
+	const uint64_t **picked; /* CHUNK_ROWS_MAX rows of a kind: their values */
 	uint64_t begin_ns;       /* of the open epoch */
 	uint64_t nepochs;
 	uint64_t written_bytes;
@@ -79,7 +80,8 @@ int writer_open(struct writer **out, struct sink sink, const struct identity *id
 	}
 	w->sink = sink;
 	w->column = malloc(CHUNK_ROWS_MAX * sizeof(*w->column));
-	r = w->column ? session_open(&w->keys, why) : no_memory(why);
+	w->picked = malloc(CHUNK_ROWS_MAX * sizeof(*w->picked));
+	r = w->column && w->picked ? session_open(&w->keys, why) : no_memory(why);
 	if (r == 0)
 		r = schema_build(&w->header.schema, probes, nprobes, why);
 	if (r == 0)
@@ -118,6 +120,7 @@ void writer_close(struct writer *w)
 	bytes_free(&w->out);
 	bytes_free(&w->raw);
 	free(w->column);
+	free(w->picked);
 	header_clear(&w->header);
 	free(w);
 }
@@ -184,32 +187,21 @@ static void add_group(struct writer *w, const struct kind *kind, const struct st
 {
 	const struct staging *s = &w->staging;
 	uint32_t count = 0;
-	size_t count_at;
 
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].kind == kind)
+			w->picked[count++] = staging_values(s, &rows[i]);
 	bytes_add_le16(&w->raw, kind->id);
-	count_at = w->raw.len;
-	bytes_add_le32(&w->raw, 0);
+	bytes_add_le32(&w->raw, count);
 	for (size_t f = 0; f < kind->nfields; f++) {
 		bool is_text = kind->fields[f].encoding == ENC_TEXT;
 
-		count = 0;
-		for (size_t i = 0; i < n; i++) {
-			uint64_t v;
-
-			if (rows[i].kind != kind)
-				continue;
-			v = staging_values(s, &rows[i])[f];
-			w->column[count++] = is_text ? staging_text_bytes(v) : v;
-		}
+		for (uint32_t i = 0; i < count; i++)
+			w->column[i] = is_text ? staging_text_bytes(w->picked[i][f]) : w->picked[i][f];
 		column_encode(&w->raw, kind->fields[f].encoding, w->column, count, rows[0].at_ns);
-		for (size_t i = 0; is_text && i < n; i++) {
-			uint64_t v = rows[i].kind == kind ? staging_values(s, &rows[i])[f] : 0;
-
-			bytes_add(&w->raw, staging_text(s, v), staging_text_bytes(v));
-		}
+		for (uint32_t i = 0; is_text && i < count; i++)
+			bytes_add(&w->raw, staging_text(s, w->picked[i][f]), staging_text_bytes(w->picked[i][f]));
 	}
-	if (!w->raw.failed)
-		put_le32(w->raw.data + count_at, count);
 }
 
 /* The chunk of rows[0..n), sorted and of one class: its frames to `out`, its entry to *c. */

@@ -169,10 +169,8 @@ static int see_thread(struct people *p, const struct event *ev, struct fault *wh
 		return why->code;
 	thread->told = true;
 	thread->start_ns = start_ns;
-	if (process) {
+	if (process)
 		thread->process = (uint32_t)(process - p->processes);
-		thread->active |= process->tracked;
-	}
 	if (set_text(&thread->name, escape_terminal, ev->text[F_thread_name], ev->v[F_thread_name], why))
 		return why->code;
 	return set_text(&thread->json, escape_json, ev->text[F_thread_name], ev->v[F_thread_name], why);
@@ -186,7 +184,7 @@ static int see_call(struct people *p, const struct event *ev, struct fault *why)
 	if (name_both(p, (uint32_t)ev->v[F_call_pid], (uint32_t)ev->v[F_call_tid], ev->at_ns, &thread, why))
 		return why->code;
 	if (thread)
-		thread->active = true;
+		thread->calls = true;
 	return 0;
 }
 _Static_assert((int)F_futex_pid == (int)F_call_pid && (int)F_futex_tid == (int)F_call_tid, "see_call() serves both");

@@ -29,7 +29,7 @@ struct thread {
 	uint32_t tid;
 	uint32_t process; /* number of its process, 0: unknown */
 	bool told;
-	bool active; /* it made a recorded call, or its process is tracked: the scheduler's view of it is whole */
+	bool calls; /* it made a recorded call */
 	uint64_t start_ns, first_ns, end_ns;
 	uint32_t status;
 	char *name; /* escaped for a terminal; NULL: unknown */
@@ -60,6 +60,14 @@ static inline const struct thread *people_find_thread(const struct people *p, ui
 	uint32_t number = people_thread(p, tid);
 
 	return number ? &p->threads[number] : NULL;
+}
+
+/* Whether the scheduler's view of a thread is whole: it is one of those recorded, not a bystander. number > 0. */
+static inline bool people_is_recorded(const struct people *p, uint32_t number)
+{
+	const struct thread *t = &p->threads[number];
+
+	return t->calls || (t->process && p->processes[t->process].tracked);
 }
 
 #endif

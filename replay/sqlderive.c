@@ -256,7 +256,7 @@ static int see_switch(struct derive *d, const struct walk *w, const struct event
 	if (!r && next)
 		r = came_back(d, next, ev, id, why);
 	/* Of others' threads only some switches are recorded: no interval can be told. */
-	if (!r && prev && w->people.threads[prev].active) {
+	if (!r && prev && people_is_recorded(&w->people, prev)) {
 		struct off *off = off_of(d, prev);
 
 		if (!off)

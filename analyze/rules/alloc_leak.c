@@ -5,6 +5,7 @@
  * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is given back at
  * the end do neither.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,18 @@ static const char *memory_name(uint64_t memory)
 	return names[memory < sizeof(names) / sizeof(names[0]) ? memory : 0];
 }
 
+/* A symbol's length without the "+0x1f" that says where in the function. */
+static size_t function_bytes(const char *symbol, size_t n)
+{
+	size_t digits = 0;
+
+	while (digits < n && isxdigit((unsigned char)symbol[n - 1 - digits]))
+		digits++;
+	if (digits == 0 || n < digits + 4 || memcmp(symbol + n - digits - 3, "+0x", 3) != 0)
+		return n;
+	return n - digits - 3;
+}
+
 /* "leak_site", "libfoo.so+0x1234", "0x7f...", or the probed function where no stack was taken. */
 static void add_site_name(struct text *t, const struct context *ctx, const struct site *s)
 {
@@ -70,7 +83,7 @@ static void add_site_name(struct text *t, const struct context *ctx, const struc
 	const struct module *m = f && f->module ? names_module(ctx->names, f->module) : NULL;
 
 	if (f && f->symbol) {
-		text_add_bytes(t, f->symbol, f->symbol_len);
+		text_add_bytes(t, f->symbol, function_bytes(f->symbol, f->symbol_len));
 	} else if (m && m->path) {
 		const char *slash = memrchr(m->path, '/', m->path_len);
 		const char *base = slash ? slash + 1 : m->path;

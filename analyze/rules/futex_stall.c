@@ -128,7 +128,6 @@ static int add_stall(struct stall_state *s, uint64_t process, const struct part 
 {
 	const struct explained *e = &s->scratch;
 	const struct split *wait = &e->cause.links[0];
-	const struct occurrence o = {wait->begin_ns, wait->end_ns, wait->tid};
 	struct futex_group *g = table_find(&s->groups, process, part->futex);
 
 	if (!g && s->groups.nitems >= GROUPS_MAX)
@@ -143,12 +142,12 @@ static int add_stall(struct stall_state *s, uint64_t process, const struct part 
 	*(in_gap ? &g->in_gaps_ns : &g->in_calls_ns) += part->ns;
 	g->nno_cpu += e->cause.end == CHAIN_NO_CPU;
 	g->lock = g->lock || part->flags & SPAN_LOCK;
-	if (o.end_ns - o.begin_ns > g->worst_ns) {
-		g->worst_ns = o.end_ns - o.begin_ns;
+	if (wait->end_ns - wait->begin_ns > g->worst_ns) {
+		g->worst_ns = wait->end_ns - wait->begin_ns;
 		g->worst_in_gap = in_gap;
 		g->worst_probe = probe;
 	}
-	return tally_add(&g->tally, &o, e) ? 0 : no_memory(why);
+	return tally_add(&g->tally, wait->begin_ns, wait->end_ns, e) ? 0 : no_memory(why);
 }
 
 /* Find out why the longest sleep of this part took so long; how long it was. */
@@ -294,6 +293,7 @@ static int tell_group(struct futex_group *g, const struct context *ctx, struct f
 	f->severity = futex_stall_rule.severity;
 	f->confidence = end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	f->process = g->key.a;
+	f->futex = g->key.b;
 	f->weight = g->in_calls_ns + g->in_gaps_ns;
 	tell_headline(&f->headline, g, ctx);
 	text_add(

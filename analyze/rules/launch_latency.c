@@ -118,7 +118,7 @@ static int add_slow(struct launch_state *s, const struct process *p, const struc
 	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
 	uint64_t a = p->key.a << 32 | (probe & 0xffff) << 8 | (uint64_t) class;
 	struct group *g = table_find(&s->groups, a, futex);
-	const struct occurrence o = {call_begin_ns(ev), ev->at_ns, ev->v[F_call_tid]};
+	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns;
 
 	if (!g && s->groups.nitems >= GROUPS_MAX)
 		return 0;
@@ -130,11 +130,11 @@ static int add_slow(struct launch_state *s, const struct process *p, const struc
 		g->probe = probe;
 		g->class = class;
 	}
-	if (g->tally.max_ns < o.end_ns - o.begin_ns)
+	if (g->tally.max_ns < dur_ns)
 		g->median_ns = median_ns;
-	g->lost_ns += o.end_ns - o.begin_ns - median_ns;
+	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
-	return tally_add(&g->tally, &o, &s->scratch) ? 0 : no_memory(why);
+	return tally_add(&g->tally, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
 }
 
 static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, const struct process *p,
@@ -230,8 +230,10 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 		return no_memory(why);
 	finding_number(f, "usual_ns", g->median_ns);
 	finding_number(f, "lost_ns", g->lost_ns);
-	if (g->class == CAUSE_FUTEX)
+	if (g->class == CAUSE_FUTEX) {
+		f->futex = g->key.b;
 		finding_address(f, "futex", g->key.b);
+	}
 	tally_give(&g->tally, f);
 	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
 }

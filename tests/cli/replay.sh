@@ -179,6 +179,18 @@ printf '\xff' | dd of=flip.cap bs=1 seek=$((size * 3 / 4)) conv=notrunc 2>/dev/n
 check_exit 1 "a forged capture is refused" "$replay" --trust run.pub flip.cap
 check_exit 1 "also for a file" "$replay" --trust run.pub flip.cap -o new.txt
 check "which is not made" [ ! -e new.txt ]
+at=$(LC_ALL=C grep -obUaP '\x04\x22\x4d\x18' run.cap | sed -n 2p | cut -d: -f1) # the first chunk's LZ4 frame
+cp run.cap hurt.cap
+printf '\xff\xff\xff\xff' | dd of=hurt.cap bs=1 seek=$((at + 20)) conv=notrunc 2>/dev/null
+check_exit 1 "a damaged chunk ends what --unverified reads" "$replay" --unverified hurt.cap
+check_prints '^# UNVERIFIED: FORGED' "the output says what it is"
+check_prints '^# stopped: ' "and that it stops there"
+check_says 'the events end early' "and so does the sentence on stderr"
+check_exit 1 "in JSON" "$replay" -q --unverified --json hurt.cap
+check_prints '^\{"kind":"end","sealed":false,"stopped":"' "likewise"
+check_exit 1 "in a database" "$replay" -q --unverified hurt.cap -o hurt.db
+check "likewise" grep -qa 'UNVERIFIED: FORGED' hurt.db
+check_exit 1 "without --unverified it is refused" "$replay" --trust run.pub hurt.cap
 head -c 3000 /dev/urandom >random.cap
 check_exit 1 "random bytes are refused" "$replay" random.cap
 check_exit 1 "with --unverified, too" "$replay" --unverified random.cap

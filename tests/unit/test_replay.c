@@ -321,6 +321,24 @@ static void a_row_that_comes_late_completes_what_events_implied(void **state)
 	people_clear(&p);
 }
 
+static void whether_a_thread_was_recorded_is_known_whichever_row_comes_first(void **state)
+{
+	struct people p = {0};
+	struct event ev = launch(30, 8, 8);
+
+	(void)state;
+	tell_thread(&p, 10, 5, 5, 1, "thread first");
+	assert_false(people_is_recorded(&p, people_thread(&p, 5)));
+	tell_process(&p, 11, 5, 1, "then its process");
+	assert_true(people_is_recorded(&p, people_thread(&p, 5)));
+	tell_process(&p, 12, 7, 1, "process first");
+	tell_thread(&p, 13, 7, 7, 1, "then its thread");
+	assert_true(people_is_recorded(&p, people_thread(&p, 7)));
+	assert_int_equal(people_see(&p, &ev, NULL), 0);
+	assert_true(people_is_recorded(&p, people_thread(&p, 8)));
+	people_clear(&p);
+}
+
 static void a_fork_ends_the_hold_of_a_dead_thread_on_its_id(void **state)
 {
 	struct people p = {0};
@@ -498,6 +516,7 @@ int main(void)
 		cmocka_unit_test(a_pid_that_comes_round_is_another_process),
 		cmocka_unit_test(a_later_row_renames),
 		cmocka_unit_test(a_row_that_comes_late_completes_what_events_implied),
+		cmocka_unit_test(whether_a_thread_was_recorded_is_known_whichever_row_comes_first),
 		cmocka_unit_test(a_fork_ends_the_hold_of_a_dead_thread_on_its_id),
 		cmocka_unit_test(the_idle_threads_are_nobody),
 		cmocka_unit_test(a_hostile_name_is_kept_escaped),
