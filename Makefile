@@ -100,7 +100,7 @@ deps:
 	@sh .ci/deps.sh build $(if $(filter 1,$(BPF)),bpf) test
 
 # A build by root (`sudo make demo`) leaves files that only root may change: say that, not "permission denied".
-ifneq ($(filter-out help deps uninstall lint,$(or $(MAKECMDGOALS),all)),)
+ifneq ($(filter-out help deps uninstall,$(or $(MAKECMDGOALS),all)),)
 ifneq ($(wildcard $(BUILD)/.),)
 ifneq ($(shell find $(BUILD) -maxdepth 1 ! -writable -print -quit),)
 $(error $(BUILD)/ holds files of another user, made by `sudo make`: use `sudo make` again, `sudo make clean`, or BUILD=another-folder)
@@ -192,8 +192,8 @@ test: deps
 	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI) $(RUN_BPF) \
-		TITLE=sanitized BUILD=$(ASAN) LIMIT=300 $(ASAN_ENV) \
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI) LIMIT=300 $(RUN_BPF) \
+		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI))
 
@@ -206,17 +206,29 @@ C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.
            analyze/rules/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
 C_USER := $(filter-out bpf/% tests/workload/%,$(filter %.c,$(C_ALL)))
 SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/cli/*.sh tests/house/*.sh)
+LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
+.PHONY: $(LINTS)
 lint:
 	@sh .ci/deps.sh build bpf test lint
 	+@$(MAKE) --no-print-directory -s $(BUILD)/bpf/gpurec.skel.h
+	+@$(MAKE) --no-print-directory -k $(LINTS)
+
+lint-format:
 	@echo "  clang-format"
 	$(Q)clang-format --dry-run -Werror $(C_ALL)
+
+lint-shell:
 	@echo "  shellcheck"
 	$(Q)shellcheck -x -S warning -P SCRIPTDIR $(SH_ALL)
+
+lint-cppcheck:
 	@echo "  cppcheck"
 	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability,performance -j2 -D_GNU_SOURCE -I. \
 		-D'LIBBPF_OPTS(TYPE,NAME,...)=struct TYPE NAME = {__VA_ARGS__}' \
 		--suppressions-list=.ci/cppcheck.txt --inline-suppr --max-configs=4 $(C_USER)
+
+# One file a run: several confuse clang 14's checker of va_list.
+lint-tidy:
 	@echo "  clang-tidy"
 	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$1" -- -std=gnu11 -I. -isystem $(BUILD) \
 		-D_GNU_SOURCE $$([ "$$1" = format/fault.c ] || echo -include .ci/lint.h) 2>/dev/null' tidy

@@ -116,14 +116,13 @@ static __always_inline int waking(struct task_struct *t, bool interrupted)
 }
 
 /*
- * Whether this runs in an interrupt: interrupts have stacks of their own, so that the stack is not the task's then.
- * (The kernel's own count of nested interrupts is a per-CPU variable that only kernels built with all symbols let us
- * read.) The address of a local is stored in a map and read back, because only as a number can it be compared.
+ * Whether the current stack is not the current task's: interrupts of the kernel have stacks of their own. The address
+ * of a local is stored in a map and read back, because only as a number can it be compared.
  *
  * A function of its own, because since 6.13 the kernel gives programs, but not functions with little on their stack,
  * a private stack. attach.c tries out whether all this holds where it runs.
  */
-static __noinline bool in_interrupt(void)
+static __noinline bool on_other_stack(void)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct cpu_state *here = cpu_state(bpf_get_smp_processor_id());
@@ -133,6 +132,22 @@ static __noinline bool in_interrupt(void)
 		return false;
 	*(void *volatile *)&here->own_stack_at = &local;
 	return *(volatile __u64 *)&here->own_stack_at - (__u64)t->stack >= KERNEL_STACK_BYTES;
+}
+
+/*
+ * Whether an interrupt does this, and not the task that it came upon. (The kernel's own count of nested interrupts is a
+ * per-CPU variable that only kernels built with all symbols let us read.) An interrupt that came upon user code runs on
+ * the task's stack: then the task did not enter the kernel by a system call. A page fault looks like that too: what it
+ * wakes is told as an interrupt's doing.
+ */
+static __always_inline bool in_interrupt(void)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(t);
+
+	if (on_other_stack())
+		return true;
+	return !(t->flags & KERNEL_PF_KTHREAD) && t->pid && SYSCALL_NR(user) < 0;
 }
 
 static __always_inline void selftest(void)

@@ -45,6 +45,7 @@ enum {
 #define KERNEL_SIGSTOP 19
 #define KERNEL_SIGNAL_GROUP_EXIT 4u /* in signal_struct.flags */
 #define KERNEL_COMM_BYTES 16
+#define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -110,6 +111,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
+	unsigned int flags;
 	unsigned int __state;
 	int pid;
 	int tgid;

@@ -137,11 +137,8 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 	}
 	if (id < 0)
 		return status;
-	if (operands < argc && !strcmp(argv[operands], "--")) {
-		operands++;
-		if (operands == argc)
-			return tool_usage("no COMMAND after --");
-	}
+	if (operands == argc && !strcmp(argv[argc - 1], "--"))
+		return tool_usage("no COMMAND after --");
 	if (operands < argc)
 		s->o.command = argv + operands;
 	if (s->check && s->o.command)

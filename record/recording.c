@@ -343,6 +343,7 @@ static int recording_start(struct recording *s, struct fault *why)
 	/* The command is forked off while there is no secret in memory that it could inherit. */
 	if (r == 0 && s->o.command)
 		r = command_prepare(&s->command, s->o.command, &before, why);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is told like a full disk, not by our death */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = fault_errno(why, "cannot forbid core dumps");
 	if (r == 0)

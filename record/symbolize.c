@@ -336,7 +336,12 @@ int symbolizer_place(struct symbolizer *s, uint32_t pid, uint64_t start_ns, uint
 
 int symbolizer_learn(struct symbolizer *s, uint32_t pid, uint64_t start_ns, uint64_t now_ns, struct fault *why)
 {
-	return space_read(s, space_of(s, pid, start_ns), now_ns, why);
+	struct space *space = space_of(s, pid, start_ns);
+	int err = space_read(s, space, now_ns, why);
+
+	/* A process that is just loading its libraries maps more right after: the next address not found may look again. */
+	space->read = false;
+	return err;
 }
 
 void symbolizer_forget(struct symbolizer *s, uint32_t pid)

@@ -22,15 +22,20 @@ struct forged {
 	struct bytes raw[FORGED_EPOCHS][FORGED_CHUNKS];
 	struct end end;
 	struct bytes out;
-	bool keep_chain; /* `previous`, `number`, `last_seal`, ... are left as they are */
+	unsigned spoiled;  /* 1 + the epoch (or END) whose hash of what comes before is made wrong */
+	unsigned withheld; /* 1 + the chunk of epoch 0 that is withheld */
 };
 
-/* One change. content: on the raw chunks, before they are packed; else on the records, before they are signed. */
+/* When a change is made: before the chunks are packed, before the records are signed, or on all the bytes. */
+enum moment { ON_CONTENT, ON_RECORDS, ON_BYTES };
+
+/* One change and what has to be said about it. */
 struct forgery {
 	const char *name;
-	bool content;
+	enum moment moment;
 	void (*change)(struct forged *f);
 	enum verdict verdict;
+	const char *says; /* words of the fault, so that it is the check meant here that refuses; NULL: any */
 };
 
 static inline void forge_load(struct forged *f)
@@ -103,7 +108,12 @@ static inline void forge_pack(struct forged *f, unsigned e, uint32_t c, struct b
 
 static inline void forge_put_chunks(struct forged *f, unsigned e, const struct bytes *frames)
 {
-	for (uint32_t c = 0; c < f->epochs[e].nchunks; c++) {
+	for (uint32_t c = 0; c < f->epochs[e].nchunks && c < FORGED_CHUNKS; c++) {
+		if (e == 0 && f->withheld == 1 + c) {
+			bytes_add_le32(&f->out, MAGIC_WITHHELD);
+			bytes_add_le32(&f->out, 0);
+			continue;
+		}
 		bytes_add_le32(&f->out, MAGIC_CHUNK);
 		bytes_add_le32(&f->out, CHUNK_BYTES);
 		bytes_add_le32(&f->out, (uint32_t)frames[c].len);
@@ -122,7 +132,7 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 	size_t schema_len;
 	struct fault why;
 
-	if (forgery->content)
+	if (forgery->moment == ON_CONTENT)
 		forgery->change(f);
 	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
 		for (uint32_t c = 0; c < f->epochs[e].nchunks; c++)
@@ -130,7 +140,7 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 		forge_keypair(e + 1, f->epochs[e].next_key, unused);
 	}
 	forge_keypair(0, f->header.first_key, unused);
-	if (!forgery->content)
+	if (forgery->moment == ON_RECORDS)
 		forgery->change(f);
 	assert_int_equal(schema_encode(&f->header.schema, &schema, &schema_len, &why), 0);
 	bytes_add(&f->out, empty_frame, EMPTY_FRAME_BYTES);
@@ -140,8 +150,8 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 	memcpy(previous, f->header.hash, HASH_BYTES);
 	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
 		forge_put_chunks(f, e, frames[e]);
-		if (!f->keep_chain)
-			memcpy(f->epochs[e].previous, previous, HASH_BYTES);
+		memcpy(f->epochs[e].previous, previous, HASH_BYTES);
+		f->epochs[e].previous[HASH_BYTES - 1] ^= f->spoiled == 1 + e;
 		seal_encode(&f->out, &f->epochs[e]);
 		forge_keypair(e, unused, secret_key);
 		forge_sign(&f->out, domain_seal, f->epochs[e].hash, secret_key);
@@ -149,11 +159,13 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 		for (uint32_t c = 0; c < FORGED_CHUNKS; c++)
 			bytes_free(&frames[e][c]);
 	}
-	if (!f->keep_chain)
-		memcpy(f->end.last_seal, previous, HASH_BYTES);
+	memcpy(f->end.last_seal, previous, HASH_BYTES);
+	f->end.last_seal[HASH_BYTES - 1] ^= f->spoiled == 1 + FORGED_EPOCHS;
 	end_encode(&f->out, &f->end);
 	forge_keypair(FORGED_EPOCHS, unused, secret_key);
 	forge_sign(&f->out, domain_end, f->end.hash, secret_key);
+	if (forgery->moment == ON_BYTES)
+		forgery->change(f);
 }
 
 #endif

@@ -65,7 +65,7 @@ static size_t own_fields(uint16_t kind)
 	} sizes[] = {
 		{KIND_launch, NFIELDS_launch - NFIELDS_call}, {KIND_alloc, NFIELDS_alloc - NFIELDS_call},
 		{KIND_free, NFIELDS_free - NFIELDS_call},     {KIND_copy, NFIELDS_copy - NFIELDS_call},
-		{KIND_set, NFIELDS_set - NFIELDS_call},	      {KIND_wait, NFIELDS_wait - NFIELDS_call},
+		{KIND_set, NFIELDS_set - NFIELDS_call},       {KIND_wait, NFIELDS_wait - NFIELDS_call},
 	};
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)

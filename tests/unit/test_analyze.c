@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The analysis's small parts: tables, quantiles, rings, levels, allocations, texts, JSON, settings. */
+#include "analyze/calls.h"
+#include "analyze/json.h"
+#include "analyze/memory.h"
+#include "analyze/ring.h"
+#include "tests/unit/feed.h"
+
+static void a_table_finds_what_was_added_and_not_removed(void **state)
+{
+	struct table t = {0};
+	struct item {
+		struct table_key key;
+		uint64_t value;
+	} * item;
+	const unsigned n = 5000;
+
+	(void)state;
+	assert_null(table_find(&t, 1, 2));
+	table_remove(&t, 1, 2);
+	for (unsigned i = 0; i < n; i++) {
+		item = table_add(&t, i % 7, i, sizeof(*item));
+		assert_non_null(item);
+		item->value = i;
+	}
+	for (unsigned i = 0; i < n; i += 3)
+		table_remove(&t, i % 7, i);
+	for (unsigned i = 0; i < n; i++) {
+		item = table_find(&t, i % 7, i);
+		if (i % 3 == 0) {
+			assert_null(item);
+		} else {
+			assert_non_null(item);
+			assert_int_equal(item->value, i);
+		}
+	}
+	assert_int_equal(t.nitems, n - (n + 2) / 3);
+	for (size_t i = 0; i < t.nitems; i++)
+		assert_ptr_equal(table_find(&t, t.items[i]->a, t.items[i]->b), t.items[i]);
+	table_clear(&t);
+	assert_null(table_find(&t, 1, 1));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void a_quantile_is_off_by_a_sixty_fourth_at_most(void **state)
+{
+	static uint64_t values[10000];
+	struct hist *h = calloc(1, sizeof(*h));
+	uint64_t x = 1;
+	const size_t n = sizeof(values) / sizeof(values[0]);
+
+	(void)state;
+	assert_non_null(h);
+	for (size_t i = 0; i < n; i++) {
+		x = x * 6364136223846793005U + 1442695040888963407U;
+		values[i] = (x >> 33) % (1ULL << (x >> 59));
+		hist_add(h, values[i]);
+	}
+	qsort(values, n, sizeof(values[0]), by_value);
+	for (unsigned percent = 1; percent <= 100; percent++) {
+		uint64_t exact = values[(n * percent + 99) / 100 - 1], told = hist_quantile(h, NULL, percent);
+		uint64_t off = told > exact ? told - exact : exact - told;
+
+		assert_true(off * 64 <= exact);
+	}
+	free(h);
+}
+
+static void quantiles_hold_at_the_ends(void **state)
+{
+	struct hist *h = calloc(1, sizeof(*h));
+
+	(void)state;
+	assert_non_null(h);
+	assert_int_equal(hist_quantile(h, NULL, 50), 0);
+	hist_add(h, 0);
+	assert_int_equal(hist_quantile(h, NULL, 50), 0);
+	hist_add(h, UINT64_MAX);
+	assert_int_equal(hist_quantile(h, NULL, 50), 0);
+	assert_true(hist_quantile(h, NULL, 100) > 1ULL << 43);
+	free(h);
+}
+
+static void a_baseline_follows_a_drift_and_ignores_a_spike(void **state)
+{
+	struct baseline *b = calloc(1, sizeof(*b));
+	uint64_t median;
+
+	(void)state;
+	assert_non_null(b);
+	for (unsigned i = 0; i < 1000; i++)
+		baseline_add(b, i % 50 ? 17000 : 20000000);
+	median = baseline_median(b);
+	assert_in_range(median, 16700, 17300);
+	for (unsigned i = 0; i < 3 * BASELINE_WINDOW; i++)
+		baseline_add(b, 34000);
+	median = baseline_median(b);
+	assert_in_range(median, 33400, 34600);
+	free(b);
+}
+
+static void a_ring_keeps_the_last_ones_in_order(void **state)
+{
+	struct ring r = {0};
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++) {
+		const struct interval one = {10 * i, 10 * i + 10};
+
+		assert_true(ring_push(&r, &one, sizeof(one), 20));
+	}
+	assert_int_equal(r.n, 20);
+	assert_true(r.truncated);
+	for (unsigned i = 0; i < 20; i++)
+		assert_int_equal(((struct interval *)ring_at(&r, i))->begin_ns, 800 + 10 * i);
+	assert_int_equal(ring_first_after(&r, 0), 0);
+	assert_int_equal(ring_first_after(&r, 810), 1);
+	assert_int_equal(ring_first_after(&r, 815), 1);
+	assert_int_equal(ring_first_after(&r, 1000), 20);
+	ring_clear(&r);
+}
+
+static void levels_remember_how_low_it_was(void **state)
+{
+	struct levels l = {0};
+
+	(void)state;
+	assert_int_equal(levels_lowest(&l, 100, 0, 100), 0);
+	/* Rises to 100 by 1 s, falls to 40 at 1.5 s for a moment, stays at 100 until 4 s. */
+	for (unsigned i = 1; i <= 100; i++)
+		levels_change(&l, T0 + i * 10 * MS, i);
+	levels_change(&l, T0 + 1500 * MS, 40);
+	levels_change(&l, T0 + 1501 * MS, 100);
+	assert_int_equal(levels_lowest(&l, T0 + 4000 * MS, 25, 50), 40);
+	assert_int_equal(levels_lowest(&l, T0 + 4000 * MS, 50, 75), 100);
+	assert_in_range(levels_lowest(&l, T0 + 4000 * MS, 12, 24), 40, 52);
+	assert_int_equal(levels_lowest(&l, T0 + 400000 * MS, 75, 90), 100);
+}
+
+static void durations_have_three_significant_digits(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} cases[] = {
+		{0, "0 ns"},
+		{999, "999 ns"},
+		{1000, "1.00 µs"},
+		{17000, "17.0 µs"},
+		{999499, "999 µs"},
+		{999500, "1.00 ms"},
+		{9994999, "9.99 ms"},
+		{9995000, "10.0 ms"},
+		{13100000, "13.1 ms"},
+		{99950000, "100 ms"},
+		{999500000, "1.00 s"},
+		{1005000000, "1.01 s"},
+		{59940000000, "59.9 s"},
+		{1234000000000, "1234 s"},
+		{UINT64_MAX, "18446744074 s"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct text t = {0};
+
+		text_add_ns(&t, cases[i].ns);
+		assert_string_equal(text_string(&t), cases[i].text);
+		text_clear(&t);
+	}
+}
+
+static void sizes_and_percentages_are_rounded_to_the_nearest(void **state)
+{
+	struct text t = {0};
+
+	(void)state;
+	text_add_size(&t, 1023);
+	text_add(&t, " ");
+	text_add_size(&t, 64 << 20);
+	text_add(&t, " ");
+	text_add_size(&t, 32358400);
+	text_add(&t, " ");
+	text_add_percent(&t, 1, 3);
+	text_add(&t, " ");
+	text_add_percent(&t, 1, 0);
+	text_add(&t, " ");
+	text_add_percent(&t, UINT64_MAX, UINT64_MAX);
+	assert_string_equal(text_string(&t), "1023 B 64.0 MiB 30.9 MiB 33.3 0.0 100.0");
+	text_clear(&t);
+}
+
+static void json_is_written_in_order_with_hostile_text_made_harmless(void **state)
+{
+	struct text t = {0};
+	struct json j = {.out = &t};
+
+	(void)state;
+	json_open(&j, NULL, '{');
+	json_u64(&j, "n", UINT64_MAX);
+	json_s64(&j, "s", -1);
+	json_text(&j, "t", "a\"\\\n\xff</script>", 14);
+	json_open(&j, "empty", '[');
+	json_close(&j, ']');
+	json_open(&j, "list", '[');
+	json_hex(&j, NULL, 0x7f00);
+	json_bool(&j, NULL, true);
+	json_null(&j, NULL);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	assert_non_null(strstr(text_string(&t), "\"n\": 18446744073709551615,\n \"s\": -1,\n"));
+	assert_non_null(strstr(text_string(&t), "\"empty\": [],\n"));
+	assert_non_null(strstr(text_string(&t), "\"list\": [\n  \"0x7f00\",\n  true,\n  null\n ]\n}\n"));
+	assert_non_null(strstr(text_string(&t), "a\\\"\\\\"));
+	assert_null(strchr(text_string(&t), '\xff'));
+	text_clear(&t);
+}
+
+static void settings_are_read_with_their_units_and_limits(void **state)
+{
+	struct settings s;
+	struct fault why;
+
+	(void)state;
+	settings_default(&s);
+	assert_int_equal(settings_set(&s, "launch-latency.min=2ms", &why), 0);
+	assert_int_equal(settings_set(&s, "launch-latency.factor=20", &why), 0);
+	assert_int_equal(settings_set(&s, "alloc-leak.bytes=1M", &why), 0);
+	assert_int_equal(settings_set(&s, "alloc-leak.quarter=5%", &why), 0);
+	assert_int_equal(s.v[1][1], 2 * MS);
+	assert_int_equal(s.v[1][0], 20);
+	assert_int_equal(s.v[3][1], 1 << 20);
+	for (unsigned r = 0; r < NRULES; r++)
+		assert_in_range(rules[r]->nsettings, 1, SETTINGS_MAX);
+}
+
+static void a_wrong_setting_is_refused_with_a_sentence(void **state)
+{
+	static const char *const wrong[] = {
+		"",
+		"launch-latency",
+		"launch-latency=3",
+		"launch-latency.min",
+		"launch-latency.min=",
+		"launch-latency.min=5",
+		"launch-latency.min=5x",
+		"launch-latency.min=-5ms",
+		"launch-latency.min=99999999999999999999ms",
+		"launch-latency.min=18446744073709551615s",
+		"launch-latency.factor=1",
+		"launch-latency.nothing=1",
+		"nothing.min=1ms",
+		".=1",
+	};
+	struct settings s, before;
+	struct fault why;
+
+	(void)state;
+	settings_default(&s);
+	before = s;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		why.text[0] = 0;
+		assert_int_equal(settings_set(&s, wrong[i], &why), ERR_INPUT);
+		assert_true(strlen(why.text) > 10);
+	}
+	assert_memory_equal(&s, &before, sizeof(s));
+}
+
+struct alloc_row {
+	uint64_t at, tid, dur, flags, bytes, addr, stack;
+	int64_t ret;
+};
+
+static void memory_alloc(struct feed *f, struct memory *m, const struct alloc_row *row)
+{
+	struct event ev = {.kind = KIND_alloc, .at_ns = row->at, .shape = schema_kind(&f->schema, KIND_alloc)};
+
+	ev.v[F_alloc_at] = row->at;
+	ev.v[F_alloc_tid] = row->tid;
+	ev.v[F_alloc_dur] = row->dur;
+	ev.v[F_alloc_flags] = row->flags;
+	ev.v[F_alloc_ret] = (uint64_t)row->ret;
+	ev.v[F_alloc_bytes] = row->bytes;
+	ev.v[F_alloc_addr] = row->addr;
+	ev.v[F_alloc_stack] = row->stack;
+	ev.v[F_alloc_probe] = PROBE_alloc;
+	assert_int_equal(memory_feed(m, 1, &ev, NULL), 0);
+}
+
+static void memory_free(struct feed *f, struct memory *m, uint64_t at, uint64_t tid, uint64_t dur, uint64_t flags,
+			uint64_t addr, int64_t ret)
+{
+	struct event ev = {.kind = KIND_free, .at_ns = at, .shape = schema_kind(&f->schema, KIND_free)};
+
+	ev.v[F_free_at] = at;
+	ev.v[F_free_tid] = tid;
+	ev.v[F_free_dur] = dur;
+	ev.v[F_free_flags] = flags;
+	ev.v[F_free_ret] = (uint64_t)ret;
+	ev.v[F_free_addr] = addr;
+	assert_int_equal(memory_feed(m, 1, &ev, NULL), 0);
+}
+
+static void what_failed_changes_nothing_and_an_address_given_out_again_is_unknown(void **state)
+{
+	struct feed f = {0};
+	struct memory m = {0};
+	const struct site *s;
+
+	(void)state;
+	feed_open(&f);
+	memory_alloc(&f, &m, &(struct alloc_row){.at = 100, .tid = 1, .bytes = 10, .addr = 0x10, .stack = 5});
+	memory_alloc(&f, &m, &(struct alloc_row){.at = 110, .tid = 1, .bytes = 99, .addr = 0x20, .stack = 5, .ret = 2});
+	memory_free(&f, &m, 120, 1, 1, 0, 0x10, 1);
+	s = memory_sites(&m, 1);
+	assert_non_null(s);
+	assert_true(s->count == 1 && s->bytes == 10);
+	memory_alloc(&f, &m, &(struct alloc_row){.at = 130, .tid = 1, .bytes = 7, .addr = 0x10, .stack = 5});
+	assert_true(s->count == 1 && s->bytes == 7);
+	assert_true(s->unseen_count == 1 && s->unseen_bytes == 10 && s->freed_count == 0);
+	memory_free(&f, &m, 140, 1, 1, 0, 0x10, 0);
+	memory_free(&f, &m, 150, 1, 1, 0, 0x10, 0);
+	memory_free(&f, &m, 160, 1, 1, 0, 0, 0);
+	assert_true(s->count == 0 && s->bytes == 0 && s->freed_count == 1 && s->freed_bytes == 7);
+	assert_int_equal(m.nunmatched, 1);
+	memory_clear(&m);
+	feed_close(&f);
+}
+
+static void an_allocation_inside_an_allocation_counts_once(void **state)
+{
+	struct feed f = {0};
+	struct memory m = {0};
+	struct event launch = {.kind = KIND_launch, .at_ns = 400};
+	const struct site *s;
+
+	(void)state;
+	feed_open(&f);
+	/* The driver's call first (it returns first), then the runtime's around it: another address, as from a pool. */
+	memory_alloc(&f, &m, &(struct alloc_row){200, 1, 10, CALL_NESTED, 4096, 0x1000, 1, 0});
+	memory_alloc(&f, &m, &(struct alloc_row){210, 1, 30, 0, 100, 0x1010, 5, 0});
+	s = memory_sites(&m, 1);
+	assert_true(s->count == 1 && s->bytes == 100 && s->stack == 5 && !s->next);
+	/* The same in another thread's call is nobody's inside. */
+	memory_alloc(&f, &m, &(struct alloc_row){300, 2, 10, CALL_NESTED, 64, 0x2000, 6, 0});
+	memory_alloc(&f, &m, &(struct alloc_row){310, 1, 30, 0, 50, 0x3000, 5, 0});
+	assert_true(s->count == 2 && !s->next);
+	/* Inside a launch it is an allocation of its own. */
+	launch.shape = schema_kind(&f.schema, KIND_launch);
+	launch.v[F_call_tid] = 2;
+	launch.v[F_call_dur] = 200;
+	assert_int_equal(memory_feed(&m, 1, &launch, NULL), 0);
+	assert_non_null(s->next);
+	assert_true(s->next->stack == 6 && s->next->bytes == 64);
+	/* A free within a free, of the same address, is one. */
+	memory_free(&f, &m, 500, 1, 10, CALL_NESTED, 0x1010, 0);
+	memory_free(&f, &m, 510, 1, 30, 0, 0x1010, 0);
+	assert_true(s->count == 1 && s->freed_count == 1);
+	assert_int_equal(m.nunmatched, 0);
+	/* What waits for a call around it that never comes, counts in the end. */
+	memory_alloc(&f, &m, &(struct alloc_row){600, 3, 10, CALL_NESTED, 8, 0x5000, 5, 0});
+	assert_int_equal(s->count, 1);
+	assert_int_equal(memory_settle(&m, NULL), 0);
+	assert_int_equal(s->count, 2);
+	memory_forget(&m, 1);
+	assert_null(memory_sites(&m, 1));
+	assert_int_equal(m.lives.nitems, 0);
+	memory_clear(&m);
+	feed_close(&f);
+}
+
+static void births_are_counted_by_quarter_of_the_sites_life(void **state)
+{
+	struct feed f = {0};
+	struct memory m = {0};
+	uint64_t quarters[4];
+
+	(void)state;
+	feed_open(&f);
+	for (uint64_t i = 0; i < 100; i++)
+		memory_alloc(&f, &m, &(struct alloc_row){.at = 1000 + 10 * i, .tid = 1, .bytes = 1, .addr = 16 + i});
+	for (uint64_t i = 0; i < 25; i++)
+		memory_free(&f, &m, 2000, 1, 1, 0, 16 + i, 0);
+	site_births(memory_sites(&m, 1), 2000, quarters);
+	assert_int_equal(quarters[0], 0);
+	assert_int_equal(quarters[1], 25);
+	assert_int_equal(quarters[2], 25);
+	assert_int_equal(quarters[3], 25);
+	memory_clear(&m);
+	feed_close(&f);
+}
+
+static void the_table_of_calls_is_exact(void **state)
+{
+	struct feed f = {0};
+	const struct call_stats **all;
+	const struct calls *calls;
+
+	(void)state;
+	feed_open(&f);
+	for (uint64_t i = 1; i <= 4; i++)
+		feed_launch(&f, T0 + i * MS, T0 + i * MS + 10 * i, 101, 0);
+	feed_call(&f, KIND_wait, T0 + 9 * MS, T0 + 9 * MS + 5000, 101, 0);
+	feed_settle(&f, T0 + 10 * MS);
+	calls = engine_calls(f.engine);
+	all = calls_sorted(calls);
+	assert_non_null(all);
+	assert_int_equal(calls->table.nitems, 2);
+	assert_int_equal(calls->total_ns, 5100);
+	assert_int_equal(all[0]->key.a, PROBE_wait);
+	assert_int_equal(all[1]->n, 4);
+	assert_int_equal(all[1]->total_ns, 100);
+	assert_int_equal(all[1]->min_ns, 10);
+	assert_int_equal(all[1]->max_ns, 40);
+	assert_int_equal(call_stats_average(all[1]), 25);
+	assert_int_equal(call_stats_median(all[1]), 20);
+	assert_int_equal(call_stats_deviation(all[1]), 11); /* sqrt(125) */
+	free(all);
+	feed_close(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_finds_what_was_added_and_not_removed),
+		cmocka_unit_test(a_quantile_is_off_by_a_sixty_fourth_at_most),
+		cmocka_unit_test(quantiles_hold_at_the_ends),
+		cmocka_unit_test(a_baseline_follows_a_drift_and_ignores_a_spike),
+		cmocka_unit_test(a_ring_keeps_the_last_ones_in_order),
+		cmocka_unit_test(levels_remember_how_low_it_was),
+		cmocka_unit_test(durations_have_three_significant_digits),
+		cmocka_unit_test(sizes_and_percentages_are_rounded_to_the_nearest),
+		cmocka_unit_test(json_is_written_in_order_with_hostile_text_made_harmless),
+		cmocka_unit_test(settings_are_read_with_their_units_and_limits),
+		cmocka_unit_test(a_wrong_setting_is_refused_with_a_sentence),
+		cmocka_unit_test(what_failed_changes_nothing_and_an_address_given_out_again_is_unknown),
+		cmocka_unit_test(an_allocation_inside_an_allocation_counts_once),
+		cmocka_unit_test(births_are_counted_by_quarter_of_the_sites_life),
+		cmocka_unit_test(the_table_of_calls_is_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
