@@ -139,7 +139,7 @@ CHANGE(group_empty, (put_group(events_chunk(f), KIND_launch, 3, NFIELDS_launch),
 CHANGE(first_earlier,
        (put_group(process_chunk(f), KIND_thread, 1, 0), bytes_add_le16(&f->raw[0][1], 0x0101),
 	bytes_add(&f->raw[0][1], (uint8_t[NFIELDS_thread]){0}, NFIELDS_thread - 1), f->epochs[0].chunks[1].first_ns--))
-CHANGE(last_early, f->epochs[0].chunks[0].last_ns++)
+CHANGE(last_early, f->epochs[0].chunks[1].last_ns++)
 CHANGE(ends_when_it_begins, f->epochs[1].end_ns = f->epochs[1].begin_ns)
 CHANGE(clock_back, f->epochs[1].anchor.boot_ns = f->epochs[0].anchor.boot_ns - 1)
 CHANGE(mono_back, f->epochs[1].anchor.mono_ns = f->epochs[0].anchor.mono_ns - 1)
@@ -181,12 +181,12 @@ static uint8_t *frame_of(struct forged *f, uint32_t magic, unsigned n)
 {
 	uint8_t *p = f->out.data + EMPTY_FRAME_BYTES;
 
-	for (;; p += FRAME_HEAD_BYTES + get_le32(p + 4)) {
+	for (;;) {
 		assert_true(p + FRAME_HEAD_BYTES < f->out.data + f->out.len);
 		if (get_le32(p) == magic && n-- == 0)
 			return p;
-		if (get_le32(p) == MAGIC_CHUNK)
-			p += get_le32(p + FRAME_HEAD_BYTES);
+		p += FRAME_HEAD_BYTES + get_le32(p + 4) +
+		     (get_le32(p) == MAGIC_CHUNK ? get_le32(p + FRAME_HEAD_BYTES) : 0);
 	}
 }
 

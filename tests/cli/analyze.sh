@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# gpuanalyze from outside. Each tests/rules/RULE/NAME.txt is a script for mkcap, and NAME.json what the report must say
+# of it under "findings"; BLESS=1 writes those files anew, for a person to look at.
+. "$(dirname "$0")/lib.sh"
+cd "$(dirname "$0")/../.." || exit 1
+mkcap=$BUILD/tests/mkcap
+analyze=$BUILD/gpuanalyze
+
+# make_capture SCRIPT OUT [OPTION...]
+make_capture() {
+	"$mkcap" -o "$2" --pub "$TMP/pub" "${@:3}" "$1"
+}
+
+# What a report says under "findings"; what is random in a capture (its id) does not stand there.
+findings() {
+	sed -n '/^   "findings": /,/^   "calls": /{/^   "calls": /d;p}' "$1"
+}
+
+for script in tests/rules/*/*.txt; do
+	name=${script#tests/rules/}
+	name=${name%.txt}
+	make_capture "$script" "$TMP/run.cap" || continue
+	check "$name: a report is made" "$analyze" -q --trust "$TMP/pub" --report="$TMP/run.json" --force "$TMP/run.cap"
+	findings "$TMP/run.json" >"$TMP/findings"
+	[ -z "${BLESS:-}" ] || cp "$TMP/findings" "${script%.txt}.json"
+	check "$name: it finds what stands in $name.json" diff -u "${script%.txt}.json" "$TMP/findings"
+	"$analyze" -q --trust "$TMP/pub" --json "$TMP/run.cap" >"$TMP/again.json"
+	check "$name: the same bytes come again" cmp "$TMP/run.json" "$TMP/again.json"
+done
+
+# --- the text ---
+stall=$TMP/stall.cap
+make_capture tests/rules/futex-stall/preempted-holder.txt "$stall"
+check_exit 0 "without options the report is text on standard output" "$analyze" --trust "$TMP/pub" "$stall"
+check_prints '^Evidence   OK, signed by [0-9A-F]{16}' "the verdict and the signer come first"
+check_prints 'cudaLaunchKernel took 13\.1 ms \(median 17\.. µs\): 13\.0 ms asleep in futex 0x7f00000010c0, woken by 202 tokenizer, which had been preempted on CPU 1 by 203 hog for 12\.9 ms' \
+	"the sentence names the futex, the waker and what kept it"
+check_prints "A launch's is the time to enqueue it, not the GPU's" "what a launch's time is, is said where it is shown"
+check_prints '^  +100\.0 +41\.0 ms +103 .*cudaLaunchKernel$' "the table of calls is there"
+check_prints '^What the capture could not see' "so is what could not be seen"
+check_exit 0 "--report alone is the same" "$analyze" --trust "$TMP/pub" "$stall" --report
+"$analyze" -q --trust "$TMP/pub" "$stall" >"$TMP/text"
+check "to the byte" cmp "$TMP/text" "$TMP/out"
+make_capture tests/rules/evidence/clean.txt "$TMP/clean.cap"
+check_exit 0 "a clean capture is no failure, whatever --fail-on says" \
+	"$analyze" --fail-on info --trust "$TMP/pub" "$TMP/clean.cap"
+check_prints 'Nothing was found that is out of order' "and nothing is found in it"
+
+# --- exit statuses and options ---
+check_exit 1 "--fail-on warning fails on a warning" "$analyze" -q --fail-on warning --trust "$TMP/pub" "$stall"
+check_exit 0 "--fail-on error does not" "$analyze" -q --fail-on error --trust "$TMP/pub" "$stall"
+check_exit 2 "an unknown severity is a wrong use" "$analyze" --fail-on bad "$stall"
+check_says 'none of info, warning, error' "and is told which there are"
+check_exit 2 "no file is a wrong use" "$analyze"
+check_exit 2 "an unknown option is a wrong use" "$analyze" --nonsense "$stall"
+check_exit 2 "an ending that is not known is a wrong use" "$analyze" --report="$TMP/x.pdf" "$stall"
+check_says 'must be \.txt or \.json' "and is told which there are"
+check_exit 2 "a wrong setting is a wrong use" "$analyze" --set launch-latency.min=5x "$stall"
+check_says "wants a duration such as .*, not '5x'" "and is told what it should be"
+check_exit 0 "--list-rules needs no file" "$analyze" --list-rules
+check_prints '^launch-latency \(warning\): ' "and names the rules"
+check_prints '^  alloc-leak\.bytes = 64\.0 KiB$' "and their settings"
+check_exit 0 "a threshold that is set counts" \
+	"$analyze" --trust "$TMP/pub" --set launch-latency.min=1s --set futex-stall.alone=10s --set futex-stall.repeat=9 \
+	"$stall" --fail-on info
+check_exit 0 "--help helps" "$analyze" --help
+check_exit 0 "--version says which" "$analyze" --version
+
+# --- outputs ---
+check "a text file is written" "$analyze" -q --trust "$TMP/pub" --report="$TMP/r.txt" "$stall"
+check "it holds what standard output would" cmp "$TMP/text" "$TMP/r.txt"
+check_exit 3 "a file that is there is not replaced" "$analyze" --trust "$TMP/pub" --report="$TMP/r.txt" "$TMP/clean.cap"
+check_says 'is there already; --force replaces it' "and that is said"
+check "it is as it was" cmp "$TMP/text" "$TMP/r.txt"
+check "--force replaces it" "$analyze" -q --force --trust "$TMP/pub" --report="$TMP/r.txt" "$TMP/clean.cap"
+check "with the new report" grep -q 'Nothing was found' "$TMP/r.txt"
+check_exit 3 "a folder that is not there is told" "$analyze" --trust "$TMP/pub" --report="$TMP/none/r.txt" "$stall"
+mkdir "$TMP/folder.txt"
+check_exit 3 "a folder is not replaced" "$analyze" --force --trust "$TMP/pub" --report="$TMP/folder.txt" "$stall"
+if [ -w /dev/full ]; then
+	"$analyze" -q --trust "$TMP/pub" "$stall" >/dev/full 2>"$TMP/err"
+	check "a full disk is told" test $? -eq 3
+fi
+check "no temporary file is left" test -z "$(find "$TMP" -name '*.tmp')"
+
+# --- captures that are not in order ---
+check_exit 1 "an untrusted signer is refused" "$analyze" "$stall"
+check_says 'UNTRUSTED' "by that word"
+check_exit 0 "--unverified reads it all the same" "$analyze" --unverified "$stall"
+check_prints '^Evidence   UNVERIFIED' "and says so first"
+check_prints 'evidence warning: unverified' "and as a finding"
+cp "$stall" "$TMP/flipped.cap"
+printf '\xa5' | dd of="$TMP/flipped.cap" bs=1 seek=$(($(stat -c %s "$stall") / 2)) conv=notrunc 2>/dev/null
+check_exit 1 "a flipped byte is refused" "$analyze" --trust "$TMP/pub" "$TMP/flipped.cap"
+check_says 'FORGED|MALFORMED' "as what it is"
+check "nothing is printed then" test ! -s "$TMP/out"
+check_exit 1 "and makes no report" "$analyze" --trust "$TMP/pub" --report="$TMP/forged.json" "$TMP/flipped.cap"
+check "not even an empty one" test ! -e "$TMP/forged.json"
+head -c 5000 /dev/urandom >"$TMP/random.cap"
+check_exit 1 "random bytes are refused" "$analyze" "$TMP/random.cap"
+: >"$TMP/empty.cap"
+"$analyze" "$TMP/empty.cap" >"$TMP/out" 2>"$TMP/err"
+check "an empty file is refused" test $? -ne 0
+check "in one line" test "$(wc -l <"$TMP/err")" -eq 1
+check_exit 3 "a folder cannot be analysed" "$analyze" "$TMP"
+check_exit 3 "nor can what is not there" "$analyze" "$TMP/none.cap"
+check_exit 3 "of several files the worst decides" "$analyze" -q --trust "$TMP/pub" "$stall" "$TMP/none.cap"
+check_prints 'cudaLaunchKernel took' "and the others are reported"
+
+printf '%s\n' 'process at=+0s pid=200 start=1s tracked=1 name=driver' \
+	'launch at=+10ms pid=200 tid=201 dur=17us' 'epoch +1s' 'launch at=+1010ms pid=200 tid=201 dur=17us' >"$TMP/script"
+make_capture "$TMP/script" "$TMP/unsealed.cap" --no-end
+check_exit 0 "a capture without an end is analysed up to its last seal" "$analyze" --trust "$TMP/pub" "$TMP/unsealed.cap"
+check_prints 'no end: analysed up to the last seal' "and that is said"
+check_prints ' 1 +17\.0 µs .*cudaLaunchKernel$' "with what is sealed"
+
+# --- names that bite, names withheld ---
+printf '%s\n' 'process at=+0s pid=200 start=1s tracked=1 name="\x1b[31mred\x07"' \
+	'thread at=+0s tid=201 pid=200 start=1s name="<b>\"\\\x9b"' \
+	'repeat 50 2ms launch at=+10ms pid=200 tid=201 dur=17us' 'repeat 3 50ms launch at=+200ms pid=200 tid=201 dur=9ms' \
+	>"$TMP/script"
+make_capture "$TMP/script" "$TMP/hostile.cap"
+check_exit 0 "hostile names are shown" "$analyze" --trust "$TMP/pub" "$TMP/hostile.cap"
+check "without an escape sequence in text" sh -c "! grep -q '[[:cntrl:]]' '$TMP/out'"
+"$analyze" -q --trust "$TMP/pub" --json "$TMP/hostile.cap" >"$TMP/hostile.json"
+check "nor in JSON" sh -c "! grep -q '[[:cntrl:]]' '$TMP/hostile.json'"
+check "which is valid" sqlite3 :memory: "SELECT json_valid(CAST(readfile('$TMP/hostile.json') AS TEXT)) = 1 OR 1 / 0"
+
+"$mkcap" --narrow "$stall" -o "$TMP/nameless.cap" --withhold process
+check_exit 0 "without names the numbers are told" "$analyze" --trust "$TMP/pub" "$TMP/nameless.cap"
+check_prints 'asleep in futex 0x7f00000010c0, woken by 202, which had been preempted on CPU 1 by 203 for 12\.9 ms' \
+	"in the same sentence"
+check_prints 'evidence info: withheld' "and that names are missing is a finding"
+make_capture <(sed 's/^end/epoch +450ms\nend/' tests/rules/futex-stall/preempted-holder.txt) "$TMP/two.cap"
+"$mkcap" --narrow "$TMP/two.cap" -o "$TMP/slice.cap" --from +450ms
+check_exit 0 "of a slice the rest is analysed" "$analyze" --trust "$TMP/pub" "$TMP/slice.cap"
+
+# --- what a person was told is what was planted ---
+"$analyze" -q --trust "$TMP/pub" --json "$stall" >"$TMP/stall.json"
+cat >"$TMP/truth.json" <<'TRUTH'
+{"faults": [
+ {"fault": "stall", "function": "cudaLaunchKernel", "begin_ns": 1000300000000, "end_ns": 1000313100000,
+  "waiter": {"tid": 201}, "waker": {"tid": 202}, "kept_by": {"tid": 203}, "futex": "0x7f00000010c0"},
+ {"fault": "stall", "function": "cudaLaunchKernel", "begin_ns": 1000500000000, "end_ns": 1000513100000,
+  "waiter": {"tid": 201}, "waker": {"tid": 202}, "kept_by": {"tid": 203}, "futex": "0x7f00000010c0"},
+ {"fault": "stall", "function": "cudaLaunchKernel", "begin_ns": 1000700000000, "end_ns": 1000713100000,
+  "waiter": {"tid": 201}, "waker": {"tid": 202}, "kept_by": {"tid": 203}, "futex": "0x7f00000010c0"}],
+ "accidents": [], "failed_attempts": []}
+TRUTH
+score=$BUILD/tests/score
+check_exit 0 "score: all that was planted is found" "$score" "$TMP/truth.json" "$TMP/stall.json"
+check_prints '^3 as it should be, 0 not$' "and nothing else"
+sed 's/"kept_by": {"tid": 203}/"kept_by": {"tid": 204}/' "$TMP/truth.json" >"$TMP/wrong.json"
+check_exit 1 "score: a wrong keeper is missed" "$score" "$TMP/wrong.json" "$TMP/stall.json"
+check_prints '^MISSED stall: wrong futex, waker or keeper' "and told as that"
+sed '/1000700000000/,/203/d; s/0c0"},$/0c0"},/' "$TMP/truth.json" | sed '$!N;s/},\n "acc/}],\n "acc/;P;D' >"$TMP/fewer.json"
+check_exit 1 "score: what was not planted is told" "$score" "$TMP/fewer.json" "$TMP/stall.json"
+check_prints '^UNPLANTED (launch-latency|futex-stall) ' "with rule and time"
+finish

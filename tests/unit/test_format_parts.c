@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of the format by themselves: columns, LZ4 frames, schemas, session keys, and text made safe to show. */
+#include "tests/unit/sample.h"
+
+#include <errno.h>
+#include <lz4frame.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/columns.h"
+#include "format/escape.h"
+#include "format/pack.h"
+
+#define MANY 3
+
+/* Decode `n` bytes as a column of MANY values. */
+static int decode(const uint8_t *bytes, size_t n, enum encoding enc, uint64_t first_ns, uint64_t v[MANY],
+		  struct fault *why)
+{
+	uint8_t *copy = malloc(n ? n : 1);
+	struct column_input in = {copy, copy + n, 0};
+	int r;
+
+	assert_non_null(copy);
+	if (n)
+		memcpy(copy, bytes, n);
+	memset(v, 0, MANY * sizeof(*v));
+	r = column_decode(&in, enc, v, MANY, first_ns, why);
+	if (r == 0)
+		assert_int_equal(in.at, in.p - copy);
+	free(copy);
+	return r;
+}
+
+static void columns_of_extreme_values_come_back(void **state)
+{
+	static const struct {
+		enum encoding enc;
+		uint64_t first_ns, v[MANY];
+	} cases[] = {
+		{ENC_UINT, 0, {0, 0, 0}},          {ENC_UINT, 0, {0, 255, 1}},
+		{ENC_UINT, 0, {256, 255, 1}},      {ENC_UINT, 0, {0, UINT64_MAX, 1ull << 56}},
+		{ENC_SINT, 0, {0, UINT64_MAX, 1}}, {ENC_SINT, 0, {(uint64_t)INT64_MIN, INT64_MAX, (uint64_t)-128}},
+		{ENC_TIME, 5, {5, 5, UINT64_MAX}}, {ENC_TIME, 0, {7, 300, 300}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct bytes b = {0};
+		uint64_t v[MANY];
+		struct fault why;
+
+		memcpy(v, cases[i].v, sizeof(v));
+		column_encode(&b, cases[i].enc, v, MANY, cases[i].first_ns);
+		assert_int_equal(decode(b.data, b.len, cases[i].enc, cases[i].first_ns, v, &why), 0);
+		assert_memory_equal(v, cases[i].v, sizeof(v));
+		for (size_t n = 0; n < b.len; n++)
+			assert_int_equal(decode(b.data, n, cases[i].enc, cases[i].first_ns, v, &why), ERR_FORMAT);
+		bytes_free(&b);
+	}
+}
+
+static void a_column_that_could_be_written_otherwise_is_refused(void **state)
+{
+	static const uint8_t wide[] = {2, 1, 2, 3, 0, 0, 0}, zeros[] = {1, 0, 0, 0},
+			     nine[] = {9, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1,
+				       2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3},
+			     small[] = {1, 0, 0, 1};
+	uint64_t v[MANY];
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(decode(wide, sizeof(wide), ENC_UINT, 0, v, &why), ERR_FORMAT);
+	assert_int_equal(decode(zeros, sizeof(zeros), ENC_UINT, 0, v, &why), ERR_FORMAT);
+	assert_int_equal(decode(nine, sizeof(nine), ENC_UINT, 0, v, &why), ERR_FORMAT);
+	assert_int_equal(decode(small, sizeof(small), ENC_UINT, 0, v, &why), 0);
+	assert_int_equal(decode(small, sizeof(small), ENC_TIME, UINT64_MAX - 1, v, &why), 0);
+	assert_int_equal(decode(small, sizeof(small), ENC_TIME, UINT64_MAX, v, &why), ERR_FORMAT);
+}
+
+static void a_text_is_at_most_its_limit_and_what_is_there(void **state)
+{
+	uint8_t *bytes = calloc(1, TEXT_MAX + 1);
+	struct column_input in = {bytes, bytes + TEXT_MAX + 1, 0};
+	uint64_t lengths[2] = {TEXT_MAX, 1};
+	const char *text[2];
+	struct fault why;
+
+	(void)state;
+	assert_non_null(bytes);
+	assert_int_equal(column_decode_text(&in, lengths, text, 2, &why), 0);
+	assert_ptr_equal(text[1], bytes + TEXT_MAX);
+	assert_int_equal(in.at, TEXT_MAX + 1);
+	assert_int_equal(column_decode_text(&in, lengths + 1, text, 1, &why), ERR_FORMAT);
+	in = (struct column_input){bytes, bytes + TEXT_MAX + 1, 0};
+	lengths[0] = TEXT_MAX + 1;
+	assert_int_equal(column_decode_text(&in, lengths, text, 1, &why), ERR_FORMAT);
+	free(bytes);
+}
+
+/* A frame with preferences of our own, of `n` bytes. */
+static size_t frame_of(uint8_t *out, size_t room, const uint8_t *raw, size_t n, LZ4F_preferences_t prefs)
+{
+	size_t packed = LZ4F_compressFrame(out, room, raw, n, &prefs);
+
+	assert_false(LZ4F_isError(packed));
+	return packed;
+}
+
+static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)
+{
+	static const uint8_t raw[1000] = {1, 2, 3};
+	uint8_t frame[4096], out[1001];
+	LZ4F_preferences_t prefs = LZ4F_INIT_PREFERENCES, other;
+	struct fault why;
+	size_t n;
+
+	(void)state;
+	prefs.frameInfo.blockMode = LZ4F_blockIndependent;
+	prefs.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+	prefs.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
+	prefs.frameInfo.contentSize = sizeof(raw);
+	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), prefs);
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), 0);
+	assert_memory_equal(out, raw, sizeof(raw));
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n + 1, 0, &why), ERR_FORMAT);
+	assert_int_equal(unpack_frame(out, sizeof(raw) + 1, frame, n, 0, &why), ERR_FORMAT);
+	assert_int_equal(unpack_frame(out, sizeof(raw) - 1, frame, n, 0, &why), ERR_FORMAT);
+	for (size_t cut = 0; cut < n; cut++) {
+		uint8_t *copy = malloc(cut ? cut : 1);
+
+		assert_non_null(copy);
+		memcpy(copy, frame, cut);
+		assert_int_equal(unpack_frame(out, sizeof(raw), copy, cut, 0, &why), ERR_FORMAT);
+		free(copy);
+	}
+	other = prefs;
+	other.frameInfo.blockChecksumFlag = LZ4F_noBlockChecksum;
+	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+	other = prefs;
+	other.frameInfo.contentChecksumFlag = LZ4F_noContentChecksum;
+	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+	other = prefs;
+	other.frameInfo.contentSize = 0; /* not told */
+	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+}
+
+static void probes_that_cannot_be_written_are_refused(void **state)
+{
+	static struct probe many[PROBES_MAX + 1];
+	struct probe two[2] = {{"a", 2, KIND_launch}, {"b", 3, 0}};
+	struct schema s;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(schema_build(&s, two, 2, &why), 0);
+	schema_clear(&s);
+	two[1].id = 2;
+	assert_int_equal(schema_build(&s, two, 2, &why), ERR_INPUT);
+	two[1].id = 3;
+	two[1].kind = 9999;
+	assert_int_equal(schema_build(&s, two, 2, &why), ERR_INPUT);
+	two[1].kind = 0;
+	strcpy(two[1].name, "a b");
+	assert_int_equal(schema_build(&s, two, 2, &why), ERR_INPUT);
+	memset(two[1].name, 'x', NAME_MAX_BYTES);
+	two[1].name[NAME_MAX_BYTES] = '\0';
+	assert_int_equal(schema_build(&s, two, 2, &why), 0);
+	schema_clear(&s);
+	for (uint16_t i = 0; i <= PROBES_MAX; i++) {
+		many[i].id = i;
+		strcpy(many[i].name, "p");
+	}
+	assert_int_equal(schema_build(&s, many, PROBES_MAX, &why), 0);
+	schema_clear(&s);
+	assert_int_equal(schema_build(&s, many, PROBES_MAX + 1, &why), ERR_INPUT);
+}
+
+static void a_schema_from_an_older_version_may_lack_fields_at_the_end(void **state)
+{
+	struct schema s, back;
+	uint8_t *bytes;
+	size_t n;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(schema_build(&s, sample_probes, SAMPLE_NPROBES, &why), 0);
+	s.kinds[0].nfields--;
+	assert_int_equal(schema_encode(&s, &bytes, &n, &why), 0);
+	assert_int_equal(schema_parse(&back, bytes, n, 0, &why), 0);
+	assert_int_equal(back.kinds[0].nfields, NFIELDS_launch - 1);
+	schema_clear(&back);
+	for (size_t cut = 0; cut < n; cut++) {
+		uint8_t *copy = malloc(cut ? cut : 1); /* so that a read behind the end is seen */
+
+		assert_non_null(copy);
+		memcpy(copy, bytes, cut);
+		assert_int_equal(schema_parse(&back, copy, cut, 0, &why), ERR_FORMAT);
+		free(copy);
+	}
+	bytes[0] = CLASSES_MAX + 1;
+	assert_int_equal(schema_parse(&back, bytes, n, 0, &why), ERR_FORMAT);
+	assert_non_null(strstr(why.text, "too many classes"));
+	bytes[0] = 6;
+	bytes[2] = NAME_MAX_BYTES + 1; /* the first name's length */
+	assert_int_equal(schema_parse(&back, bytes, n, 0, &why), ERR_FORMAT);
+	assert_non_null(strstr(why.text, "too long"));
+	free(bytes);
+	schema_clear(&s);
+}
+
+static void session_keys_change_with_each_epoch_and_a_child_finds_none(void **state)
+{
+	static const uint8_t zeros[PUBLIC_KEY_BYTES];
+	static const uint8_t hash[HASH_BYTES] = {7};
+	uint8_t next[PUBLIC_KEY_BYTES], after[PUBLIC_KEY_BYTES], signature[SIGNATURE_BYTES];
+	struct session_keys *s;
+	struct fault why;
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(session_open(&s, &why), 0);
+	session_sign(s, signature, domain_seal, hash);
+	assert_true(crypt_signed_by(signature, domain_seal, hash, session_public(s)));
+	assert_false(crypt_signed_by(signature, domain_end, hash, session_public(s)));
+	memcpy(next, session_next_public(s), sizeof(next));
+	session_advance(s);
+	assert_memory_equal(session_public(s), next, sizeof(next));
+	memcpy(after, session_next_public(s), sizeof(after));
+	assert_memory_not_equal(after, next, sizeof(after));
+	session_sign(s, signature, domain_seal, hash);
+	assert_true(crypt_signed_by(signature, domain_seal, hash, next));
+	session_advance(s);
+	assert_memory_equal(session_public(s), after, sizeof(after));
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(memcmp(session_public(s), zeros, sizeof(zeros)) != 0 ||
+		      memcmp(session_next_public(s), zeros, sizeof(zeros)) != 0);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	session_close(s);
+}
+
+static void a_chunk_is_bound_to_its_capture_epoch_and_index(void **state)
+{
+	static const uint8_t id[CAPTURE_ID_BYTES] = {1}, other_id[CAPTURE_ID_BYTES] = {2}, salt[SALT_BYTES] = {3},
+			     other_salt[SALT_BYTES] = {4}, frame[] = "frame";
+	uint8_t c[6][HASH_BYTES];
+
+	(void)state;
+	crypt_commit(c[0], id, 5, 6, salt, frame, 5);
+	crypt_commit(c[1], other_id, 5, 6, salt, frame, 5);
+	crypt_commit(c[2], id, 6, 6, salt, frame, 5);
+	crypt_commit(c[3], id, 5, 5, salt, frame, 5);
+	crypt_commit(c[4], id, 5, 6, other_salt, frame, 5);
+	crypt_commit(c[5], id, 5, 6, salt, frame, 4);
+	for (size_t i = 0; i < 6; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_memory_not_equal(c[i], c[k], HASH_BYTES);
+}
+
+static void errors_of_the_system_keep_their_reason(void **state)
+{
+	struct fault why;
+
+	(void)state;
+	errno = EEXIST;
+	assert_int_equal(fault_errno(&why, "cannot %s", "go"), ERR_EXISTS);
+	assert_string_equal(why.text, "cannot go: File exists");
+	errno = EACCES;
+	assert_int_equal(fault_errno(&why, "no"), ERR_DENIED);
+	errno = ENOMEM;
+	assert_int_equal(fault_errno(&why, "no"), ERR_MEMORY);
+	errno = ENOSPC;
+	assert_int_equal(fault_errno(NULL, "no"), ERR_IO);
+}
+
+static void text_is_made_safe_to_show(void **state)
+{
+	static const struct {
+		const char *in, *terminal, *json;
+	} cases[] = {
+		{"plain \xc3\xa9 \xf0\x9f\x98\x80", "plain \xc3\xa9 \xf0\x9f\x98\x80",
+		 "plain \xc3\xa9 \xf0\x9f\x98\x80"},
+		{"\033[2J\n\x7f", "\\x1b[2J\\x0a\\x7f", "\\u001b[2J\\u000a\\u007f"},
+		{"a\\\"b", "a\\\\\"b", "a\\\\\\\"b"},
+		{"\xc2\x85", "\\u{0085}", "\\u0085"},                    /* a control character of two bytes */
+		{"\xe2\x80\xae", "\\u{202e}", "\\u202e"},                /* right to left */
+		{"\xe2\x80\xa8", "\\u{2028}", "\\u2028"},                /* line separator */
+		{"\xf3\xa0\x81\x81", "\\u{e0041}", "\xf3\xa0\x81\x81"},  /* a tag */
+		{"\xf4\x8f\xbf\xbf", "\\u{10ffff}", "\xf4\x8f\xbf\xbf"}, /* the last one */
+		{"\xff", "\\xff", "\xef\xbf\xbd"},                       /* never in UTF-8 */
+		{"\xc0\xaf", "\\xc0\\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},  /* longer than needed */
+		{"\xe0\x80\xaf", "\\xe0\\x80\\xaf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"\xed\xa0\x80", "\\xed\\xa0\\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"}, /* a surrogate */
+		{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+		{"x\xe2\x82", "x\\xe2\\x82", "x\xef\xbf\xbd\xef\xbf\xbd"}, /* cut */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t n = strlen(cases[i].in), len;
+		char *copy = malloc(n), out[64];
+
+		assert_non_null(copy);
+		memcpy(copy, cases[i].in, n); /* without a NUL behind it */
+		len = escape_json(out, sizeof(out), copy, n);
+		assert_string_equal(out, cases[i].json);
+		assert_int_equal(len, strlen(out));
+		len = escape_terminal(out, sizeof(out), copy, n);
+		assert_string_equal(out, cases[i].terminal);
+		for (size_t room = 0; room <= len + 1; room++) {
+			memset(out, '~', sizeof(out));
+			assert_true(escape_terminal(out, room, copy, n) <= room);
+			assert_int_equal(out[room], '~');
+			if (room)
+				assert_memory_equal(out, cases[i].terminal, strlen(out));
+		}
+		free(copy);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(columns_of_extreme_values_come_back),
+		cmocka_unit_test(a_column_that_could_be_written_otherwise_is_refused),
+		cmocka_unit_test(a_text_is_at_most_its_limit_and_what_is_there),
+		cmocka_unit_test(only_the_one_form_of_lz4_frame_is_unpacked),
+		cmocka_unit_test(probes_that_cannot_be_written_are_refused),
+		cmocka_unit_test(a_schema_from_an_older_version_may_lack_fields_at_the_end),
+		cmocka_unit_test(session_keys_change_with_each_epoch_and_a_child_finds_none),
+		cmocka_unit_test(a_chunk_is_bound_to_its_capture_epoch_and_index),
+		cmocka_unit_test(errors_of_the_system_keep_their_reason),
+		cmocka_unit_test(text_is_made_safe_to_show),
+	};
+
+	if (sodium_init() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
