@@ -147,6 +147,15 @@ uint64_t writer_written_bytes(const struct writer *w)
 	return w->written_bytes;
 }
 
+uint64_t writer_nrows(const struct writer *w)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k < w->header.schema.nkinds; k++)
+		sum += w->totals[k];
+	return sum;
+}
+
 const uint8_t *writer_capture_id(const struct writer *w)
 {
 	return w->header.capture_id;

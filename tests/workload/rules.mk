@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # The CUDA test double and the programs that use it. Included by the Makefile at the top.
 #
 # Always built without sanitizers and with frame pointers: timing and stacks are what these are about.

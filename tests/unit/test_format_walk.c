@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walking a capture: the order of events, seeking, what is withheld or changed under the cursor; threads of verify().
+ */
+#include "tests/unit/sample.h"
+
+#include "format/layout.h"
+#include "format/narrow.h"
+
+struct walk {
+	struct memory_sink m;
+	struct source src;
+	struct reader r;
+	struct cursor *cur;
+};
+
+static void walk_open(struct walk *w)
+{
+	struct fault why;
+
+	source_open_memory(&w->src, w->m.bytes.data, w->m.bytes.len);
+	assert_int_equal(reader_open(&w->r, &w->src, &why), 0);
+	assert_int_equal(cursor_open(&w->cur, &w->r, false, &why), 0);
+}
+
+static void walk_close(struct walk *w)
+{
+	cursor_close(w->cur);
+	reader_close(&w->r);
+	bytes_free(&w->m.bytes);
+}
+
+static struct writer *start_writer(struct memory_sink *m)
+{
+	struct identity id = sample_identity(1);
+	struct clock_anchor start = sample_anchor(SAMPLE_BOOT);
+	struct writer *w;
+	struct fault why;
+
+	assert_int_equal(writer_open(&w, memory_sink_of(m), &id, sample_probes, SAMPLE_NPROBES, &start, &why), 0);
+	return w;
+}
+
+static void seal(struct writer *w, uint64_t end_ns)
+{
+	struct clock_anchor anchor = sample_anchor(end_ns);
+	struct self_stats self = {0};
+	struct fault why;
+
+	assert_int_equal(writer_seal(w, end_ns, &anchor, &self, NULL, 0, &why), 0);
+}
+
+static void expect(struct cursor *cur, uint16_t kind, uint64_t after_ns, uint64_t tid)
+{
+	struct event ev;
+	struct fault why;
+
+	memset(&ev, 0xff, sizeof(ev));
+	assert_int_equal(cursor_next(cur, &ev, &why), 1);
+	assert_int_equal(ev.kind, kind);
+	assert_int_equal(ev.at_ns, SAMPLE_BOOT + after_ns);
+	if (kind == KIND_epoch)
+		return;
+	assert_int_equal(ev.v[0], ev.at_ns);
+	assert_int_equal(ev.v[2], tid);
+	for (size_t f = ev.shape->nfields; f < FIELDS_MAX; f++)
+		assert_int_equal(ev.v[f], 0);
+	for (size_t f = 0; f < FIELDS_MAX; f++)
+		assert_true(!ev.text[f] == !(f < ev.shape->nfields && ev.shape->fields[f].encoding == ENC_TEXT));
+}
+
+static void add(struct writer *w, uint16_t kind, uint64_t after_ns, uint64_t tid)
+{
+	uint64_t v[FIELDS_MAX] = {SAMPLE_BOOT + after_ns, 1, tid};
+	const char *text[FIELDS_MAX] = {"", "", "", "", ""};
+	struct fault why;
+
+	assert_int_equal(writer_add(w, kind, v, text, &why), 0);
+}
+
+static void at_equal_times_events_come_by_kind_and_then_as_recorded(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct event ev;
+	struct fault why;
+
+	(void)state;
+	add(writer, KIND_process, 5, 1);
+	add(writer, KIND_waking, 5, 2);
+	add(writer, KIND_launch, 5, 9);
+	add(writer, KIND_launch, 5, 3);
+	add(writer, KIND_launch, 5, 7);
+	add(writer, KIND_waking, 4, 8);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	assert_int_equal(w.r.epochs[0].nchunks, 2);
+	expect(w.cur, KIND_epoch, 0, 0);
+	expect(w.cur, KIND_waking, 4, 8);
+	expect(w.cur, KIND_launch, 5, 9);
+	expect(w.cur, KIND_launch, 5, 3);
+	expect(w.cur, KIND_launch, 5, 7);
+	expect(w.cur, KIND_waking, 5, 2);
+	expect(w.cur, KIND_process, 5, 1);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	walk_close(&w);
+}
+
+static void a_seek_gives_all_events_from_that_time_on(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct event ev;
+	struct fault why;
+
+	(void)state;
+	add(writer, KIND_launch, 3, 1);
+	add(writer, KIND_switch, 5, 2);
+	add(writer, KIND_launch, 9, 3);
+	seal(writer, SAMPLE_BOOT + 10);
+	add(writer, KIND_launch, 10, 4);
+	add(writer, KIND_thread, 12, 5);
+	seal(writer, SAMPLE_BOOT + 20);
+	writer_close(writer);
+	walk_open(&w);
+	for (uint64_t from = 0; from <= 10; from++) {
+		cursor_seek(w.cur, SAMPLE_BOOT + from);
+		if (from < 10)
+			expect(w.cur, KIND_epoch, 0, 0);
+		if (from <= 3)
+			expect(w.cur, KIND_launch, 3, 1);
+		if (from <= 5)
+			expect(w.cur, KIND_switch, 5, 2);
+		if (from <= 9)
+			expect(w.cur, KIND_launch, 9, 3);
+		expect(w.cur, KIND_epoch, 10, 0);
+		expect(w.cur, KIND_launch, 10, 4);
+	}
+	cursor_seek(w.cur, SAMPLE_BOOT + 11); /* from the middle of an epoch into the same one */
+	expect(w.cur, KIND_epoch, 10, 0);
+	expect(w.cur, KIND_thread, 12, 5);
+	cursor_seek(w.cur, SAMPLE_BOOT + 19);
+	expect(w.cur, KIND_epoch, 10, 0);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	cursor_seek(w.cur, UINT64_MAX);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	cursor_seek(w.cur, 0);
+	expect(w.cur, KIND_epoch, 0, 0);
+	expect(w.cur, KIND_launch, 3, 1);
+	walk_close(&w);
+}
+
+static void what_changes_after_the_verification_is_found_unless_that_is_waived(void **state)
+{
+	struct walk w = {0};
+	struct cursor *waived;
+	struct event ev;
+	struct fault why;
+	int r = 1;
+
+	(void)state;
+	assert_int_equal(sample_write(&w.m, 1, true), 0);
+	walk_open(&w);
+	assert_int_equal(cursor_open(&waived, &w.r, true, &why), 0);
+	w.r.epochs[0].chunks[0].salt[0] ^= 1; /* as good as a changed byte, but it still decompresses */
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 1);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), ERR_FORGED);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), ERR_FORGED);
+	for (unsigned n = 0; n < 8; n++)
+		assert_int_equal(cursor_next(waived, &ev, &why), 1);
+	assert_int_equal(cursor_next(waived, &ev, &why), 0);
+	cursor_close(waived);
+	w.r.epochs[0].chunks[0].salt[0] ^= 1;
+	while (r > 0) /* it stands where it stood */
+		r = cursor_next(w.cur, &ev, &why);
+	assert_int_equal(r, 0);
+	walk_close(&w);
+}
+
+static void withheld_chunks_are_passed_over(void **state)
+{
+	static const struct narrowing plan = {1u << CLASS_process, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX};
+	struct walk whole = {0}, w = {0};
+	unsigned threads = 0, launches = 0, facts = 0;
+	struct event ev;
+	struct fault why;
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(sample_write(&whole.m, 2, true), 0);
+	walk_open(&whole);
+	assert_int_equal(narrow(&whole.r, &plan, memory_sink_of(&w.m), &n, &why), 0);
+	assert_int_equal(n, 3);
+	walk_open(&w);
+	while (cursor_next(w.cur, &ev, &why) > 0) {
+		threads += ev.kind == KIND_thread;
+		launches += ev.kind == KIND_launch;
+		facts += ev.kind == KIND_fact;
+	}
+	assert_int_equal(threads, 0);
+	assert_int_equal(launches, 3);
+	assert_int_equal(facts, 2);
+	walk_close(&w);
+	walk_close(&whole);
+}
+
+/* Epoch 0: rows at 0 .. 9; a slice keeps [from, to). */
+static enum verdict slice(uint64_t from, uint64_t to, uint64_t *nwithheld)
+{
+	const struct narrowing plan = {0, SAMPLE_BOOT + from, SAMPLE_BOOT + to};
+	struct walk whole = {0};
+	struct memory_sink out = {0};
+	struct writer *writer = start_writer(&whole.m);
+	struct clock_anchor anchor = sample_anchor(SAMPLE_BOOT + 20);
+	enum verdict verdict;
+	struct counter counters[2];
+	struct fault why;
+
+	for (uint64_t e = 0; e < 4; e++) {
+		struct self_stats self = {0};
+
+		add(writer, KIND_launch, 5 * e, 1);
+		add(writer, KIND_launch, 5 * e + 2, 1);
+		counters[0] = (struct counter){20, COUNTER_fired, 2 * e + 2};
+		counters[1] = (struct counter){20, COUNTER_recorded, 2 * e + 2};
+		anchor = sample_anchor(SAMPLE_BOOT + 5 * e + 5);
+		assert_int_equal(writer_seal(writer, anchor.boot_ns, &anchor, &self, counters, 2, &why), 0);
+	}
+	assert_int_equal(writer_end(writer, REASON_duration, NULL, &anchor, counters, 2, &why), 0);
+	writer_close(writer);
+	walk_open(&whole);
+	assert_int_equal(narrow(&whole.r, &plan, memory_sink_of(&out), nwithheld, &why), 0);
+	assert_int_equal(out.calls > 0 && out.bytes.len > 0, 1);
+	verdict = sample_verdict(out.bytes.data, out.bytes.len, NULL);
+	bytes_free(&out.bytes);
+	walk_close(&whole);
+	return verdict;
+}
+
+static void a_slice_keeps_each_chunk_with_a_row_inside_it(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(slice(0, 20, &n), VERDICT_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(slice(2, 16, &n), VERDICT_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(slice(3, 16, &n), VERDICT_OK_SLICE);
+	assert_int_equal(n, 1);
+	assert_int_equal(slice(2, 15, &n), VERDICT_OK_SLICE);
+	assert_int_equal(n, 1);
+	assert_int_equal(slice(5, 10, &n), VERDICT_OK_SLICE);
+	assert_int_equal(n, 3);
+	assert_int_equal(slice(3, 4, &n), VERDICT_OK_REDACTED); /* none is left */
+	assert_int_equal(n, 4);
+}
+
+static void a_hole_between_events_is_a_redaction(void **state)
+{
+	struct walk w = {0};
+	struct bytes hole = {0};
+	uint64_t at, next;
+
+	(void)state;
+	assert_int_equal(sample_write(&w.m, 3, true), 0);
+	walk_open(&w);
+	at = w.r.epochs[1].chunks[0].offset;
+	next = w.r.epochs[1].chunks[1].offset;
+	bytes_add(&hole, w.m.bytes.data, at);
+	bytes_add_le32(&hole, MAGIC_WITHHELD);
+	bytes_add_le32(&hole, 0);
+	bytes_add(&hole, w.m.bytes.data + next, w.m.bytes.len - next);
+	assert_int_equal(sample_verdict(hole.data, hole.len, NULL), VERDICT_OK_REDACTED);
+	bytes_free(&hole);
+	walk_close(&w);
+}
+
+/* Flip a byte of the last chunk of an epoch: found only after all others of it have been hashed. */
+static void spoil(struct walk *w, uint64_t epoch)
+{
+	w->m.bytes.data[w->r.epochs[epoch].seal_offset - 1] ^= 1;
+}
+
+static void the_earliest_fault_decides_on_any_number_of_threads(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	uint64_t x = 88172645463325252ull;
+
+	(void)state;
+	for (uint64_t e = 0; e < 8; e++) {
+		/* The second epoch takes far longer than the first. */
+		for (uint64_t i = 0; i < (e == 1 ? 60000 : 6000); i++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			add(writer, KIND_launch, e * 100000 + i, x);
+		}
+		seal(writer, SAMPLE_BOOT + e * 100000 + 100000);
+	}
+	writer_close(writer);
+	walk_open(&w);
+	spoil(&w, 0);
+	spoil(&w, 1);
+	spoil(&w, 5);
+	for (unsigned threads = 0; threads < 9; threads++) {
+		struct verification v;
+
+		verify(&w.r, threads, &v);
+		assert_int_equal(v.verdict, VERDICT_FORGED);
+		assert_int_equal(v.nepochs, 0);
+		assert_int_equal(v.end_ns, SAMPLE_BOOT);
+		assert_non_null(strstr(v.why.text, "epoch 0"));
+	}
+	spoil(&w, 0);
+	spoil(&w, 1);
+	for (unsigned threads = 0; threads < 9; threads++) {
+		struct verification v;
+
+		verify(&w.r, threads, &v);
+		assert_int_equal(v.verdict, VERDICT_FORGED);
+		assert_int_equal(v.nepochs, 5);
+		assert_int_equal(v.end_ns, SAMPLE_BOOT + 500000);
+		assert_int_equal(v.nevents, 4 * 6000 + 60000);
+	}
+	walk_close(&w);
+}
+
+static void wall_clock_times_come_from_the_anchor_before(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct clock_anchor stepped = {SAMPLE_BOOT + 10, SAMPLE_WALL + 5000, SAMPLE_BOOT + 10};
+	struct self_stats self = {0};
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(writer_seal(writer, SAMPLE_BOOT + 10, &stepped, &self, NULL, 0, &why), 0);
+	stepped = (struct clock_anchor){SAMPLE_BOOT + 20, SAMPLE_WALL + 9000, SAMPLE_BOOT + 20};
+	assert_int_equal(writer_seal(writer, SAMPLE_BOOT + 20, &stepped, &self, NULL, 0, &why), 0);
+	writer_close(writer);
+	walk_open(&w);
+	assert_int_equal(reader_wall_ns(&w.r, SAMPLE_BOOT - 1), SAMPLE_WALL - 1);
+	assert_int_equal(reader_wall_ns(&w.r, SAMPLE_BOOT + 9), SAMPLE_WALL + 9);
+	assert_int_equal(reader_wall_ns(&w.r, SAMPLE_BOOT + 10), SAMPLE_WALL + 5000);
+	assert_int_equal(reader_wall_ns(&w.r, SAMPLE_BOOT + 19), SAMPLE_WALL + 5009);
+	assert_int_equal(reader_wall_ns(&w.r, SAMPLE_BOOT + 21), SAMPLE_WALL + 9001);
+	walk_close(&w);
+}
+
+static void losses_are_told_by_epoch_and_kind_with_those_of_the_end(void **state)
+{
+	static const struct counter first[] = {{1, COUNTER_fired, 3},
+					       {1, COUNTER_ring_full, 3},
+					       {1, COUNTER_no_stack, 1}},
+				    second[] = {{1, COUNTER_fired, 5},
+						{1, COUNTER_ring_full, 5},
+						{1, COUNTER_no_stack, 1}},
+				    at_end[] = {{1, COUNTER_fired, 5},
+						{1, COUNTER_ring_full, 5},
+						{1, COUNTER_no_stack, 1},
+						{20, COUNTER_fired, 4},
+						{20, COUNTER_in_flight, 4}};
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct clock_anchor a = sample_anchor(SAMPLE_BOOT);
+	struct self_stats self = {0};
+	struct verification v;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(writer_seal(writer, SAMPLE_BOOT + 1, &a, &self, first, 3, &why), 0);
+	assert_int_equal(writer_seal(writer, SAMPLE_BOOT + 2, &a, &self, second, 3, &why), 0);
+	assert_int_equal(writer_end(writer, REASON_duration, NULL, &a, at_end, 5, &why), 0);
+	writer_close(writer);
+	walk_open(&w);
+	assert_int_equal(reader_lost(&w.r, 0, 0), 3);
+	assert_int_equal(reader_lost(&w.r, 1, 0), 2 + 4);
+	assert_int_equal(reader_lost(&w.r, 1, KIND_switch), 2);
+	assert_int_equal(reader_lost(&w.r, 1, KIND_launch), 4);
+	assert_int_equal(counter_value(second, 3, 1, COUNTER_ring_full), 5);
+	assert_int_equal(counter_value(second, 3, 1, COUNTER_recorded), 0);
+	assert_int_equal(counter_value(at_end, 5, 20, COUNTER_fired), 4);
+	assert_int_equal(sample_verdict(w.m.bytes.data, w.m.bytes.len, &v), VERDICT_OK);
+	assert_int_equal(v.nlost, 9);
+	walk_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(at_equal_times_events_come_by_kind_and_then_as_recorded),
+		cmocka_unit_test(a_seek_gives_all_events_from_that_time_on),
+		cmocka_unit_test(what_changes_after_the_verification_is_found_unless_that_is_waived),
+		cmocka_unit_test(withheld_chunks_are_passed_over),
+		cmocka_unit_test(a_slice_keeps_each_chunk_with_a_row_inside_it),
+		cmocka_unit_test(a_hole_between_events_is_a_redaction),
+		cmocka_unit_test(the_earliest_fault_decides_on_any_number_of_threads),
+		cmocka_unit_test(wall_clock_times_come_from_the_anchor_before),
+		cmocka_unit_test(losses_are_told_by_epoch_and_kind_with_those_of_the_end),
+	};
+
+	if (sodium_init() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
