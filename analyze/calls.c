@@ -10,7 +10,7 @@ int calls_feed(struct calls *c, const struct event *ev, struct fault *why)
 	struct call_stats *s = table_find(&c->table, ev->v[F_call_probe], nested);
 
 	/* Probes are few: the schema holds at most PROBES_MAX, and rows of others break the format. */
-	if (!s && c->table.nitems >= 2 * PROBES_MAX)
+	if (!s && c->table.nitems / 2 >= PROBES_MAX)
 		return 0;
 	if (!s)
 		s = table_add(&c->table, ev->v[F_call_probe], nested, sizeof(*s));

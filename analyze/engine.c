@@ -178,7 +178,7 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 
 static int flush(struct engine *e, struct fault *why)
 {
-	uint8_t ranks[BATCH_MAX];
+	uint8_t ranks[BATCH_MAX] = {0};
 	int r = 0;
 
 	for (unsigned i = 0; i < e->nbatch; i++)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/levels.h"
 
+#include <stddef.h>
+
 static void widen(struct levels *l)
 {
-	for (unsigned i = 0; i < LEVELS / 2; i++) {
+	for (size_t i = 0; i < LEVELS / 2; i++) {
 		uint64_t a = l->low[2 * i], b = l->low[2 * i + 1];
 
 		l->low[i] = a < b ? a : b;

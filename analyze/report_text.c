@@ -136,7 +136,7 @@ static void add_finding(const struct report *r, const struct report_facts *f, st
 	text_add(t, "\n  [%zu] %s %s: %s (confidence: %s)", number, finding->rule, severity_name(finding->severity),
 		 finding->class, confidence_name(finding->confidence));
 	if (p) {
-		text_add(t, ", process %" PRIu64 " ", p->pid);
+		text_add(t, ", process %" PRIu64 "%s", p->pid, p->name.len ? " " : "");
 		text_add_escaped(t, p->name.s, p->name.len);
 	}
 	text_add(t, "\n      %s.\n", text_string(&finding->headline));

@@ -44,8 +44,7 @@ static int narrow_epoch(const struct reader *r, const struct narrowing *n, const
 			struct sink *sink, uint8_t *buf, uint64_t *nwithheld, struct fault *why)
 {
 	uint64_t end = e + 1 < r->epochs + r->nepochs ? e[1].nchunks ? e[1].chunks[0].offset : e[1].seal_offset
-		       : r->tail == TAIL_END          ? r->end.offset
-						      : r->tail_offset;
+						      : r->tail_offset; /* behind END, if there is one */
 	int ret = 0;
 
 	for (uint32_t c = 0; c < e->nchunks && ret == 0; c++) {
@@ -76,14 +75,10 @@ int narrow(const struct reader *r, const struct narrowing *n, struct sink sink, 
 		ret = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to copy the capture");
 		goto out;
 	}
-	at = !first           ? (r->tail == TAIL_END ? r->end.offset : r->tail_offset)
-	     : first->nchunks ? first->chunks[0].offset
-			      : first->seal_offset;
+	at = !first ? r->tail_offset : first->nchunks ? first->chunks[0].offset : first->seal_offset;
 	ret = copy(r->source, 0, at, &sink, buf, why);
 	for (uint64_t i = 0; i < r->nepochs && ret == 0; i++)
 		ret = narrow_epoch(r, n, &r->epochs[i], &at, &sink, buf, &count, why);
-	if (ret == 0 && r->tail == TAIL_END)
-		ret = copy(r->source, at, r->tail_offset, &sink, buf, why);
 	if (ret == 0)
 		ret = sink.sync(sink.self, why);
 	if (ret == 0)

@@ -41,10 +41,8 @@ static int put(struct writer *w, struct fault *why)
 
 	if (r == 0)
 		r = w->sink.sync(w->sink.self, why);
-	if (r < 0) {
-		w->broken = true;
+	if (r < 0)
 		return r;
-	}
 	w->written_bytes += w->out.len;
 	bytes_reset(&w->out);
 	return 0;
@@ -409,7 +407,6 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 	done = w->staging;
 	w->staging = w->leftover;
 	w->leftover = done;
-	staging_reset(&w->leftover);
 	w->broken = false;
 out:
 	epoch_clear(&e);

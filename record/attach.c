@@ -67,7 +67,7 @@ static int refused(struct fault *why, const char *what)
 }
 
 /* What this kernel's type information says of the features that matter to us. */
-static int learn_kernel(struct attach *a, struct fault *why)
+static int learn_kernel(struct attach *a, const struct attach_options *o, struct fault *why)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *t;
@@ -78,7 +78,7 @@ static int learn_kernel(struct attach *a, struct fault *why)
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux): it must be built with "
 				 "CONFIG_DEBUG_INFO_BTF");
 	}
-	a->multi = btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
+	a->multi = !o->single && btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
 	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
 	t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
 	t = t ? btf__type_by_id(btf, t->type) : NULL; /* pointer */
@@ -254,7 +254,7 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 		r = refused(why, "cannot prepare the BPF programs");
 		goto fail;
 	}
-	r = learn_kernel(a, why);
+	r = learn_kernel(a, o, why);
 	if (r < 0)
 		goto fail;
 	if (configure(a, o) < 0 || gpurec_bpf__load(a->skel)) {

@@ -15,6 +15,7 @@ struct attach_options {
 	bool futex;          /* probe system calls */
 	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
+	bool single;         /* probe functions one by one even where the kernel can take all at once */
 };
 
 #define RING_BYTES_MIN 4096u

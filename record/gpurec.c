@@ -25,6 +25,7 @@ enum option {
 	OPT_RING,
 	OPT_NO_FUTEX,
 	OPT_NO_LATE,
+	OPT_UPROBES,
 	OPT_CHECK,
 };
 
@@ -39,6 +40,8 @@ static const struct tool_option option_table[] = {
 	{"no-futex", 0, NULL,
 	 "leave system calls alone: no futex events, libraries loaded later are found within a second", OPT_NO_FUTEX},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", OPT_NO_LATE},
+	{"uprobes", 0, "HOW", "single: attach functions one by one, as kernels before 6.6 need; multi: as this one can",
+	 OPT_UPROBES},
 	{"check", 0, NULL, "say what this host allows, and end", OPT_CHECK},
 	{0},
 };
@@ -114,6 +117,10 @@ static int take_option(struct settings *s, int id, const char *value)
 	case OPT_NO_LATE:
 		s->o.late_attach = false;
 		return 0;
+	case OPT_UPROBES:
+		s->o.single = !strcmp(value, "single");
+		return s->o.single || !strcmp(value, "multi") ? 0
+							      : tool_usage("--uprobes %s: single or multi", value);
 	default:
 		s->check = true;
 		return 0;

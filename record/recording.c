@@ -152,6 +152,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.futex = s->o.futex,
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = !s->o.npids && !s->o.command,
+		.single = s->o.single,
 	};
 	struct rlimit files;
 	int r;
@@ -281,7 +282,8 @@ static int open_capture(struct recording *s, struct identity *id, struct fault *
  * What later attachments and naming functions need, found out by leaving each away: reading the mappings of others
  * (SYS_PTRACE), the files behind them where they may not be read (DAC_READ_SEARCH) or are reached through map_files
  * alone (CHECKPOINT_RESTORE: overlay, deleted files), telling a command of another user to go on (KILL). A loaded
- * program can be attached by uprobe_multi without any; the older way needs PERFMON, and BPF on kernels that old.
+ * program can be attached by uprobe_multi without any; the older way needs BPF, and SYS_ADMIN, for which PERFMON is no
+ * substitute to the kernel. What else that would permit, the filter of system calls forbids.
  */
 static int give_up_rights(const struct recording *s, struct fault *why)
 {
@@ -293,8 +295,8 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 		{CAP_DAC_READ_SEARCH, false, false},
 		{CAP_CHECKPOINT_RESTORE, false, false},
 		{CAP_KILL, true, false},
-		{CAP_PERFMON, false, true},
 		{CAP_BPF, false, true},
+		{CAP_SYS_ADMIN, false, true},
 	};
 	int caps[sizeof(late) / sizeof(late[0])], n = 0;
 	unsigned keep = s->command.pid ? CONFINE_SIGNAL : CONFINE_NOTHING;

@@ -17,6 +17,7 @@ struct recording_options {
 	uint64_t ring_bytes;
 	bool futex;
 	bool late_attach;
+	bool single; /* see struct attach_options */
 	const uint32_t *pids;
 	size_t npids;
 	const char *const *libs;

@@ -174,7 +174,7 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 	uint32_t tid = as_tid(ev->v[F_call_tid]);
 	int r = 0;
 
-	if (ev->v[F_call_dur] < set[SET_MIN] || ev->kind == KIND_wait)
+	if (ev->v[F_call_dur] < set[SET_MIN])
 		return 0;
 	split_make(&s->split, ctx->timeline, tid, call_begin_ns(ev), ev->at_ns);
 	for (unsigned i = 0; i < s->split.nparts && r == 0; i++) {

@@ -218,7 +218,7 @@ static void json_is_written_in_order_with_hostile_text_made_harmless(void **stat
 	assert_non_null(strstr(text_string(&t), "\"empty\": [],\n"));
 	assert_non_null(strstr(text_string(&t), "\"list\": [\n  \"0x7f00\",\n  true,\n  null\n ]\n}\n"));
 	assert_non_null(strstr(text_string(&t), "a\\\"\\\\"));
-	assert_null(strchr(text_string(&t), '\xff'));
+	assert_null(memchr(text_string(&t), 0xff, t.len));
 	text_clear(&t);
 }
 
@@ -270,6 +270,35 @@ static void a_wrong_setting_is_refused_with_a_sentence(void **state)
 		assert_true(strlen(why.text) > 10);
 	}
 	assert_memory_equal(&s, &before, sizeof(s));
+}
+
+static void a_pid_that_comes_round_is_another_process(void **state)
+{
+	struct feed f = {0};
+	struct names *names;
+	uint64_t first, second;
+
+	(void)state;
+	feed_open(&f);
+	names = engine_context(f.engine)->names;
+	feed_process(&f, T0, 100, T0 - MS, true, "one");
+	first = names_current(names, 100)->key.a;
+	feed_process(&f, T0 + 1, 100, T0 - MS + 10, true, "renamed");
+	assert_int_equal(names_current(names, 100)->key.a, first);
+	assert_memory_equal(names_current(names, 100)->name.s, "renamed", 7);
+	feed_process(&f, T0 + 2, 100, T0 + 100 * MS, true, "other start");
+	second = names_current(names, 100)->key.a;
+	assert_int_not_equal(second, first);
+	/* Without a start to tell them apart, by the exit between them. */
+	feed_process(&f, T0 + 3, 200, 0, true, "one");
+	first = names_current(names, 200)->key.a;
+	feed_process(&f, T0 + 4, 200, 0, true, "renamed");
+	assert_int_equal(names_current(names, 200)->key.a, first);
+	FEED(&f, KIND_exit, T0 + 5, 200, 200, 0, 1);
+	feed_settle(&f, T0 + 6);
+	feed_process(&f, T0 + 7, 200, 0, true, "two");
+	assert_int_not_equal(names_current(names, 200)->key.a, first);
+	feed_close(&f);
 }
 
 struct alloc_row {
@@ -356,8 +385,7 @@ static void an_allocation_inside_an_allocation_counts_once(void **state)
 	launch.v[F_call_tid] = 2;
 	launch.v[F_call_dur] = 200;
 	assert_int_equal(memory_feed(&m, 1, &launch, NULL), 0);
-	assert_non_null(s->next);
-	assert_true(s->next->stack == 6 && s->next->bytes == 64);
+	assert_true(s->next && s->next->stack == 6 && s->next->bytes == 64);
 	/* A free within a free, of the same address, is one. */
 	memory_free(&f, &m, 500, 1, 10, CALL_NESTED, 0x1010, 0);
 	memory_free(&f, &m, 510, 1, 30, 0, 0x1010, 0);
@@ -439,6 +467,7 @@ int main(void)
 		cmocka_unit_test(json_is_written_in_order_with_hostile_text_made_harmless),
 		cmocka_unit_test(settings_are_read_with_their_units_and_limits),
 		cmocka_unit_test(a_wrong_setting_is_refused_with_a_sentence),
+		cmocka_unit_test(a_pid_that_comes_round_is_another_process),
 		cmocka_unit_test(what_failed_changes_nothing_and_an_address_given_out_again_is_unknown),
 		cmocka_unit_test(an_allocation_inside_an_allocation_counts_once),
 		cmocka_unit_test(births_are_counted_by_quarter_of_the_sites_life),

@@ -164,6 +164,21 @@ static void who_had_the_cpu_unseen_is_only_likely(void **state)
 	assert_false(p->flags & SPAN_PREEMPTED);
 }
 
+static void a_preempted_thread_names_who_came_where_no_more_is_seen(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
+	feed_switch(f, T0 + 3 * MS, 1, 101, 0, 103);
+	feed_switch(f, T0 + 8 * MS, 1, 900, 0, 101); /* how 900 came by the CPU is not recorded */
+	feed_launch(f, T0 + 2 * MS, T0 + 9 * MS, 101, 1);
+	c = cause_of(f, 101, T0 + 2 * MS, T0 + 9 * MS);
+	check_ns(&c.links[0], 2 * MS, 5 * MS, 0, 0, 0);
+	assert_int_equal(c.links[0].parts[0].tid, 103);
+	assert_true(c.links[0].parts[0].likely);
+}
+
 /* 101 sleeps in F1 from +3 to +16 ms; 102 holds it on CPU 1 and is preempted by 103 from +2.5 to +15.5 ms. */
 static void feed_preempted_holder(struct feed *f)
 {
@@ -295,6 +310,28 @@ static void a_spurious_wake_makes_two_sleeps_each_with_its_waker(void **state)
 	assert_int_equal(c.links[1].tid, 103);
 }
 
+static void only_the_last_sleep_of_a_wait_timed_out(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 0);
+	feed_switch(f, T0 + 3 * MS, 0, 101, S, 0);
+	feed_waking(f, T0 + 8 * MS, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 8 * MS + 1, 0, 0, 0, 101);
+	feed_switch(f, T0 + 9 * MS, 0, 101, S, 0);
+	feed_waking(f, T0 + 11 * MS, 0, 101, 0, WAKE_IRQ);
+	feed_switch(f, T0 + 11 * MS + 1, 0, 0, 0, 101);
+	feed_futex(f, T0 + 3 * MS, T0 + 12 * MS, 101, 0, WAIT, F1, -110);
+	c = cause_of(f, 101, T0 + 3 * MS, T0 + 12 * MS);
+	assert_int_equal(c.links[0].parts[0].ns, 5 * MS);
+	assert_int_equal(c.links[0].parts[0].tid, 102);
+	assert_false(c.links[0].parts[0].flags & SPAN_TIMED_OUT);
+	assert_int_equal(c.links[0].parts[1].ns, 2 * MS);
+	assert_true(c.links[0].parts[1].flags & SPAN_TIMED_OUT);
+	assert_int_equal(c.links[1].tid, 102);
+}
+
 static void two_waits_in_one_call_are_told_apart_by_futex(void **state)
 {
 	struct feed *f = *state;
@@ -315,6 +352,7 @@ static void two_waits_in_one_call_are_told_apart_by_futex(void **state)
 	feed_switch(f, T0 + 13 * MS + 1, 0, 0, 0, 101);
 	feed_launch(f, T0 + 2 * MS, T0 + 14 * MS, 101, 0);
 	c = cause_of(f, 101, T0 + 2 * MS, T0 + 14 * MS);
+	assert_int_equal(c.end, CHAIN_RAN);
 	assert_int_equal(s->ns[CAUSE_FUTEX], 5 * MS);
 	assert_int_equal(s->ns[CAUSE_ASLEEP], 1 * MS);
 	assert_int_equal(s->parts[0].class, CAUSE_CPU);
@@ -645,12 +683,14 @@ int main(void)
 		TEST(a_thread_first_seen_entering_is_unknown_before),
 		TEST(a_preempted_thread_waits_for_those_who_had_its_cpu),
 		TEST(who_had_the_cpu_unseen_is_only_likely),
+		TEST(a_preempted_thread_names_who_came_where_no_more_is_seen),
 		TEST(a_sleep_in_a_futex_is_its_holders_who_was_preempted),
 		TEST(the_sentence_names_futex_waker_and_what_kept_the_waker),
 		TEST(a_wait_that_times_out_blames_nobody),
 		TEST(a_signal_ends_the_chain_and_its_sender_is_named),
 		TEST(a_device_that_wakes_is_no_thread),
 		TEST(a_spurious_wake_makes_two_sleeps_each_with_its_waker),
+		TEST(only_the_last_sleep_of_a_wait_timed_out),
 		TEST(two_waits_in_one_call_are_told_apart_by_futex),
 		TEST(a_requeued_waiter_sleeps_in_the_futex_it_waited_for),
 		TEST(a_futex_call_that_only_wakes_is_no_sleep_in_a_futex),

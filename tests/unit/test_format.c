@@ -96,6 +96,16 @@ static void every_cut_is_unsealed_or_no_capture_at_all(void **state)
 		assert_non_null(copy);
 		memcpy(copy, m.bytes.data, n);
 		got = sample_verdict(copy, n, &v);
+		if (got == VERDICT_UNSEALED) {
+			struct source src;
+			struct reader r;
+			struct fault why;
+
+			source_open_memory(&src, copy, n);
+			assert_int_equal(reader_open(&r, &src, &why), 0);
+			assert_int_equal(r.tail, TAIL_CUT);
+			reader_close(&r);
+		}
 		free(copy);
 		assert_int_equal(got, n < header.bytes.len ? VERDICT_MALFORMED : VERDICT_UNSEALED);
 	}

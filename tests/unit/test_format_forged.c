@@ -47,8 +47,9 @@ CHANGE(nrows_above, f->epochs[0].chunks[0].nrows = CHUNK_ROWS_MAX + 1)
 CHANGE(class_other, f->epochs[0].chunks[0].class = CLASS_process)
 CHANGE(class_equal_overlap, f->epochs[0].chunks[1].class = CLASS_events)
 CHANGE(class_unknown, f->epochs[0].chunks[2].class = 31)
+CHANGE(class_unknown_withheld, (f->withheld = 3, f->epochs[0].chunks[2].class = 31))
 CHANGE(class_order, f->epochs[0].chunks[0].class = CLASS_symbol)
-CHANGE(commitment_other, f->epochs[0].chunks[0].commitment[5] ^= 1)
+CHANGE(commitment_other, f->epochs[0].chunks[0].commitment[HASH_BYTES - 1] ^= 1)
 CHANGE(salt_other, f->epochs[0].chunks[0].salt[5] ^= 1)
 CHANGE(number_skips, f->epochs[1].number = 2)
 CHANGE(begin_gap, f->epochs[0].end_ns++)
@@ -319,6 +320,8 @@ static const struct forgery forgeries[] = {
 	 "the chunks of an epoch are out of order"},
 	{"an unknown class", ON_RECORDS, class_unknown, VERDICT_MALFORMED,
 	 "a group of rows has an unknown, repeated or misplaced kind"},
+	{"an unknown class, withheld", ON_RECORDS, class_unknown_withheld, VERDICT_MALFORMED,
+	 "a chunk is of an unknown class"},
 	{"classes out of order", ON_RECORDS, class_order, VERDICT_MALFORMED, "the chunks of an epoch are out of order"},
 	{"another commitment", ON_RECORDS, commitment_other, VERDICT_FORGED, "is not what was sealed"},
 	{"another salt", ON_RECORDS, salt_other, VERDICT_FORGED, "is not what was sealed"},

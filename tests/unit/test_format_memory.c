@@ -105,6 +105,47 @@ static int read_all(const struct memory_sink *m, unsigned *nevents)
 	return ret;
 }
 
+static void a_row_that_found_no_memory_leaves_no_trace(void **state)
+{
+	static char text_bytes[3000];
+	struct memory_sink m = {0};
+	struct identity id = sample_identity(1);
+	struct clock_anchor a = sample_anchor(SAMPLE_BOOT);
+	struct self_stats self = {0};
+	const char *text[FIELDS_MAX] = {NULL, text_bytes, text_bytes};
+	uint64_t v[FIELDS_MAX] = {SAMPLE_BOOT, sizeof(text_bytes), 100}, nrows = 0;
+	struct writer *w;
+	struct verification got;
+	struct fault why;
+	unsigned failed = 0;
+
+	(void)state;
+	assert_int_equal(writer_open(&w, memory_sink_of(&m), &id, sample_probes, SAMPLE_NPROBES, &a, &why), 0);
+	for (unsigned i = 0; i < 2000; i++) {
+		size_t before = writer_staged_bytes(w);
+		int r;
+
+		calls = 0;
+		armed = 1;
+		r = writer_add(w, KIND_fact, v, text, &why);
+		armed = 0;
+		nrows += r == 0;
+		if (r == 0)
+			continue;
+		assert_int_equal(r, ERR_MEMORY);
+		assert_int_equal(writer_staged_bytes(w), before);
+		assert_int_equal(writer_add(w, KIND_fact, v, text, &why), 0);
+		nrows++;
+		failed++;
+	}
+	assert_true(failed > 10);
+	assert_int_equal(writer_seal(w, SAMPLE_BOOT + 1, &a, &self, NULL, 0, &why), 0);
+	writer_close(w);
+	assert_int_equal(sample_verdict(m.bytes.data, m.bytes.len, &got), VERDICT_UNSEALED);
+	assert_int_equal(got.nevents, nrows);
+	bytes_free(&m.bytes);
+}
+
 static void reading_survives_each_failing_allocation(void **state)
 {
 	struct memory_sink m = {0};
@@ -136,6 +177,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writing_survives_each_failing_allocation),
+		cmocka_unit_test(a_row_that_found_no_memory_leaves_no_trace),
 		cmocka_unit_test(reading_survives_each_failing_allocation),
 	};
 

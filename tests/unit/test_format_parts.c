@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <lz4frame.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,8 @@ static void columns_of_extreme_values_come_back(void **state)
 		assert_memory_equal(v, cases[i].v, sizeof(v));
 		for (size_t n = 0; n < b.len; n++)
 			assert_int_equal(decode(b.data, n, cases[i].enc, cases[i].first_ns, v, &why), ERR_FORMAT);
+		assert_int_equal(decode(b.data, 0, cases[i].enc, cases[i].first_ns, v, &why), ERR_FORMAT);
+		assert_non_null(strstr(why.text, "a column is missing"));
 		bytes_free(&b);
 	}
 }
@@ -212,14 +215,47 @@ static void a_schema_from_an_older_version_may_lack_fields_at_the_end(void **sta
 	schema_clear(&s);
 }
 
+static void a_name_is_at_most_its_limit_and_what_is_there(void **state)
+{
+	uint8_t bytes[128] = {1, CLASSES_MAX - 1, NAME_MAX_BYTES};
+	struct schema s;
+	struct fault why;
+
+	(void)state;
+	memset(bytes + 3, 'a', NAME_MAX_BYTES + 1);
+	bytes[3 + NAME_MAX_BYTES] = 0; /* no kinds */
+	assert_int_equal(schema_parse(&s, bytes, 3 + NAME_MAX_BYTES + 5, 0, &why), 0);
+	assert_int_equal(strlen(schema_class_name(&s, CLASSES_MAX - 1)), NAME_MAX_BYTES);
+	schema_clear(&s);
+	assert_int_equal(schema_parse(&s, bytes, 3 + NAME_MAX_BYTES - 1, 0, &why), ERR_FORMAT);
+	assert_non_null(strstr(why.text, "longer than the schema"));
+	bytes[2]++;
+	bytes[3 + NAME_MAX_BYTES] = 'a';
+	assert_int_equal(schema_parse(&s, bytes, 3 + NAME_MAX_BYTES + 6, 0, &why), ERR_FORMAT);
+	assert_non_null(strstr(why.text, "too long"));
+}
+
+static void a_buffer_does_not_grow_beyond_all_bounds(void **state)
+{
+	struct bytes b = {0};
+
+	(void)state;
+	bytes_add(&b, "abc", 3);
+	assert_null(bytes_grow(&b, SIZE_MAX));
+	assert_true(b.failed);
+	assert_int_equal(b.len, 3);
+	bytes_free(&b);
+}
+
 static void session_keys_change_with_each_epoch_and_a_child_finds_none(void **state)
 {
 	static const uint8_t zeros[PUBLIC_KEY_BYTES];
 	static const uint8_t hash[HASH_BYTES] = {7};
 	uint8_t next[PUBLIC_KEY_BYTES], after[PUBLIC_KEY_BYTES], signature[SIGNATURE_BYTES];
+	const uint8_t *gone;
 	struct session_keys *s;
 	struct fault why;
-	int status;
+	int status, pipes[2];
 	pid_t child;
 
 	(void)state;
@@ -243,7 +279,39 @@ static void session_keys_change_with_each_epoch_and_a_child_finds_none(void **st
 		      memcmp(session_next_public(s), zeros, sizeof(zeros)) != 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+	gone = session_public(s);
 	session_close(s);
+	/* The kernel is asked whether anything still stands there. */
+	assert_int_equal(pipe(pipes), 0);
+	assert_int_equal(write(pipes[1], gone, 1), -1);
+	assert_int_equal(errno, EFAULT);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+/* Root may lock memory whatever the limit, so a child that is nobody looks. */
+static void session_keys_are_locked_in_memory_or_there_are_none(void **state)
+{
+	static const struct rlimit none = {0, 0};
+	int status;
+	pid_t child;
+
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* it makes mlock() do nothing */
+#endif
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct session_keys *s;
+		struct fault why;
+
+		if (setrlimit(RLIMIT_MEMLOCK, &none) < 0 || (geteuid() == 0 && setuid(65534) < 0))
+			_exit(2);
+		_exit(session_open(&s, &why) != ERR_MEMORY || !strstr(why.text, "ulimit -l"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 static void a_chunk_is_bound_to_its_capture_epoch_and_index(void **state)
@@ -334,7 +402,10 @@ int main(void)
 		cmocka_unit_test(only_the_one_form_of_lz4_frame_is_unpacked),
 		cmocka_unit_test(probes_that_cannot_be_written_are_refused),
 		cmocka_unit_test(a_schema_from_an_older_version_may_lack_fields_at_the_end),
+		cmocka_unit_test(a_name_is_at_most_its_limit_and_what_is_there),
+		cmocka_unit_test(a_buffer_does_not_grow_beyond_all_bounds),
 		cmocka_unit_test(session_keys_change_with_each_epoch_and_a_child_finds_none),
+		cmocka_unit_test(session_keys_are_locked_in_memory_or_there_are_none),
 		cmocka_unit_test(a_chunk_is_bound_to_its_capture_epoch_and_index),
 		cmocka_unit_test(errors_of_the_system_keep_their_reason),
 		cmocka_unit_test(text_is_made_safe_to_show),

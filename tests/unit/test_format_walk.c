@@ -3,6 +3,7 @@
  */
 #include "tests/unit/sample.h"
 
+#include "format/content.h"
 #include "format/layout.h"
 #include "format/narrow.h"
 
@@ -107,6 +108,94 @@ static void at_equal_times_events_come_by_kind_and_then_as_recorded(void **state
 	walk_close(&w);
 }
 
+static void at_equal_times_kinds_come_in_order_across_classes(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+
+	(void)state;
+	add(writer, KIND_launch, 1, 1);
+	add(writer, KIND_process, 5, 2);
+	add(writer, KIND_module, 5, 3);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	expect(w.cur, KIND_epoch, 0, 0);
+	expect(w.cur, KIND_launch, 1, 1);
+	/* By now all is loaded: one kind becomes one of a later version, with a number above those of other classes. */
+	for (size_t k = 0; k < w.r.header.schema.nkinds; k++)
+		if (w.r.header.schema.kinds[k].id == KIND_process)
+			w.r.header.schema.kinds[k].id = 60000;
+	expect(w.cur, KIND_module, 5, 3);
+	expect(w.cur, 60000, 5, 2);
+	walk_close(&w);
+}
+
+static void more_classes_than_may_be_are_refused_without_verification_too(void **state)
+{
+	struct chunk chunks[CLASSES_MAX + 1] = {0}, *own;
+	struct walk w = {0};
+	struct event ev;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(sample_write(&w.m, 1, false), 0);
+	walk_open(&w);
+	for (uint8_t i = 0; i <= CLASSES_MAX; i++)
+		chunks[i] = (struct chunk){.class = i, .withheld = true};
+	own = w.r.epochs[0].chunks;
+	w.r.epochs[0].chunks = chunks;
+	w.r.epochs[0].nchunks = CLASSES_MAX;
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 1);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	w.r.epochs[0].nchunks = CLASSES_MAX + 1;
+	cursor_seek(w.cur, 0);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), ERR_FORMAT);
+	w.r.epochs[0].chunks = own;
+	walk_close(&w);
+}
+
+static void equal_times_in_several_chunks_come_by_kind_too(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+
+	(void)state;
+	for (uint32_t i = 0; i < CHUNK_ROWS_MAX; i++)
+		add(writer, i % 2 ? KIND_launch : KIND_waking, 5, i);
+	add(writer, KIND_waking, 5, CHUNK_ROWS_MAX);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	assert_int_equal(w.r.epochs[0].nchunks, 2);
+	expect(w.cur, KIND_epoch, 0, 0);
+	for (uint32_t i = 1; i < CHUNK_ROWS_MAX; i += 2)
+		expect(w.cur, KIND_launch, 5, i);
+	for (uint32_t i = 0; i <= CHUNK_ROWS_MAX; i += 2)
+		expect(w.cur, KIND_waking, 5, i);
+	walk_close(&w);
+}
+
+static void a_chunk_that_does_not_decode_leaves_no_rows(void **state)
+{
+	struct content *content = calloc(1, sizeof(*content));
+	struct walk w = {0};
+	struct fault why;
+
+	(void)state;
+	assert_non_null(content);
+	assert_int_equal(sample_write(&w.m, 1, true), 0);
+	walk_open(&w);
+	assert_int_equal(content_load(content, &w.r, &w.r.epochs[0], 0, true, &why), 0);
+	assert_int_equal(content->ngroups, 2);
+	w.r.epochs[0].chunks[0].nrows++;
+	assert_int_equal(content_load(content, &w.r, &w.r.epochs[0], 0, true, &why), ERR_FORMAT);
+	assert_int_equal(content->ngroups, 0);
+	content_free(content);
+	free(content);
+	walk_close(&w);
+}
+
 static void a_seek_gives_all_events_from_that_time_on(void **state)
 {
 	struct walk w = {0};
@@ -205,7 +294,63 @@ static void withheld_chunks_are_passed_over(void **state)
 	walk_close(&whole);
 }
 
-/* Epoch 0: rows at 0 .. 9; a slice keeps [from, to). */
+static void a_copy_that_cannot_be_written_is_an_error(void **state)
+{
+	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	struct memory_sink whole = {0};
+	struct walk w = {0};
+	struct fault why;
+	uint64_t n;
+
+	(void)state;
+	assert_int_equal(sample_write(&w.m, 2, true), 0);
+	walk_open(&w);
+	assert_int_equal(narrow(&w.r, &plan, memory_sink_of(&whole), &n, &why), 0);
+	assert_true(whole.closed);
+	for (unsigned fail_at = 1; fail_at <= whole.calls; fail_at++) {
+		struct memory_sink m = {.fail_at = fail_at};
+
+		assert_int_equal(narrow(&w.r, &plan, memory_sink_of(&m), &n, &why), ERR_IO);
+		assert_true(m.closed);
+		bytes_free(&m.bytes);
+	}
+	assert_string_equal(why.text, "sync failed");
+	bytes_free(&whole.bytes);
+	walk_close(&w);
+}
+
+static void a_copy_ends_with_the_last_whole_epoch(void **state)
+{
+	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+
+	(void)state;
+	for (unsigned nepochs = 0; nepochs < 3; nepochs++) {
+		struct memory_sink out = {0};
+		struct walk w = {0};
+		struct verification v;
+		struct fault why;
+		uint64_t n;
+
+		assert_int_equal(sample_write(&w.m, nepochs, true), 0);
+		walk_open(&w);
+		assert_int_equal(narrow(&w.r, &plan, memory_sink_of(&out), &n, &why), 0);
+		assert_int_equal(sample_verdict(out.bytes.data, out.bytes.len, NULL),
+				 nepochs ? VERDICT_OK_REDACTED : VERDICT_OK);
+		bytes_free(&out.bytes);
+		cursor_close(w.cur);
+		reader_close(&w.r);
+		w.m.bytes.len -= 5; /* END is cut now */
+		walk_open(&w);
+		assert_int_equal(narrow(&w.r, &plan, memory_sink_of(&out), &n, &why), 0);
+		assert_int_equal(sample_verdict(out.bytes.data, out.bytes.len, &v), VERDICT_UNSEALED);
+		assert_int_equal(v.nepochs, nepochs);
+		assert_true(nepochs || out.bytes.len == w.r.tail_offset);
+		bytes_free(&out.bytes);
+		walk_close(&w);
+	}
+}
+
+/* Four epochs with rows at 0 and 2, 5 and 7, 10 and 12, 15 and 17; a slice keeps [from, to). */
 static enum verdict slice(uint64_t from, uint64_t to, uint64_t *nwithheld)
 {
 	const struct narrowing plan = {0, SAMPLE_BOOT + from, SAMPLE_BOOT + to};
@@ -292,7 +437,7 @@ static void the_earliest_fault_decides_on_any_number_of_threads(void **state)
 	(void)state;
 	for (uint64_t e = 0; e < 8; e++) {
 		/* The second epoch takes far longer than the first. */
-		for (uint64_t i = 0; i < (e == 1 ? 60000 : 6000); i++) {
+		for (uint64_t i = 0; i < (e == 1 ? 60000 : e == 0 ? 20000 : 6000); i++) {
 			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
 			add(writer, KIND_launch, e * 100000 + i, x);
 		}
@@ -321,7 +466,7 @@ static void the_earliest_fault_decides_on_any_number_of_threads(void **state)
 		assert_int_equal(v.verdict, VERDICT_FORGED);
 		assert_int_equal(v.nepochs, 5);
 		assert_int_equal(v.end_ns, SAMPLE_BOOT + 500000);
-		assert_int_equal(v.nevents, 4 * 6000 + 60000);
+		assert_int_equal(v.nevents, 3 * 6000 + 60000 + 20000);
 	}
 	walk_close(&w);
 }
@@ -390,9 +535,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_equal_times_events_come_by_kind_and_then_as_recorded),
+		cmocka_unit_test(at_equal_times_kinds_come_in_order_across_classes),
+		cmocka_unit_test(more_classes_than_may_be_are_refused_without_verification_too),
+		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),
+		cmocka_unit_test(a_chunk_that_does_not_decode_leaves_no_rows),
 		cmocka_unit_test(a_seek_gives_all_events_from_that_time_on),
 		cmocka_unit_test(what_changes_after_the_verification_is_found_unless_that_is_waived),
 		cmocka_unit_test(withheld_chunks_are_passed_over),
+		cmocka_unit_test(a_copy_that_cannot_be_written_is_an_error),
+		cmocka_unit_test(a_copy_ends_with_the_last_whole_epoch),
 		cmocka_unit_test(a_slice_keeps_each_chunk_with_a_row_inside_it),
 		cmocka_unit_test(a_hole_between_events_is_a_redaction),
 		cmocka_unit_test(the_earliest_fault_decides_on_any_number_of_threads),
