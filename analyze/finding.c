@@ -2,6 +2,7 @@
 #include "analyze/finding.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,25 @@ struct finding *findings_add(struct findings *f)
 	if (one)
 		f->all[f->n++] = one;
 	return one;
+}
+
+bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what)
+{
+	struct finding *one;
+
+	if (n == 0)
+		return true;
+	one = findings_add(f);
+	if (!one)
+		return false;
+	one->rule = rule;
+	one->class = "limit";
+	one->severity = SEVERITY_INFO;
+	one->confidence = CONFIDENCE_HIGH;
+	one->count = one->weight = n;
+	text_add(&one->headline, "%" PRIu64 " %s were not judged: there are more than this rule keeps in mind", n,
+		 what);
+	return !one->headline.failed;
 }
 
 bool findings_take(struct findings *f, struct findings *from, size_t i)

@@ -70,6 +70,9 @@ struct findings {
 
 /* A new zeroed finding, owned by `f`; NULL: no memory. */
 struct finding *findings_add(struct findings *f);
+/* A rule did not judge `n` of `what` because of its limits: an info finding of class "limit", unless n is 0. False: no
+ * memory. */
+bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what);
 /* Move number `i` of `from` over, leaving NULL behind. False: no memory, and it stays. */
 bool findings_take(struct findings *f, struct findings *from, size_t i);
 /* Severity, then weight, then in the order of the rules. */

@@ -89,14 +89,9 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 
 	if (!running)
 		return 0;
-	if (!track_of(t->tgid) && (!track_all || !track_add(t, 0)))
+	s = state_to_enter(t, probe, track_all);
+	if (!s)
 		return 0;
-	count(probe, COUNT_fired);
-	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!s) {
-		count(probe, COUNT_no_state);
-		return 0;
-	}
 	drop_left(s, REGS_SP(ctx), probe);
 	if (s->depth >= CALL_DEPTH) {
 		s->over++;
@@ -193,10 +188,12 @@ static __always_inline int call_leave(struct pt_regs *ctx)
 	struct frame *f;
 	bool done;
 
-	if (!running || !track_of(t->tgid))
+	if (!running)
 		return 0;
 	s = bpf_task_storage_get(&threads, t, 0, 0);
 	if (!s) {
+		if (!track_of(t->tgid))
+			return 0;
 		count(probe, COUNT_fired);
 		count(probe, COUNT_no_entry);
 		return 0;
@@ -210,7 +207,7 @@ static __always_inline int call_leave(struct pt_regs *ctx)
 		else if (!read_peeks(f, probe))
 			count(probe, COUNT_unreadable);
 	}
-	tell(t, true);
+	tell_tracked(t, s);
 	if (plans[probe].stack && !ret)
 		done = call_record_stack(ctx, f, t, ret);
 	else

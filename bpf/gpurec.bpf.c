@@ -227,6 +227,7 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 			count(s->frame[i].probe, why);
 	s->depth = 0;
 	s->over = 0;
+	s->told = 0; /* a thread that calls exec takes over its leader's number */
 }
 
 SEC("tp_btf/sched_process_exec")

@@ -10,7 +10,8 @@ static __always_inline __u64 name_mark(__u64 start_ns, __u32 id, bool is_tracked
 	return (start_ns << 1 | is_tracked) ^ ((__u64)id << 42);
 }
 
-static __always_inline void tell_process(struct task_struct *leader, bool is_tracked, const char *comm)
+/* Both return whether it is told by now. comm: as below. */
+static __always_inline bool tell_process(struct task_struct *leader, bool is_tracked, const char *comm)
 {
 	__u32 pid = leader->pid;
 	__u32 key = pid % NAMED_PROCESSES;
@@ -19,13 +20,15 @@ static __always_inline void tell_process(struct task_struct *leader, bool is_tra
 	__u64 *slot = bpf_map_lookup_elem(&named_processes, &key);
 	struct ring_process *r;
 
-	if (!slot || (*slot == mark && !comm))
-		return;
+	if (!slot)
+		return false;
+	if (*slot == mark && !comm)
+		return true;
 	count(PROBE_PROCESS_NAME, COUNT_fired);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_PROCESS_NAME, COUNT_ring_full);
-		return;
+		return false;
 	}
 	head_fill(&r->head, RING_PROCESS);
 	r->start_ns = start_ns;
@@ -36,10 +39,11 @@ static __always_inline void tell_process(struct task_struct *leader, bool is_tra
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), comm ? (const void *)comm : (const void *)&leader->comm);
 	submit_life(r, false);
 	*slot = mark;
+	return true;
 }
 
 /* comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not told before. */
-static __always_inline void tell_thread(struct task_struct *t, bool is_tracked, const char *comm)
+static __always_inline bool tell_thread(struct task_struct *t, bool is_tracked, const char *comm)
 {
 	__u32 tid = t->pid;
 	__u32 key = tid % NAMED_THREADS;
@@ -48,15 +52,17 @@ static __always_inline void tell_thread(struct task_struct *t, bool is_tracked, 
 	struct ring_thread *r;
 
 	if (!tid)
-		return; /* the idle task */
+		return true; /* the idle task */
 	slot = bpf_map_lookup_elem(&named_threads, &key);
-	if (!slot || (*slot == mark && !comm))
-		return;
+	if (!slot)
+		return false;
+	if (*slot == mark && !comm)
+		return true;
 	count(PROBE_THREAD_NAME, COUNT_fired);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_THREAD_NAME, COUNT_ring_full);
-		return;
+		return false;
 	}
 	head_fill(&r->head, RING_THREAD);
 	r->start_ns = t->start_boottime;
@@ -65,6 +71,7 @@ static __always_inline void tell_thread(struct task_struct *t, bool is_tracked, 
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), comm ? (const void *)comm : (const void *)&t->comm);
 	submit_life(r, false);
 	*slot = mark;
+	return true;
 }
 
 static __always_inline void tell(struct task_struct *t, bool is_tracked)
@@ -72,6 +79,13 @@ static __always_inline void tell(struct task_struct *t, bool is_tracked)
 	tell_thread(t, is_tracked, 0);
 	if (t->pid)
 		tell_process(t->group_leader, is_tracked, 0);
+}
+
+/* The same for a tracked thread with its state at hand, which spares looking it up each time. */
+static __always_inline void tell_tracked(struct task_struct *t, struct thread_state *s)
+{
+	if (!s->told)
+		s->told = tell_thread(t, true, 0) && tell_process(t->group_leader, true, 0);
 }
 
 /* Forget that an untracked thread was named: it has another name now, told when it is next mentioned. */
@@ -97,6 +111,24 @@ static __always_inline struct track *track_add(struct task_struct *t, __u32 flag
 
 	bpf_map_update_elem(&tracked, &pid, &entry, BPF_ANY);
 	return track_of(pid);
+}
+
+/*
+ * The current task's state, made if need be, with `probe` counted as fired; NULL: it is not tracked, or, counted, there
+ * is no memory. Who has a state is tracked, so that most need not be looked up in `tracked`.
+ */
+static __always_inline struct thread_state *state_to_enter(struct task_struct *t, __u32 probe, bool may_track)
+{
+	struct thread_state *s = bpf_task_storage_get(&threads, t, 0, 0);
+
+	if (!s && !track_of(t->tgid) && !(may_track && track_add(t, 0)))
+		return 0;
+	count(probe, COUNT_fired);
+	if (!s)
+		s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s)
+		count(probe, COUNT_no_state);
+	return s;
 }
 
 #endif

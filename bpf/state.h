@@ -50,7 +50,7 @@ struct thread_state {
 	__u32 depth;
 	__u32 over;     /* calls inside the deepest followed one that were counted as too_deep */
 	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
-	__u32 pad;
+	__u32 told;     /* it and its process were told as tracked */
 	struct open_futex futex;
 };
 

@@ -22,14 +22,11 @@ int on_sys_enter(__u64 *ctx)
 	if (!is_futex(nr) || !running)
 		return 0;
 	t = bpf_get_current_task_btf();
-	if (!track_of(t->tgid) || TASK_IS_COMPAT(t))
+	if (TASK_IS_COMPAT(t))
 		return 0;
-	count(PROBE_FUTEX, COUNT_fired);
-	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!s) {
-		count(PROBE_FUTEX, COUNT_no_state);
+	s = state_to_enter(t, PROBE_FUTEX, false);
+	if (!s)
 		return 0;
-	}
 	if (s->futex.start_ns)
 		count(PROBE_FUTEX, COUNT_no_return);
 	addr = SYSCALL_0(regs);
@@ -55,15 +52,17 @@ static __always_inline void futex_leave(__s64 ret)
 	struct thread_state *s;
 	struct ring_futex *r;
 
-	if (!track_of(t->tgid) || TASK_IS_COMPAT(t))
+	if (TASK_IS_COMPAT(t))
 		return;
 	s = bpf_task_storage_get(&threads, t, 0, 0);
+	if (!s && !track_of(t->tgid))
+		return;
 	if (!s || !s->futex.start_ns) {
 		count(PROBE_FUTEX, COUNT_fired);
 		count(PROBE_FUTEX, COUNT_no_entry);
 		return;
 	}
-	tell(t, true);
+	tell_tracked(t, s);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		s->futex.start_ns = 0;

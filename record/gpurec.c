@@ -199,7 +199,7 @@ static void tell_result(const struct settings *s, const struct recording_result 
 	char size[32];
 
 	counters_sum(result->counters, result->ncounters, &sums);
-	tool_note("%s: %llu events, %llu lost, %s, signed by %s: %s", s->o.path, (unsigned long long)sums.recorded,
+	tool_note("%s: %llu events, %llu lost, %s, signed by %s: %s", s->o.path, (unsigned long long)result->nrows,
 		  (unsigned long long)sums.lost, tool_format_bytes(size, sizeof(size), result->written_bytes),
 		  result->key_id, reason_text(result->reason));
 	tell_losses(result);
@@ -220,6 +220,18 @@ static int command_exit_status(const struct recording_result *result)
 	return WEXITSTATUS(result->command_status);
 }
 
+static void tell_failure(const struct settings *s, const struct recording_result *result, const struct fault *why)
+{
+	tool_fault(s->o.path, why);
+	if (result->nepochs)
+		tool_error("%s has no end: what its %llu seal%s authentic, gpuverify calls it UNSEALED", s->o.path,
+			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
+	else
+		tool_error("nothing was sealed; %s was removed", s->o.path);
+	if (result->command_pid)
+		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
+}
+
 static int run_recording(const struct settings *s)
 {
 	struct recording_result result;
@@ -233,22 +245,15 @@ static int run_recording(const struct settings *s)
 	if (!s->o.duration_ns && !s->o.command)
 		tool_note("recording to %s; Ctrl-C seals and ends", s->o.path);
 	r = recording_run(recording, &result, &why);
+	if (r == 0)
+		tell_result(s, &result);
+	if (result.slow_close)
+		tool_note("taking the probes off one by one: this kernel needs some seconds for it");
 	recording_close(recording);
-	if (r < 0) {
-		tool_fault(s->o.path, &why);
-		if (result.nepochs)
-			tool_error("%s has no end: what %llu seals cover is authentic, gpuverify calls it UNSEALED",
-				   s->o.path, (unsigned long long)result.nepochs);
-		else
-			tool_error("nothing was sealed; %s was removed", s->o.path);
-		if (result.command_pid)
-			tool_error("the command goes on as process %lld, unrecorded", (long long)result.command_pid);
-		free(result.counters);
-		return TOOL_FAILED;
-	}
-	tell_result(s, &result);
+	if (r < 0)
+		tell_failure(s, &result, &why);
 	free(result.counters);
-	return command_exit_status(&result);
+	return r < 0 ? TOOL_FAILED : command_exit_status(&result);
 }
 
 int main(int argc, char **argv)

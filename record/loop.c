@@ -292,6 +292,8 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->command_pid = s->command.pid && !s->command.ended ? s->command.pid : 0;
 	result->written_bytes = writer_written_bytes(s->writer);
 	result->nepochs = s->nepochs;
+	result->nrows = writer_nrows(s->writer);
+	result->slow_close = !attach_is_multi(s->attach);
 	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
 	return r;
 }

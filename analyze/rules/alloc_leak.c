@@ -240,6 +240,8 @@ static int leak_finish(void *state, const struct context *ctx, const uint64_t *s
 		r = judge_process(s, ctx, set, s->memory.processes.items[i]->a, false, s->last_ns, why);
 	for (size_t i = 0; i < s->found.n && r == 0; i++)
 		r = findings_take(out, &s->found, i) ? 0 : no_memory(why);
+	if (r == 0 && !findings_add_limit(out, alloc_leak_rule.name, s->memory.nunfollowed, "allocations"))
+		r = no_memory(why);
 	return r;
 }
 

@@ -65,6 +65,7 @@ struct futex_group {
 struct stall_state {
 	struct table feeders;
 	struct table groups;
+	uint64_t nskipped; /* calls and stalls not judged for the limits' sake */
 	struct split split;
 	struct explained scratch;
 };
@@ -130,8 +131,10 @@ static int add_stall(struct stall_state *s, uint64_t process, const struct part 
 	const struct split *wait = &e->cause.links[0];
 	struct futex_group *g = table_find(&s->groups, process, part->futex);
 
-	if (!g && s->groups.nitems >= GROUPS_MAX)
+	if (!g && s->groups.nitems >= GROUPS_MAX) {
+		s->nskipped++;
 		return 0;
+	}
 	if (!g)
 		g = table_add(&s->groups, process, part->futex, sizeof(*g));
 	if (!g)
@@ -236,8 +239,10 @@ static int stall_feed(void *state, const struct context *ctx, const uint64_t *se
 	if (r < 0)
 		return r;
 	f = table_find(&s->feeders, ev->v[F_call_tid], p->key.a);
-	if (!f && s->feeders.nitems >= THREADS_MAX)
+	if (!f && s->feeders.nitems >= THREADS_MAX) {
+		s->nskipped++;
 		return 0;
+	}
 	if (!f)
 		f = table_add(&s->feeders, ev->v[F_call_tid], p->key.a, sizeof(*f));
 	if (!f)
@@ -327,6 +332,8 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
 			r = tell_group(g, ctx, out, why);
 	}
+	if (r == 0 && !findings_add_limit(out, futex_stall_rule.name, s->nskipped, "calls and waits"))
+		r = no_memory(why);
 	return r;
 }
 

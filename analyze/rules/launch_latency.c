@@ -32,9 +32,9 @@ static const struct setting settings[] = {
 		       "or so much time lost to one cause, however few they are"},
 };
 
-#define KEYS_MAX 4096     /* (process, function) pairs with a baseline; others are not judged */
+#define KEYS_MAX 4096     /* (process, function) pairs with a baseline */
 #define KERNELS_MAX 65536 /* (process, GPU function) pairs whose first launch is known; later ones count as seen */
-#define GROUPS_MAX 1024   /* causes told apart; slow launches beyond are counted as not judged */
+#define GROUPS_MAX 1024   /* causes told apart */
 
 struct function {
 	struct table_key key; /* a: process instance, b: probe */
@@ -42,9 +42,9 @@ struct function {
 };
 
 struct group {
-	struct table_key key; /* a: process instance, probe, class; b: futex */
+	struct table_key key; /* a: process instance, group_probe(), class; b: futex */
 	uint64_t process;
-	uint64_t probe;
+	uint64_t probe; /* of the worst of them */
 	enum cause_class class;
 	uint64_t median_ns; /* usual, when the worst of them happened */
 	uint64_t lost_ns;   /* beyond what is usual */
@@ -56,6 +56,7 @@ struct launch_state {
 	struct table functions;
 	struct table kernels; /* a: process instance, b: GPU function */
 	struct table groups;
+	uint64_t nskipped; /* launches not judged for the limits' sake */
 	struct explained scratch;
 };
 
@@ -109,6 +110,12 @@ static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
 	}
 }
 
+/* What a launch does itself is the function's doing; a lock or a lack of CPUs hits all of them. */
+static uint64_t group_probe(enum cause_class class, uint64_t probe)
+{
+	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
+}
+
 static int add_slow(struct launch_state *s, const struct process *p, const struct event *ev, uint64_t median_ns,
 		    struct fault *why)
 {
@@ -116,22 +123,25 @@ static int add_slow(struct launch_state *s, const struct process *p, const struc
 	enum cause_class class = split_main(split);
 	const struct part *part = split_longest(split, class);
 	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
-	uint64_t a = p->key.a << 32 | (probe & 0xffff) << 8 | (uint64_t) class;
+	uint64_t a = p->key.a << 32 | group_probe(class, probe) << 8 | class;
 	struct group *g = table_find(&s->groups, a, futex);
 	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns;
 
-	if (!g && s->groups.nitems >= GROUPS_MAX)
+	if (!g && s->groups.nitems >= GROUPS_MAX) {
+		s->nskipped++;
 		return 0;
+	}
 	if (!g) {
 		g = table_add(&s->groups, a, futex, sizeof(*g));
 		if (!g)
 			return no_memory(why);
 		g->process = p->key.a;
-		g->probe = probe;
 		g->class = class;
 	}
-	if (g->tally.max_ns < dur_ns)
+	if (g->tally.max_ns < dur_ns) {
 		g->median_ns = median_ns;
+		g->probe = probe;
+	}
 	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
 	return tally_add(&g->tally, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
@@ -170,8 +180,10 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	if (r)
 		return r < 0 ? r : 0;
 	f = table_find(&s->functions, p->key.a, ev->v[F_call_probe]);
-	if (!f && s->functions.nitems >= KEYS_MAX)
+	if (!f && s->functions.nitems >= KEYS_MAX) {
+		s->nskipped++;
 		return 0;
+	}
 	if (!f)
 		f = table_add(&s->functions, p->key.a, ev->v[F_call_probe], sizeof(*f));
 	if (!f)
@@ -250,6 +262,8 @@ static int launch_finish(void *state, const struct context *ctx, const uint64_t 
 		if (g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE])
 			r = tell_group(g, ctx, out, why);
 	}
+	if (r == 0 && !findings_add_limit(out, launch_latency_rule.name, s->nskipped, "launches"))
+		r = no_memory(why);
 	return r;
 }
 

@@ -105,7 +105,7 @@ check "an empty file is refused" test $? -ne 0
 check "in one line" test "$(wc -l <"$TMP/err")" -eq 1
 check_exit 3 "a folder cannot be analysed" "$analyze" "$TMP"
 check_exit 3 "nor can what is not there" "$analyze" "$TMP/none.cap"
-check_exit 3 "of several files the worst decides" "$analyze" -q --trust "$TMP/pub" "$stall" "$TMP/none.cap"
+check_exit 3 "of several files the worst decides" "$analyze" -q --trust "$TMP/pub" "$TMP/none.cap" "$stall"
 check_prints 'cudaLaunchKernel took' "and the others are reported"
 
 printf '%s\n' 'process at=+0s pid=200 start=1s tracked=1 name=driver' \

@@ -122,7 +122,7 @@ fi
 # all_calls PROGRAM ARGS...: every call that the program says it made is in the capture
 all_calls() {
 	rm -f "$TMP/view.db"
-	"$gpurec" -q -o "$cap" --force -- "$@" -q --truth "$TMP/truth.json" || return
+	"$gpurec" -q -o "$cap" --force --uprobes "${uprobes:-multi}" -- "$@" -q --truth "$TMP/truth.json" || return
 	"$BUILD/gpureplay" -q "$cap" -o "$TMP/view.db" || return
 	sqlite3 -readonly "$TMP/view.db" "SELECT key, json_extract(value, '\$.calls'), recorded, lost
 		FROM json_each(CAST(readfile('$TMP/truth.json') AS TEXT), '\$.functions') LEFT JOIN probe_counts ON name = key
@@ -131,6 +131,7 @@ all_calls() {
 	cat "$TMP/rows"
 	[ ! -s "$TMP/rows" ]
 }
+one_by_one() { uprobes=single "$@"; }
 first_calls() {
 	local i
 	for i in $(seq "${LATE_RUNS:-50}"); do
@@ -141,6 +142,10 @@ check "no call is missed after dlopen, 50 times out of 50" first_calls
 check "nor of a program that a shell starts" all_calls sh -c "\"\$@\"; exit \$?" sh "$driver" --flood 60
 check "nor of one that changes its user" all_calls setpriv --reuid 0 --clear-groups "$driver-dlopen" --late-dlopen --load-after 1 --flood 60
 
+check "nor where functions are attached one by one, as before Linux 6.6" \
+	one_by_one all_calls "$driver-dlopen" --late-dlopen --load-after 1 --flood 600 --threads 2
+check "which the capture tells" sh -c '"$1" --json "$2" | grep -q "\"uprobes\".*\"single\""' sh "$BUILD/gpureplay" "$cap"
+check_exit 2 "--uprobes takes no other word" "$gpurec" -o "$cap" --uprobes some -- true
 threads_of() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"thread"' | grep -c "$1"; }
 check "threads are named" test "$(threads_of flood-0)" -ge 1
 symbols() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"frame"' | grep -q 'call_cudaMalloc+0x'; }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The analysis's small parts: tables, quantiles, rings, levels, allocations, texts, JSON, settings. */
+#include <unistd.h>
+
 #include "analyze/calls.h"
 #include "analyze/json.h"
 #include "analyze/memory.h"
+#include "analyze/output.h"
 #include "analyze/ring.h"
 #include "tests/unit/feed.h"
 
@@ -301,6 +304,30 @@ static void a_pid_that_comes_round_is_another_process(void **state)
 	feed_close(&f);
 }
 
+static void an_output_is_written_whole_and_replaces_nothing_unasked(void **state)
+{
+	char path[] = "/tmp/gpurec-test-XXXXXX";
+	char read_back[16] = {0};
+	struct fault why;
+	int fd = mkstemp(path);
+	FILE *f;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(output_write(path, "new", 3, false, &why), ERR_EXISTS);
+	assert_int_equal(output_check(path, false, &why), ERR_EXISTS);
+	assert_int_equal(output_write(path, "newer", 5, true, &why), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(read_back, 1, sizeof(read_back), f), 5);
+	fclose(f);
+	assert_memory_equal(read_back, "newer", 5);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(output_write(path, "", 0, false, &why), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
 struct alloc_row {
 	uint64_t at, tid, dur, flags, bytes, addr, stack;
 	int64_t ret;
@@ -468,6 +495,7 @@ int main(void)
 		cmocka_unit_test(settings_are_read_with_their_units_and_limits),
 		cmocka_unit_test(a_wrong_setting_is_refused_with_a_sentence),
 		cmocka_unit_test(a_pid_that_comes_round_is_another_process),
+		cmocka_unit_test(an_output_is_written_whole_and_replaces_nothing_unasked),
 		cmocka_unit_test(what_failed_changes_nothing_and_an_address_given_out_again_is_unknown),
 		cmocka_unit_test(an_allocation_inside_an_allocation_counts_once),
 		cmocka_unit_test(births_are_counted_by_quarter_of_the_sites_life),

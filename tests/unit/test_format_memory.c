@@ -113,7 +113,7 @@ static void a_row_that_found_no_memory_leaves_no_trace(void **state)
 	struct clock_anchor a = sample_anchor(SAMPLE_BOOT);
 	struct self_stats self = {0};
 	const char *text[FIELDS_MAX] = {NULL, text_bytes, text_bytes};
-	uint64_t v[FIELDS_MAX] = {SAMPLE_BOOT, sizeof(text_bytes), 100}, nrows = 0;
+	uint64_t v[FIELDS_MAX] = {SAMPLE_BOOT, 100, sizeof(text_bytes)}, nrows = 0;
 	struct writer *w;
 	struct verification got;
 	struct fault why;
