@@ -47,9 +47,14 @@ static int decode_columns(struct rows *g, struct column_input *in, uint64_t firs
 	return 0;
 }
 
-/* One group of rows; `left`: rows that the chunk may still have. */
+/* What a chunk may still have. */
+struct allowance {
+	uint32_t rows;
+	size_t values;
+};
+
 static int decode_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
-			uint32_t left, struct fault *why)
+			struct allowance *left, struct fault *why)
 {
 	struct rows *g = &c->groups[c->ngroups];
 	const struct rows *before = c->ngroups ? g - 1 : NULL;
@@ -61,12 +66,17 @@ static int decode_group(struct content *c, const struct schema *s, const struct 
 	if (!g->kind || g->kind->class != chunk->class || (before && g->kind->id <= before->kind->id))
 		return fault_set(why, ERR_FORMAT, in->at,
 				 "a group of rows has an unknown, repeated or misplaced kind %u", get_le16(in->p));
-	if (g->nrows == 0 || g->nrows > left)
+	if (g->nrows == 0 || g->nrows > left->rows)
 		return fault_set(why, ERR_FORMAT, in->at, "a group claims %u rows, at most %u are left", g->nrows,
-				 left);
+				 left->rows);
+	nvalues = (size_t)g->nrows * g->kind->nfields;
+	if (nvalues > left->values)
+		return fault_set(why, ERR_FORMAT, in->at, "a group claims %zu values, at most %zu are left", nvalues,
+				 left->values);
+	left->rows -= g->nrows;
+	left->values -= nvalues;
 	in->p += 6;
 	in->at += 6;
-	nvalues = (size_t)g->nrows * g->kind->nfields;
 	g->v = calloc(nvalues, sizeof(*g->v));
 	if (has_text(g->kind))
 		g->text = calloc(nvalues, sizeof(*g->text));
@@ -97,17 +107,16 @@ static int check_times(const struct content *c, const struct chunk *chunk, uint6
 static int decode(struct content *c, const struct schema *s, const struct chunk *chunk, uint64_t at, struct fault *why)
 {
 	struct column_input in = {c->raw.data, c->raw.data + c->raw.len, at};
-	uint32_t left = chunk->nrows;
+	struct allowance left = {chunk->nrows, CHUNK_VALUES_MAX};
 
 	while (in.p < in.end) {
-		int r = decode_group(c, s, chunk, &in, left, why);
+		int r = decode_group(c, s, chunk, &in, &left, why);
 
 		if (r < 0)
 			return r;
-		left -= c->groups[c->ngroups - 1].nrows;
 	}
-	if (left != 0)
-		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left);
+	if (left.rows != 0)
+		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left.rows);
 	return check_times(c, chunk, at, why);
 }
 

@@ -34,13 +34,13 @@ void crypt_commit(uint8_t commitment[HASH_BYTES], const uint8_t capture_id[CAPTU
 {
 	crypto_generichash_state state;
 	uint8_t head[DOMAIN_BYTES + CAPTURE_ID_BYTES + 8 + 4 + SALT_BYTES];
-	uint8_t *p = head;
+	uint8_t *number = head + DOMAIN_BYTES + CAPTURE_ID_BYTES;
 
-	memcpy(p, domain_chunk, DOMAIN_BYTES);
-	memcpy(p += DOMAIN_BYTES, capture_id, CAPTURE_ID_BYTES);
-	put_le64(p += CAPTURE_ID_BYTES, epoch);
-	put_le32(p += 8, index);
-	memcpy(p += 4, salt, SALT_BYTES);
+	memcpy(head, domain_chunk, DOMAIN_BYTES);
+	memcpy(head + DOMAIN_BYTES, capture_id, CAPTURE_ID_BYTES);
+	put_le64(number, epoch);
+	put_le32(number + 8, index);
+	memcpy(number + 8 + 4, salt, SALT_BYTES);
 	(void)crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
 	(void)crypto_generichash_update(&state, head, sizeof(head));
 	(void)crypto_generichash_update(&state, frame, n);

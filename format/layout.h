@@ -75,6 +75,9 @@
 #define CHUNK_RAW_MAX (4u << 20)
 #define CHUNK_PACKED_MAX (CHUNK_RAW_MAX + 65536u)
 #define CHUNK_ROWS_MAX 65536u
+#define CHUNK_VALUES_MAX                                                                                               \
+	(CHUNK_RAW_MAX / 8) /* rows × fields, over all groups: bounds the memory of a decoded chunk                   \
+			     */
 #define EPOCH_CHUNKS_MAX 4096u
 #define COUNTER_ROWS_MAX 16384u
 #define SEAL_BYTES_MAX                                                                                                 \

@@ -39,12 +39,20 @@ static int write_withheld(struct sink *sink, struct fault *why)
 	return sink->write(sink->self, frame, sizeof(frame), why);
 }
 
-/* One epoch; `at`: where it starts, moved to where the next one does. */
-static int narrow_epoch(const struct reader *r, const struct narrowing *n, const struct epoch *e, uint64_t *at,
-			struct sink *sink, uint8_t *buf, uint64_t *nwithheld, struct fault *why)
+/* Where epoch `i` starts; for the number of epochs: where what has been read ends, behind END if there is one. */
+static uint64_t epoch_start(const struct reader *r, uint64_t i)
 {
-	uint64_t end = e + 1 < r->epochs + r->nepochs ? e[1].nchunks ? e[1].chunks[0].offset : e[1].seal_offset
-						      : r->tail_offset; /* behind END, if there is one */
+	if (i == r->nepochs)
+		return r->tail_offset;
+	return r->epochs[i].nchunks ? r->epochs[i].chunks[0].offset : r->epochs[i].seal_offset;
+}
+
+/* Epoch `i`; `at`: where it starts, moved to where the next one does. */
+static int narrow_epoch(const struct reader *r, const struct narrowing *n, uint64_t i, uint64_t *at, struct sink *sink,
+			uint8_t *buf, uint64_t *nwithheld, struct fault *why)
+{
+	const struct epoch *e = &r->epochs[i];
+	uint64_t end = epoch_start(r, i + 1);
 	int ret = 0;
 
 	for (uint32_t c = 0; c < e->nchunks && ret == 0; c++) {
@@ -66,8 +74,7 @@ static int narrow_epoch(const struct reader *r, const struct narrowing *n, const
 
 int narrow(const struct reader *r, const struct narrowing *n, struct sink sink, uint64_t *nwithheld, struct fault *why)
 {
-	const struct epoch *first = r->nepochs ? &r->epochs[0] : NULL;
-	uint64_t at, count = 0;
+	uint64_t at = epoch_start(r, 0), count = 0;
 	uint8_t *buf = malloc(COPY_BYTES);
 	int ret;
 
@@ -75,10 +82,9 @@ int narrow(const struct reader *r, const struct narrowing *n, struct sink sink, 
 		ret = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to copy the capture");
 		goto out;
 	}
-	at = !first ? r->tail_offset : first->nchunks ? first->chunks[0].offset : first->seal_offset;
 	ret = copy(r->source, 0, at, &sink, buf, why);
 	for (uint64_t i = 0; i < r->nepochs && ret == 0; i++)
-		ret = narrow_epoch(r, n, &r->epochs[i], &at, &sink, buf, &count, why);
+		ret = narrow_epoch(r, n, i, &at, &sink, buf, &count, why);
 	if (ret == 0)
 		ret = sink.sync(sink.self, why);
 	if (ret == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/verify.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -277,6 +278,15 @@ static int check_sums(const struct reader *r, struct fault *why)
 	return 0;
 }
 
+/* Of a kind that check_counts() has found to be listed. */
+static size_t kind_index(const struct schema *s, uint16_t id)
+{
+	const struct kind *k = schema_kind(s, id);
+
+	assert(k);
+	return (size_t)(k - s->kinds);
+}
+
 static int check_totals(const struct reader *r, struct fault *why)
 {
 	const struct end *e = &r->end;
@@ -285,7 +295,7 @@ static int check_totals(const struct reader *r, struct fault *why)
 
 	for (uint64_t i = 0; i < r->nepochs; i++)
 		for (uint32_t c = 0; c < r->epochs[i].ncounts; c++)
-			sums[schema_kind(s, r->epochs[i].counts[c].kind) - s->kinds] += r->epochs[i].counts[c].count;
+			sums[kind_index(s, r->epochs[i].counts[c].kind)] += r->epochs[i].counts[c].count;
 	for (uint32_t i = 0; i < e->ntotals; i++)
 		if (!schema_kind(s, e->totals[i].kind))
 			return fault_set(why, ERR_FORMAT, e->offset, "the end record counts events of an unknown kind");

@@ -60,7 +60,7 @@ int writer_end(struct writer *w, enum reason reason, const int *exit_status, con
 	       const struct counter *counters, size_t ncounters, struct fault *why);
 
 uint64_t writer_written_bytes(const struct writer *w);
-uint64_t writer_nrows(const struct writer *w); /* sealed so far */
+uint64_t writer_nrows(const struct writer *w);            /* sealed so far */
 const uint8_t *writer_capture_id(const struct writer *w); /* CAPTURE_ID_BYTES, valid until writer_close */
 
 /* Wipes the session key, closes the sink. NULL is fine. */

@@ -6,16 +6,14 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "record/counters.h"
+#include "record/wakes.h"
 
 /* Generated code keeps its own style. */
 #pragma GCC diagnostic push
@@ -27,6 +25,8 @@
 /* From <linux/bpf.h> of 6.6; older headers know neither. */
 #define ATTACH_TYPE_UPROBE_MULTI 48
 #define UPROBE_MULTI_RETURN 1u
+
+#define PROGRAMS_MAX 32
 
 struct link_uprobe_multi {
 	__u32 prog_fd, target_fd, attach_type, flags;
@@ -42,6 +42,7 @@ struct attach {
 	size_t nmulti;
 	bool multi;
 	bool interrupts_known;
+	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
 };
 
 bool attach_ring_valid(uint64_t bytes)
@@ -157,72 +158,10 @@ static int attach_tracepoints(struct attach *a, const struct attach_options *o, 
 	return 0;
 }
 
-static void *wait_for_byte(void *pipe_end)
-{
-	char byte;
-	ssize_t n = read(*(int *)pipe_end, &byte, 1);
-
-	return n == 1 ? pipe_end : NULL;
-}
-
-static void *sleep_a_little(void *unused)
-{
-	usleep(2000);
-	return unused;
-}
-
-/* Wake a thread of ours by a write: a task's doing. */
-static bool wake_by_task(void)
-{
-	pthread_t thread;
-	int ends[2];
-	bool ok;
-
-	if (pipe(ends) < 0)
-		return false;
-	ok = pthread_create(&thread, NULL, wait_for_byte, &ends[0]) == 0;
-	if (ok)
-		usleep(2000); /* until it sleeps */
-	close(ends[1]); /* end of file wakes it */
-	if (ok)
-		pthread_join(thread, NULL);
-	close(ends[0]);
-	return ok;
-}
-
 /*
- * Have a thread of ours woken by a timer, whose interrupt comes upon user code of ours: both are held to one CPU, and
- * this one spins.
- */
-static bool wake_by_timer(void)
-{
-	cpu_set_t before, one;
-	uint64_t until_ns;
-	struct timespec now;
-	pthread_t thread;
-	bool ok;
-
-	CPU_ZERO(&one);
-	CPU_SET((size_t)sched_getcpu(), &one);
-	if (sched_getaffinity(0, sizeof(before), &before) < 0 || sched_setaffinity(0, sizeof(one), &one) < 0)
-		return false;
-	ok = pthread_create(&thread, NULL, sleep_a_little, NULL) == 0;
-	if (ok) {
-		sched_yield(); /* until it sleeps */
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + 6000000u;
-		do /* reads the clock without a system call */
-			clock_gettime(CLOCK_MONOTONIC, &now);
-		while ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec < until_ns);
-		pthread_join(thread, NULL);
-	}
-	(void)sched_setaffinity(0, sizeof(before), &before); /* it was ours before */
-	return ok;
-}
-
-/*
- * See what the probe makes of a waking by a task and of one by an interrupt. Whether it can tell hangs on how the kernel
- * runs the program (see in_interrupt()); where it cannot, it is not believed. Others may get in between: tried again.
+ * See what the probe makes of a waking by a task and of one by an interrupt. Whether it can tell hangs on how the
+ * kernel runs the program (see in_interrupt()); where it cannot, it is not believed. Others may get in between: tried
+ * again.
  */
 static void learn_interrupts(struct attach *a)
 {
@@ -390,8 +329,24 @@ size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_
 	return attach_range(a, path, sites, nsites);
 }
 
+static uint64_t misses_of(const struct bpf_program *program)
+{
+	struct bpf_prog_info info;
+	__u32 size = sizeof(info);
+
+	memset(&info, 0, sizeof(info));
+	if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
 void attach_start(struct attach *a)
 {
+	struct bpf_program *program;
+	size_t i = 0;
+
+	bpf_object__for_each_program(program, a->skel->obj) if (i < PROGRAMS_MAX) a->missed_before[i++] =
+		misses_of(program);
 	__atomic_store_n(&a->skel->bss->running, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -482,20 +437,24 @@ bool attach_is_multi(const struct attach *a)
 	return a->multi;
 }
 
-uint64_t attach_misses(const struct attach *a)
+uint64_t attach_misses(const struct attach *a, char *text, size_t size)
 {
 	struct bpf_program *program;
 	uint64_t sum = 0;
+	size_t i = 0, used = 0;
 
+	*text = 0;
 	bpf_object__for_each_program(program, a->skel->obj)
 	{
-		struct bpf_prog_info info;
-		__u32 size = sizeof(info);
+		uint64_t n = misses_of(program) - (i < PROGRAMS_MAX ? a->missed_before[i] : 0);
 
-		memset(&info, 0, sizeof(info));
-		if (bpf_program__fd(program) >= 0 &&
-		    bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
-			sum += info.recursion_misses;
+		i++;
+		if (!n)
+			continue;
+		sum += n;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s %llu", used ? ", " : "",
+						 bpf_program__name(program), (unsigned long long)n);
 	}
 	return sum;
 }

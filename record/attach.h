@@ -71,7 +71,10 @@ void attach_rearm(struct attach *a);
 bool attach_knows_interrupts(const struct attach *a);
 /* Whether library functions are attached all at once (uprobe_multi, Linux 6.6) rather than one by one. */
 bool attach_is_multi(const struct attach *a);
-/* How often the kernel left out one of our programs because it was interrupted by itself. */
-uint64_t attach_misses(const struct attach *a);
+/*
+ * How often since attach_start() the kernel left out one of our programs because it already ran on that CPU; in text,
+ * by program.
+ */
+uint64_t attach_misses(const struct attach *a, char *text, size_t size);
 
 #endif

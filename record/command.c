@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -40,13 +41,20 @@ int command_check(const char *name, struct fault *why)
 	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: there is no such command in PATH", name);
 }
 
-static _Noreturn void be_command(int go_fd, int error_fd, char *const *argv, const sigset_t *signals)
+static _Noreturn void be_command(pid_t parent, int go_fd, int error_fd, char *const *argv, const sigset_t *signals)
 {
 	char byte;
 	int error;
 
 	if (read(go_fd, &byte, 1) != 1)
 		_exit(0); /* not wanted after all */
+	/*
+	 * Should the recorder be killed while it holds us to attach to a library, we go on all the same. To who is not
+	 * stopped the signal says nothing. (Not kept by set-user-id programs, nor by children.)
+	 */
+	prctl(PR_SET_PDEATHSIG, SIGCONT);
+	if (getppid() != parent)
+		_exit(0);
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], argv);
@@ -59,7 +67,7 @@ static _Noreturn void be_command(int go_fd, int error_fd, char *const *argv, con
 int command_prepare(struct command *c, char *const *argv, const sigset_t *signals, struct fault *why)
 {
 	int go[2] = {-1, -1}, error[2] = {-1, -1};
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	if (pipe2(go, O_CLOEXEC) < 0 || pipe2(error, O_CLOEXEC) < 0) {
 		int r = fault_errno(why, "cannot make a pipe");
@@ -72,7 +80,7 @@ int command_prepare(struct command *c, char *const *argv, const sigset_t *signal
 	if (pid == 0) {
 		close(go[1]);
 		close(error[0]);
-		be_command(go[0], error[1], argv, signals);
+		be_command(parent, go[0], error[1], argv, signals);
 	}
 	close(go[0]);
 	close(error[1]);

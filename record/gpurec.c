@@ -119,8 +119,7 @@ static int take_option(struct settings *s, int id, const char *value)
 		return 0;
 	case OPT_UPROBES:
 		s->o.single = !strcmp(value, "single");
-		return s->o.single || !strcmp(value, "multi") ? 0
-							      : tool_usage("--uprobes %s: single or multi", value);
+		return s->o.single || !strcmp(value, "multi") ? 0 : tool_usage("--uprobes %s: single or multi", value);
 	default:
 		s->check = true;
 		return 0;
@@ -204,8 +203,8 @@ static void tell_result(const struct settings *s, const struct recording_result 
 		  result->key_id, reason_text(result->reason));
 	tell_losses(result);
 	if (result->misses)
-		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count",
-			  (unsigned long long)result->misses);
+		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",
+			  (unsigned long long)result->misses, result->missed);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
 	tool_note("to check it: gpuverify %s", s->o.path);

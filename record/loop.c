@@ -240,10 +240,9 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	int r = drain_last(s, why);
 	size_t n;
 
-	result->misses = attach_misses(s->attach);
+	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
 	if (r == 0 && result->misses)
-		r = fact_tellf(s->writer, clock_ns(CLOCK_BOOTTIME), why, "probe_runs_skipped", "%llu",
-			       (unsigned long long)result->misses);
+		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->missed, why);
 	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
 	await_command(s, reason);

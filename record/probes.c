@@ -12,8 +12,14 @@
 #define STACK 1
 
 /* See struct peek: argument, words to skip behind it, how many, where to. */
-#define PEEK(arg, from, n, slot) {arg, from, n, slot}
-#define PLAN(when, stack, words, ...) {{__VA_ARGS__}, when, stack, words, 0}
+#define PEEK(arg, from, n, slot)                                                                                       \
+	{                                                                                                              \
+		arg, from, n, slot                                                                                     \
+	}
+#define PLAN(when, stack, words, ...)                                                                                  \
+	{                                                                                                              \
+		{__VA_ARGS__}, when, stack, words, 0                                                                   \
+	}
 
 /* struct cudaExtent, 24 bytes by value: x86-64 puts it on the stack, arm64 passes its address. */
 #if defined(__x86_64__)

@@ -35,9 +35,10 @@ struct recording_result {
 	char key_id[32];
 	uint64_t written_bytes;
 	uint64_t nepochs;
-	uint64_t nrows;           /* events of all kinds in the capture */
-	bool slow_close;          /* recording_close() takes the probes off one by one, which takes seconds */
-	uint64_t misses;          /* attach_misses() */
+	uint64_t nrows;  /* events of all kinds in the capture */
+	bool slow_close; /* recording_close() takes the probes off one by one, which takes seconds */
+	uint64_t misses; /* attach_misses() */
+	char missed[200];
 	struct counter *counters; /* as in END */
 	size_t ncounters;
 };

@@ -339,7 +339,7 @@ int symbolizer_learn(struct symbolizer *s, uint32_t pid, uint64_t start_ns, uint
 	struct space *space = space_of(s, pid, start_ns);
 	int err = space_read(s, space, now_ns, why);
 
-	/* A process that is just loading its libraries maps more right after: the next address not found may look again. */
+	/* A process that is loading its libraries maps more right after: the next address not found may look again. */
 	space->read = false;
 	return err;
 }

@@ -204,7 +204,7 @@ static const char *advice_for(enum cause_class class, enum chain_end end)
 		       "other "
 		       "thread away from it";
 	if (class == CAUSE_UNKNOWN)
-		return "Record again with a bigger ring, so that no scheduling rows are lost";
+		return "Record again, with a bigger ring if scheduling rows were lost: those there are do not tell why";
 	if (end == CHAIN_NO_CPU)
 		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
 		       "take the "

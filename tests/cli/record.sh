@@ -114,11 +114,81 @@ kill -TERM "$pid"
 wait "$pid"
 check "with --no-late-attach no capability at all" grep -Eq '^CapEff:\s+0+$' "$TMP/status"
 
+# Who woke whom -------------------------------------------------------------------------------------------------------
+# Timers that come upon the user code of others: every CPU is kept busy by a process that makes no system calls.
+timer_wakings() {
+	local i hogs=() status=0
+	for i in $(seq "$(nproc)"); do
+		sh -c 'while :; do :; done' &
+		hogs+=($!)
+	done
+	"$gpurec" -q -o "$cap" --force -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 0.02; done' || status=1
+	kill "${hogs[@]}"
+	wait "${hogs[@]}" 2>/dev/null
+	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events" || return
+	[ "$status" = 0 ] && awk -f - "$TMP/events" <<-'END'
+		# the value of a field, a word or a number
+		function value(key,   at) {
+			at = index($0, "\"" key "\":")
+			if (!at) return ""
+			at = substr($0, at + length(key) + 3)
+			gsub(/^"|[",}].*$/, "", at)
+			return at
+		}
+		value("kind") == "thread" { name[value("tid")] = value("name") }
+		# it sleeps in nothing but its timer, once it has begun
+		value("kind") == "switch" && name[value("prev_tid")] == "sleep" { slept[value("prev_tid")] = value("prev_state") == 1 }
+		value("kind") == "waking" && slept[value("tid")] {
+			n++
+			if (value("context") !~ /irq|interrupt|^1$/) { wrong++; print }
+			slept[value("tid")] = 0
+		}
+		END { print n + 0, "wakings"; exit !(n >= 10 && !wrong) }
+	END
+}
+if "$BUILD/gpureplay" -q --json "$cap" | grep -q '"waking_context".*unknown'; then
+	skip "who is woken by a timer was woken by an interrupt" "this kernel does not let it be known"
+else
+	check "who is woken by a timer was woken by an interrupt, whosever user code that came upon" timer_wakings
+fi
+
 # Libraries loaded while it runs --------------------------------------------------------------------------------------
 if [ ! -x "$driver-dlopen" ]; then
 	skip "calls into a library loaded later" "the test double is not built here"
 	finish
 fi
+
+# A recorder that does not get to attach, and is killed: the stopped command is not left so.
+state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status"; }
+wait_for_state() { # PID STATE: or any but STATE, as !STATE
+	local i
+	for i in $(seq 100); do
+		case $2 in
+		!*) [ "$(state_of "$1")" != "${2#!}" ] && return ;;
+		*) [ "$(state_of "$1")" = "$2" ] && return ;;
+		esac
+		sleep 0.05
+	done
+	return 1
+}
+killed_while_holding() {
+	local pid held
+	"$gpurec" -q -o "$cap" --force -- sh -c 'echo $$ >"$0" && exec "$@"' "$TMP/held.pid" \
+		"$driver-dlopen" -q --late-dlopen --load-after 1500 --flood 10 &
+	pid=$!
+	for i in $(seq 100); do [ -s "$TMP/held.pid" ] && break || sleep 0.02; done
+	held=$(cat "$TMP/held.pid")
+	kill -STOP "$pid"
+	wait_for_state "$held" T || { echo "it was not held"; kill -9 "$pid" "$held"; return 1; }
+	kill -9 "$pid"
+	wait "$pid" 2>/dev/null
+	wait_for_state "$held" !T && return
+	kill -9 "$held"
+	echo "process $held was left stopped"
+	return 1
+}
+check "a recorder that is killed leaves its command going" killed_while_holding
+
 # all_calls PROGRAM ARGS...: every call that the program says it made is in the capture
 all_calls() {
 	rm -f "$TMP/view.db"

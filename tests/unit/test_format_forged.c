@@ -22,6 +22,16 @@ CHANGE(width_0, EVENTS(f)[COLUMN] = 0)
 CHANGE(rows_0, put_le32(EVENTS(f) + 2, 0))
 CHANGE(rows_more, put_le32(EVENTS(f) + 2, 4))
 CHANGE(rows_max, put_le32(EVENTS(f) + 2, UINT32_MAX))
+static void values_above(struct forged *f)
+{
+	bytes_reset(&f->raw[0][0]);
+	bytes_add_le16(&f->raw[0][0], KIND_launch);
+	bytes_add_le32(&f->raw[0][0], CHUNK_VALUES_MAX / NFIELDS_launch + 1);
+	for (int i = 0; i < NFIELDS_launch; i++)
+		bytes_add_u8(&f->raw[0][0], 0); /* columns of zeros take no bytes */
+	f->epochs[0].chunks[0].nrows = CHUNK_VALUES_MAX / NFIELDS_launch + 1;
+}
+
 CHANGE(kind_unknown, put_le16(EVENTS(f), 999))
 CHANGE(kind_of_other_class, put_le16(EVENTS(f), KIND_thread))
 CHANGE(kind_repeated, put_le16(EVENTS(f), KIND_switch))
@@ -281,6 +291,7 @@ static const struct forgery forgeries[] = {
 	 "3 values 200 bytes wide does not fit"},
 	{"group of no rows", ON_CONTENT, rows_0, VERDICT_MALFORMED, "a group claims 0 rows"},
 	{"group of more rows", ON_CONTENT, rows_more, VERDICT_MALFORMED, "a column of"},
+	{"more values than a chunk may have", ON_CONTENT, values_above, VERDICT_MALFORMED, "values, at most 524288"},
 	{"group of 2^32-1 rows", ON_CONTENT, rows_max, VERDICT_MALFORMED, "a group claims"},
 	{"group of an unknown kind", ON_CONTENT, kind_unknown, VERDICT_MALFORMED,
 	 "a group of rows has an unknown, repeated or misplaced kind"},

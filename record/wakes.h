@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wakings of known origin, to see what the probe makes of them. False: the host did not let us. */
+#ifndef GPUREC_RECORD_WAKES_H
+#define GPUREC_RECORD_WAKES_H
+
+#include <stdbool.h>
+
+/* Wake a thread of ours by a write: a task's doing. */
+bool wake_by_task(void);
+
+/*
+ * Have a thread of ours woken by a timer, whose interrupt comes upon user code of ours: both are held to one CPU, and
+ * this one spins.
+ */
+bool wake_by_timer(void);
+
+#endif

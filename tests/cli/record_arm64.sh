@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The kernel side for the machine that we are not on.
+. "$(dirname "$0")/lib.sh"
+top=$(cd "$(dirname "$0")/../.." && pwd)
+clang=${CLANG:-clang}
+
+if ! command -v "$clang" >/dev/null; then
+	skip "the kernel side compiles for arm64 and x86" "there is no $clang here"
+	finish
+fi
+for arch in arm64 x86; do
+	check_exit 0 "the kernel side compiles for $arch, without a warning" "$clang" -O2 -g -Wall -Werror -target bpf \
+		-D__TARGET_ARCH_$arch -I"$top" $(find /usr/include -maxdepth 1 -name "$(uname -m)-linux-gnu" -printf '-idirafter %p') \
+		-c "$top/bpf/gpurec.bpf.c" -o "$TMP/$arch.o"
+done
+finish
