@@ -293,6 +293,7 @@ static int check_totals(const struct reader *r, struct fault *why)
 	const struct schema *s = &r->header.schema;
 	uint64_t sums[KINDS_MAX] = {0};
 
+	assert(r->epochs || !r->nepochs);
 	for (uint64_t i = 0; i < r->nepochs; i++)
 		for (uint32_t c = 0; c < r->epochs[i].ncounts; c++)
 			sums[kind_index(s, r->epochs[i].counts[c].kind)] += r->epochs[i].counts[c].count;

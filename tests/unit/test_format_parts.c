@@ -298,7 +298,8 @@ static void session_keys_are_locked_in_memory_or_there_are_none(void **state)
 
 	(void)state;
 #ifdef __SANITIZE_ADDRESS__
-	skip(); /* it makes mlock() do nothing */
+	print_message("# the address sanitizer makes mlock() do nothing\n");
+	skip();
 #endif
 	child = fork();
 	assert_true(child >= 0);
