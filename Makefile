@@ -230,7 +230,7 @@ lint-cppcheck:
 # One file a run: several confuse clang 14's checker of va_list.
 lint-tidy:
 	@echo "  clang-tidy"
-	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet "$$1" -- -std=gnu11 -I. -isystem $(BUILD) \
+	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'clang-tidy --quiet --config-file=.ci/clang-tidy.yml "$$1" -- -std=gnu11 -I. -isystem $(BUILD) \
 		-D_GNU_SOURCE $$([ "$$1" = format/fault.c ] || echo -include .ci/lint.h) 2>/dev/null' tidy
 
 # Fuzzing ------------------------------------------------------------------------------------------------------------

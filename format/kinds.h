@@ -131,8 +131,8 @@
 	F(switch, next_tid, UINT, ID)
 
 /*
- * waker_tid: the thread that ran on `cpu` when it made `tid` runnable. context: WAKE_*; not TASK: the waker was
- * interrupted.
+ * A thread of a tracked process is made runnable; others' wakings are not recorded. waker_tid: the thread that ran on
+ * `cpu` then. context: WAKE_*; not TASK: an interrupt did it, that thread only happened to be there.
  */
 #define FIELDS_waking(F)                                                                                               \
 	F(waking, at, TIME, BOOT_NS)                                                                                   \

@@ -137,7 +137,7 @@ timer_wakings() {
 		}
 		value("kind") == "thread" { name[value("tid")] = value("name") }
 		# it sleeps in nothing but its timer, once it has begun
-		value("kind") == "switch" && name[value("prev_tid")] == "sleep" { slept[value("prev_tid")] = value("prev_state") == 1 }
+		value("kind") == "switch" && name[value("prev_tid")] == "sleep" { slept[value("prev_tid")] = value("prev_state") % 2 }
 		value("kind") == "waking" && slept[value("tid")] {
 			n++
 			if (value("context") !~ /irq|interrupt|^1$/) { wrong++; print }

@@ -738,7 +738,7 @@ static void all_of_cudarts_functions_are_found_where_nm_says(void **state)
 
 	(void)state;
 	if (access(CUDART, R_OK) != 0) {
-		print_message("# the test double's libcudart is not built here\n");
+		print_message("# no CUDA toolkit is installed here (" CUDART ")\n");
 		skip();
 	}
 	nm = popen("nm -D --defined-only " CUDART " | sed -n 's/@.*//; s/^\\([0-9a-f]*\\) [TW] /\\1 /p'", "r");
