@@ -132,7 +132,8 @@ timer_wakings() {
 			at = index($0, "\"" key "\":")
 			if (!at) return ""
 			at = substr($0, at + length(key) + 3)
-			gsub(/^"|[",}].*$/, "", at)
+			sub(/^"/, "", at)
+			sub(/[",}].*/, "", at)
 			return at
 		}
 		value("kind") == "thread" { name[value("tid")] = value("name") }

@@ -31,8 +31,8 @@ static void put_bytes(struct fake *f, uint64_t at, const void *bytes, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		size_t slot = (size_t)((at + i) & (BYTES - 1));
 
-		f->data[slot] = ((const uint8_t *)bytes)[i];
-		f->data[slot + BYTES] = ((const uint8_t *)bytes)[i];
+		memcpy(&f->data[slot], (const uint8_t *)bytes + i, 1);
+		memcpy(&f->data[slot + BYTES], (const uint8_t *)bytes + i, 1);
 	}
 }
 
