@@ -153,7 +153,7 @@ $(O_RECORD) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpurec.skel.h
 # Tests --------------------------------------------------------------------------------------------------------------
 -include tests/workload/rules.mk
 
-tests: all $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(if $(SAN),,$(WORKLOAD))
+tests: all $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOAD)
 
 $(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
 	@echo "  LINK  $@"
@@ -196,7 +196,8 @@ run-tests:
 	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI) LIMIT=300 $(RUN_BPF) \
 		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
-		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI))
+		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
+		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
 
 demo: deps
 	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)

@@ -51,6 +51,9 @@ static int take_call_stack(struct translator *t, struct row *row, const void *re
 	uint32_t id = 0;
 	int r = take_call(t, row, &c->call, why);
 
+	if (r == 0 && c->nframes > STACK_FRAMES)
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
+				 (unsigned long long)c->nframes, STACK_FRAMES);
 	if (r < 0 || row->kind != KIND_alloc || !c->nframes)
 		return r;
 	for (size_t i = 0; i < STACK_FRAMES; i++)

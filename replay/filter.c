@@ -28,11 +28,10 @@ int filter_add_kinds(struct filter *f, const struct schema *schema, const char *
 {
 	char known[200] = "";
 
-	for (size_t n; *list; list += n + (list[n] == ',')) {
-		const struct kind *k;
+	for (;; list++) {
+		size_t n = strcspn(list, ",");
+		const struct kind *k = kind_by_name(schema, list, n);
 
-		n = strcspn(list, ",");
-		k = kind_by_name(schema, list, n);
 		if (!k) {
 			for (size_t i = 0; i < schema->nkinds; i++)
 				append(known, sizeof(known), "%s%s", i ? ", " : "", schema->kinds[i].name);
@@ -41,8 +40,10 @@ int filter_add_kinds(struct filter *f, const struct schema *schema, const char *
 		}
 		f->some_kinds = true;
 		f->kinds[k->id] = true;
+		list += n;
+		if (!*list)
+			return 0;
 	}
-	return 0;
 }
 
 bool filter_is_open(const struct filter *f)

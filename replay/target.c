@@ -25,13 +25,25 @@ static int check_free(const struct target *t, struct fault *why)
 	return 0;
 }
 
+#define TEMPORARY_GROWTH 32 /* ".0123456789abcdef.part", and what SQLite adds for a journal */
+
+/* A name beside `path` that nothing has, and that is legal wherever `path` is. */
+static void name_temporary(struct target *t, const char *path, uint64_t random)
+{
+	const char *slash = strrchr(path, '/');
+	int folder = slash ? (int)(slash + 1 - path) : 0;
+
+	snprintf(t->temporary, sizeof(t->temporary), "%.*s%.*s.%016" PRIx64 ".part", folder, path,
+		 NAME_MAX - TEMPORARY_GROWTH, path + folder, random);
+}
+
 int target_open(struct target *t, const char *path, bool force, struct fault *why)
 {
 	uint64_t random;
 	int fd, r;
 
 	*t = (struct target){.force = force};
-	if (strlen(path) + sizeof(".0123456789abcdef.part") > sizeof(t->path))
+	if (strlen(path) + TEMPORARY_GROWTH > sizeof(t->path))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the output's name is too long");
 	strcpy(t->path, path);
 	r = check_free(t, why);
@@ -39,7 +51,7 @@ int target_open(struct target *t, const char *path, bool force, struct fault *wh
 		return r;
 	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return fault_errno(why, "no random bytes for a temporary name");
-	snprintf(t->temporary, sizeof(t->temporary), "%.*s.%016" PRIx64 ".part", (int)(PATH_MAX - 32), path, random);
+	name_temporary(t, path, random);
 	fd = open(t->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		t->temporary[0] = '\0';

@@ -19,15 +19,15 @@ heading() {
 
 # show COMMAND...: the command as one would type it, then its output, indented; ends as the command does
 show() {
-	local words="$*" status
-	echo "\$ ${words//$BUILD\//}"
+	local status
+	echo "\$ $*"
 	"$@" </dev/null 2>&1 | sed 's/^/  /'
 	status=${PIPESTATUS[0]}
 	return "$status"
 }
 
 query() {
-	echo "\$ sqlite3 demo/run.db \"$1\""
+	echo "\$ sqlite3 $demo/run.db \"$1\""
 	sqlite3 -cmd ".mode column" "$demo/run.db" "$1" | sed 's/^/  /'
 	[ "${PIPESTATUS[0]}" -eq 0 ] || die "the query failed"
 }
@@ -86,3 +86,10 @@ echo "  run.db         the same as SQLite: docs/SCHEMA.md tells its tables"
 echo "  report.txt     the report, with the time of every function: --report=OUT.json gives it to programs"
 [ -z "$recorded" ] || echo "  planted.json   what the program really did, to compare the report with"
 echo "  keys/          the key that this demo made or trusts; nothing was written outside of $BUILD/"
+# What root made under sudo is for the person who typed it.
+[ -z "${SUDO_UID:-}" ] || chown -R "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$demo" || die "cannot hand $demo over"
+
+heading "Go on from here"
+echo "  export GPUREC_HOME=$(cd "$demo" && pwd)/keys   # the demo's keys and trust in place of your own"
+echo "  $BUILD/gpureplay $capture | less"
+echo "  $BUILD/gpureplay --help"

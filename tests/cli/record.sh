@@ -126,7 +126,7 @@ timer_wakings() {
 	kill "${hogs[@]}"
 	wait "${hogs[@]}" 2>/dev/null
 	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events" || return
-	[ "$status" = 0 ] && awk -f - "$TMP/events" <<-'END'
+	[ "$status" = 0 ] && awk -f - "$TMP/events" <<-'AWK'
 		# the value of a field, a word or a number
 		function value(key,   at) {
 			at = index($0, "\"" key "\":")
@@ -145,7 +145,7 @@ timer_wakings() {
 			slept[value("tid")] = 0
 		}
 		END { print n + 0, "wakings"; exit !(n >= 10 && !wrong) }
-	END
+	AWK
 }
 if "$BUILD/gpureplay" -q --json "$cap" | grep -q '"waking_context".*unknown'; then
 	skip "who is woken by a timer was woken by an interrupt" "this kernel does not let it be known"

@@ -119,6 +119,8 @@ check "filters combine" events 1 --kind switch --pid 300
 check "names are known though their rows are filtered out" grep -q '^+1\.500000000 trainer/100' <("$replay" -q --kind wait run.cap)
 check "losses of other kinds are not shown with --kind" [ "$("$replay" -q --kind launch run.cap | grep -c '^#')" -eq 0 ]
 check "losses outside the time are not shown" [ "$("$replay" -q --to 1s run.cap | grep -c '^#')" -eq 0 ]
+check_exit 2 "no kind at all is a usage error" "$replay" --kind "" run.cap
+check_exit 2 "so is one too few between commas" "$replay" --kind launch, run.cap
 check_exit 2 "an unknown kind is a usage error" "$replay" --kind lunch run.cap
 check_says "'lunch'.*launch, alloc" "that lists the known ones"
 check_exit 2 "a time that is none is a usage error" "$replay" --from 5x run.cap
@@ -144,6 +146,10 @@ check_exit 0 "-o out.txt writes text" "$replay" -q run.cap -o out.txt
 check "the same as on stdout" cmp out.txt want.txt
 check_exit 0 "-o out.jsonl writes lines of JSON" "$replay" -q run.cap -o out.jsonl
 check "the same as on stdout" cmp out.jsonl all.jsonl
+long=$(printf '%0251d' 0)
+check_exit 0 "a name as long as names can be serves, too" "$replay" -q run.cap -o "$long.txt"
+check "with the same content" cmp "$long.txt" out.txt
+check_exit 3 "one that is longer does not" "$replay" -q run.cap -o "x$long.txt"
 check_exit 3 "an output that is there is not replaced" "$replay" run.cap -o out.txt
 check_says 'out\.txt is already there' "the sentence says so"
 check_exit 0 "unless forced" "$replay" --force run.cap -o out.txt
