@@ -19,18 +19,42 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule evidence");
 }
 
+#define NAMED_PROBES 8
+#define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
+
+/* What rows tell of the recording; all else stands in the seals. */
+struct seen {
+	uint64_t nrefused; /* functions of libraries that could not be probed */
+	uint16_t refused[NAMED_PROBES];
+	struct text skipped; /* probe runs that the kernel left out, as the recorder told them */
+};
+
 static int evidence_open(void **state, struct fault *why)
 {
-	(void)why;
-	*state = NULL; /* all that it tells stands in the seals */
-	return 0;
+	*state = calloc(1, sizeof(struct seen));
+	return *state ? 0 : no_memory(why);
+}
+
+static bool is_fact(const struct event *ev, const char *name)
+{
+	return ev->text[F_fact_name] && ev->v[F_fact_name] == strlen(name) &&
+	       memcmp(ev->text[F_fact_name], name, strlen(name)) == 0;
 }
 
 static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 			 struct fault *why)
 {
-	(void)state, (void)ctx, (void)set, (void)ev, (void)why;
-	return 0;
+	struct seen *seen = state;
+
+	(void)ctx, (void)set;
+	if (ev->kind == KIND_attach && ev->v[F_attach_error] != 0) {
+		if (seen->nrefused < NAMED_PROBES)
+			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
+		seen->nrefused++;
+	}
+	if (ev->kind == KIND_fact && is_fact(ev, SKIPPED_FACT) && ev->text[F_fact_value])
+		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
+	return seen->skipped.failed ? no_memory(why) : 0;
 }
 
 static struct finding *tell(struct findings *out, enum severity severity, const char *class)
@@ -91,6 +115,44 @@ static int tell_losses(const struct context *ctx, struct findings *out, struct f
 	text_add(&f->headline, "; what happened then is told as unknown");
 	text_add(&f->advice, "Record with a bigger ring, fewer processes, or without futex recording");
 	finding_number(f, "lost", total);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_refused(const struct seen *seen, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f;
+
+	if (seen->nrefused == 0)
+		return 0;
+	f = tell(out, SEVERITY_WARNING, "not-probed");
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = seen->nrefused;
+	text_add(&f->headline, "%llu functions could not be probed, and their calls are not in the capture:",
+		 (unsigned long long)seen->nrefused);
+	for (uint64_t i = 0; i < seen->nrefused && i < NAMED_PROBES; i++)
+		text_add(&f->headline, "%s %s", i ? "," : "", call_name(ctx->schema, seen->refused[i]));
+	if (seen->nrefused > NAMED_PROBES)
+		text_add(&f->headline, " and others");
+	text_add(&f->advice, "The `attach` rows say which files, and why the kernel refused");
+	finding_number(f, "functions", seen->nrefused);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_skipped(const struct seen *seen, struct findings *out, struct fault *why)
+{
+	struct finding *f;
+
+	if (seen->skipped.len == 0)
+		return 0;
+	f = tell(out, SEVERITY_WARNING, "runs-skipped");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline,
+		 "the kernel did not run probes that fired inside other probes (%s); whose events those were "
+		 "is not known",
+		 text_string(&seen->skipped));
+	text_add(&f->advice, "Find what else traces this host (other BPF programs, perf), and record without it");
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
@@ -201,10 +263,10 @@ static int tell_clocks(const struct context *ctx, const uint64_t *set, struct fi
 static int evidence_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
 			   struct fault *why)
 {
+	const struct seen *seen = state;
 	struct finding *f;
 	int r;
 
-	(void)state;
 	if (!ctx->reader)
 		return 0;
 	if (ctx->unverified) {
@@ -229,19 +291,27 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 	}
 	r = tell_losses(ctx, out, why);
 	if (r == 0)
+		r = tell_refused(seen, ctx, out, why);
+	if (r == 0)
+		r = tell_skipped(seen, out, why);
+	if (r == 0)
 		r = tell_withheld(ctx, out, why);
 	return r == 0 ? tell_clocks(ctx, set, out, why) : r;
 }
 
 static void evidence_close_rule(void *state)
 {
-	(void)state;
+	struct seen *seen = state;
+
+	if (seen)
+		text_clear(&seen->skipped);
+	free(seen);
 }
 
 const struct rule evidence_rule = {
 	.name = "evidence",
 	.severity = SEVERITY_INFO,
-	.summary = "the capture itself: what was lost or withheld, a missing end, clock steps",
+	.summary = "the capture itself: what was lost, withheld or not probed, a missing end, clock steps",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.open = evidence_open,
