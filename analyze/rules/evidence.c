@@ -145,12 +145,12 @@ static int tell_skipped(const struct seen *seen, struct findings *out, struct fa
 
 	if (seen->skipped.len == 0)
 		return 0;
-	f = tell(out, SEVERITY_WARNING, "runs-skipped");
+	f = tell(out, SEVERITY_INFO, "runs-skipped");
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline,
-		 "the kernel did not run probes that fired inside other probes (%s); whose events those were "
-		 "is not known",
+		 "the kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
+		 "whether recorded threads were concerned is not known",
 		 text_string(&seen->skipped));
 	text_add(&f->advice, "Find what else traces this host (other BPF programs, perf), and record without it");
 	return any_text_failed(f) ? no_memory(why) : 0;
