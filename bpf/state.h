@@ -28,7 +28,7 @@ volatile __u32 life_woken, bulk_woken;
 /* The recorder wakes a thread of its own to see whether in_interrupt() can be relied on here. */
 volatile __u32 selftest_pid;
 volatile __u64 selftest_task, selftest_interrupt;
-volatile __u32 interrupts_known;
+volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interrupt() is asked */
 
 struct frame {
 	__u64 start_ns;

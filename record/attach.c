@@ -176,8 +176,12 @@ static void learn_interrupts(struct attach *a)
 		if (!wake_by_timer())
 			break;
 	bss->selftest_pid = 0;
+	/*
+	 * A task's waking that passed for an interrupt's would disprove it. An interrupt that was not seen proves
+	 * nothing (on a busy CPU it may come upon others): the capture then says that it is not proven.
+	 */
+	bss->interrupts_known = bss->selftest_task > 0;
 	a->interrupts_known = bss->selftest_task > 0 && bss->selftest_interrupt > 0;
-	bss->interrupts_known = a->interrupts_known;
 }
 
 int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)

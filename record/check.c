@@ -194,7 +194,7 @@ static void check_events(struct check *c, int probe_error)
 	if (attach_knows_interrupts(c->attach))
 		say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
 	else
-		say(c, "interrupts", CHECK_NOTE, "wakings by interrupts cannot be told from others on this kernel");
+		say(c, "interrupts", CHECK_NOTE, "that wakings by interrupts are told apart could not be proven here");
 }
 
 static void check_recording(struct check *c)

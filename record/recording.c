@@ -229,7 +229,7 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"futex", s->o.futex ? "recorded" : "not recorded"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
-		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "unknown, told as 0"},
+		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
 	};
 	int r = hostfacts_tell(s->writer, at_ns, why);
 

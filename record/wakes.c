@@ -3,8 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdint.h>
-#include <time.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 static void *wait_for_byte(void *pipe_end)
@@ -15,10 +14,22 @@ static void *wait_for_byte(void *pipe_end)
 	return n == 1 ? pipe_end : NULL;
 }
 
-static void *sleep_a_little(void *unused)
+/* More than once: on a busy CPU others have it too, and the timer may come upon them. */
+#define SLEEPS 20
+
+struct sleeper {
+	pthread_t thread;
+	atomic_bool done;
+};
+
+static void *sleep_a_little(void *arg)
 {
-	usleep(2000);
-	return unused;
+	struct sleeper *sleeper = arg;
+
+	for (int i = 0; i < SLEEPS; i++)
+		usleep(1000);
+	atomic_store(&sleeper->done, true);
+	return NULL;
 }
 
 bool wake_by_task(void)
@@ -41,25 +52,19 @@ bool wake_by_task(void)
 
 bool wake_by_timer(void)
 {
+	struct sleeper sleeper = {.done = false};
 	cpu_set_t before, one;
-	uint64_t until_ns;
-	struct timespec now;
-	pthread_t thread;
 	bool ok;
 
 	CPU_ZERO(&one);
 	CPU_SET((size_t)sched_getcpu(), &one);
 	if (sched_getaffinity(0, sizeof(before), &before) < 0 || sched_setaffinity(0, sizeof(one), &one) < 0)
 		return false;
-	ok = pthread_create(&thread, NULL, sleep_a_little, NULL) == 0;
+	ok = pthread_create(&sleeper.thread, NULL, sleep_a_little, &sleeper) == 0;
 	if (ok) {
-		sched_yield(); /* until it sleeps */
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		until_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + 6000000u;
-		do /* reads the clock without a system call */
-			clock_gettime(CLOCK_MONOTONIC, &now);
-		while ((uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec < until_ns);
-		pthread_join(thread, NULL);
+		while (!atomic_load(&sleeper.done)) /* user code, without a system call */
+			;
+		pthread_join(sleeper.thread, NULL);
 	}
 	(void)sched_setaffinity(0, sizeof(before), &before); /* it was ours before */
 	return ok;
