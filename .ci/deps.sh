@@ -29,6 +29,7 @@ test     cmocka.h                                  libcmocka-dev        libcmock
 test     lz4                                       lz4                  lz4
 test     sqlite3                                   sqlite3              sqlite
 test     minisign                                  minisign             minisign
+test     groff                                     groff-base           groff-base
 lint     clang                                     clang                clang
 lint     clang-format                              clang-format         clang-tools-extra
 lint     clang-tidy                                clang-tidy           clang-tools-extra
