@@ -77,7 +77,7 @@ CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
 CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.sh)) $(wildcard tests/house/*.sh)
 
 # Targets ------------------------------------------------------------------------------------------------------------
-.PHONY: all bins tests deps demo check test run-tests lint fuzz bench install uninstall clean help FORCE
+.PHONY: all bins tests deps demo check test run-tests lint fuzz install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 all: $(addprefix $(BUILD)/,$(TOOLS))

@@ -257,6 +257,7 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
 int discover_add_file(struct discover *d, const char *path, struct fault *why)
 {
 	struct mapping *m = &d->mapping;
+	struct fault said;
 	struct stat st;
 	size_t nsites = 0;
 	int fd, r;
@@ -277,7 +278,9 @@ int discover_add_file(struct discover *d, const char *path, struct fault *why)
 		r = fault_errno(why, "cannot resolve the path of %s", path);
 		goto out;
 	}
-	r = was_seen(d, m) ? 0 : probe_file(d, fd, m, &nsites, why);
+	r = was_seen(d, m) ? 0 : probe_file(d, fd, m, &nsites, &said);
+	if (r < 0)
+		fault_set(why, r, FAULT_NOWHERE, "%s: %s", path, said.text);
 	if (r == 0 && !was_seen(d, m)) {
 		r = note_seen(d, m, why);
 		if (r == 0 && !nsites)

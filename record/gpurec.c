@@ -86,6 +86,8 @@ static int take_option(struct settings *s, int id, const char *value)
 
 	switch (id) {
 	case OPT_OUTPUT:
+		if (strcmp(value, "-") == 0)
+			return tool_usage("-o -: a capture is sealed on disk; name a file");
 		s->o.path = value;
 		return 0;
 	case OPT_DURATION:
@@ -192,6 +194,15 @@ static void tell_losses(const struct recording_result *result)
 	}
 }
 
+/* Whether a function of a library was entered. */
+static bool any_call(const struct recording_result *result)
+{
+	for (size_t i = 0; i < result->ncounters; i++)
+		if (result->counters[i].id == COUNTER_fired && result->counters[i].probe >= PROBE_HOST_END)
+			return true;
+	return false;
+}
+
 static void tell_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
@@ -201,6 +212,8 @@ static void tell_result(const struct settings *s, const struct recording_result 
 	tool_note("%s: %llu events, %llu lost, %s, signed by %s: %s", s->o.path, (unsigned long long)result->nrows,
 		  (unsigned long long)sums.lost, tool_format_bytes(size, sizeof(size), result->written_bytes),
 		  result->key_id, reason_text(result->reason));
+	if (!any_call(result))
+		tool_note("  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
 	tell_losses(result);
 	if (result->misses)
 		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",

@@ -170,7 +170,7 @@ static int tell_site(struct leak_state *s, const struct context *ctx, const stru
 	if (s->nlost_frees)
 		text_add(&f->headline, " (at most: %llu rows of frees were lost)", (unsigned long long)s->nlost_frees);
 	text_add(&f->advice,
-		 "Free what this site allocates when its user is done with it; the frames below say who calls it");
+		 "Free what this site allocates when its user is done with it; its frames say who calls it");
 	finding_bool(f, "given_back_by_exit", ended);
 	finding_number(f, "lost_frees", s->nlost_frees);
 	tell_facts(f, site, quarters);

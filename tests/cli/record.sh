@@ -13,6 +13,8 @@ check "said in one line" one_line
 check_exit 2 "a duration without unit is refused" "$gpurec" -o "$cap" -d 5
 check_exit 2 "so is one of 5x" "$gpurec" -o "$cap" -d 5x
 check_says '5x' "which is named"
+check_exit 2 "a capture does not go to standard output" "$BUILD/gpurec" -o - -d 1s
+check_says 'name a file' "and that is said"
 check "in one line" one_line
 check_exit 2 "a ring that is no power of two is refused" "$gpurec" -o "$cap" --ring 5000
 check_exit 2 "a process number of 12a is refused" "$gpurec" -o "$cap" -p 12a
