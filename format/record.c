@@ -134,6 +134,16 @@ static void get_anchor(struct clock_anchor *a, const uint8_t *p)
 	a->mono_ns = get_le64(p + 16);
 }
 
+/* The signature at the end of a payload, and the hash of all before it. */
+static void signed_parse(uint8_t signature[SIGNATURE_BYTES], uint8_t hash[HASH_BYTES], const char *domain,
+			 const uint8_t *payload, size_t len)
+{
+	size_t signed_len = len - SIGNATURE_BYTES;
+
+	memcpy(signature, payload + signed_len, SIGNATURE_BYTES);
+	crypt_hash(hash, domain, payload, signed_len);
+}
+
 int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t at, struct fault *why)
 {
 	struct header out = {0};
@@ -160,8 +170,7 @@ int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t 
 	out.start_boot_ns = get_le64(payload + HEADER_AT_START_BOOT);
 	out.start_wall_ns = get_le64(payload + HEADER_AT_START_WALL);
 	signed_len = len - SIGNATURE_BYTES;
-	memcpy(out.signature, payload + signed_len, SIGNATURE_BYTES);
-	crypt_hash(out.hash, domain_header, payload, signed_len);
+	signed_parse(out.signature, out.hash, domain_header, payload, len);
 	r = schema_parse(&out.schema, payload + HEADER_AT_SCHEMA, signed_len - HEADER_AT_SCHEMA, at + HEADER_AT_SCHEMA,
 			 why);
 	if (r < 0)
@@ -215,6 +224,15 @@ static int counters_parse(struct counter **out, uint32_t n, const uint8_t *p, ui
 	}
 	*out = counters;
 	return 0;
+}
+
+/* The counts and, right behind them, the counters that end a payload. What was parsed stays in *counts on failure. */
+static int tallies_parse(struct kind_count **counts, uint32_t ncounts, struct counter **counters, uint32_t ncounters,
+			 const uint8_t *p, uint64_t at, struct fault *why)
+{
+	int r = counts_parse(counts, ncounts, p, at, why);
+
+	return r < 0 ? r : counters_parse(counters, ncounters, p + (size_t)ncounts * COUNT_BYTES, at, why);
 }
 
 /* A chunk's entry: everything about it that can be bounded without the schema. */
@@ -291,16 +309,13 @@ int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint64_t at,
 		return fault_set(why, ERR_FORMAT, at, "an epoch ends before it begins");
 	r = entries_parse(&out, tables, at, why);
 	if (r >= 0)
-		r = counts_parse(&out.counts, out.ncounts, tables + entries, at, why);
-	if (r >= 0)
-		r = counters_parse(&out.counters, out.ncounters, tables + entries + counts, at, why);
+		r = tallies_parse(&out.counts, out.ncounts, &out.counters, out.ncounters, tables + entries, at, why);
 	if (r < 0) {
 		epoch_clear(&out);
 		return r;
 	}
 	memcpy(out.capture_id, payload + SEAL_AT_CAPTURE_ID, CAPTURE_ID_BYTES);
-	memcpy(out.signature, payload + len - SIGNATURE_BYTES, SIGNATURE_BYTES);
-	crypt_hash(out.hash, domain_seal, payload, len - SIGNATURE_BYTES);
+	signed_parse(out.signature, out.hash, domain_seal, payload, len);
 	*e = out;
 	return 0;
 }
@@ -339,16 +354,13 @@ int end_parse(struct end *e, const uint8_t *payload, size_t len, uint64_t at, st
 	counters = (size_t)out.ncounters * COUNTER_BYTES;
 	if (len != END_AT_TABLES + totals + counters + SIGNATURE_BYTES)
 		return fault_set(why, ERR_FORMAT, at, "the end record's length does not fit its tables");
-	r = counts_parse(&out.totals, out.ntotals, payload + END_AT_TABLES, at, why);
-	if (r >= 0)
-		r = counters_parse(&out.counters, out.ncounters, payload + END_AT_TABLES + totals, at, why);
+	r = tallies_parse(&out.totals, out.ntotals, &out.counters, out.ncounters, payload + END_AT_TABLES, at, why);
 	if (r < 0) {
 		end_clear(&out);
 		return r;
 	}
 	memcpy(out.capture_id, payload + END_AT_CAPTURE_ID, CAPTURE_ID_BYTES);
-	memcpy(out.signature, payload + len - SIGNATURE_BYTES, SIGNATURE_BYTES);
-	crypt_hash(out.hash, domain_end, payload, len - SIGNATURE_BYTES);
+	signed_parse(out.signature, out.hash, domain_end, payload, len);
 	*e = out;
 	return 0;
 }

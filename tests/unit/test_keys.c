@@ -23,32 +23,11 @@
 #include "keys/identity.h"
 #include "keys/passphrase.h"
 #include "keys/store.h"
+#include "tests/unit/home.h"
 
 /* scrypt at its cheapest: minisign's own cost takes a second and a gigabyte. */
 static const struct scrypt_cost cheap = {crypto_pwhash_scryptsalsa208sha256_OPSLIMIT_MIN,
 					 crypto_pwhash_scryptsalsa208sha256_MEMLIMIT_MIN};
-
-static int make_home(void **state)
-{
-	char *home = strdup("/tmp/gpurec-keys-XXXXXX");
-
-	if (!home || !mkdtemp(home) || chdir(home) < 0)
-		return -1;
-	setenv("GPUREC_HOME", home, 1);
-	*state = home;
-	return 0;
-}
-
-static int remove_home(void **state)
-{
-	char command[PATH_MAX];
-
-	if (chdir("/") < 0)
-		return -1;
-	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)*state);
-	free(*state);
-	return system(command);
-}
 
 static void put(const char *path, mode_t mode, const char *text, size_t len)
 {

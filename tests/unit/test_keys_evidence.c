@@ -10,32 +10,11 @@
 #include "keys/evidence.h"
 #include "keys/files.h"
 #include "keys/store.h"
+#include "tests/unit/home.h"
 #include "tests/unit/sample.h"
 
 static const struct evidence_options plain = {.nthreads = 1};
 static const struct evidence_options unverified = {.nthreads = 1, .unverified = true};
-
-static int make_home(void **state)
-{
-	char *home = strdup("/tmp/gpurec-evidence-XXXXXX");
-
-	if (!home || !mkdtemp(home) || chdir(home) < 0)
-		return -1;
-	setenv("GPUREC_HOME", home, 1);
-	*state = home;
-	return 0;
-}
-
-static int remove_home(void **state)
-{
-	char command[PATH_MAX];
-
-	if (chdir("/") < 0)
-		return -1;
-	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)*state);
-	free(*state);
-	return system(command);
-}
 
 static void put(const char *path, const void *bytes, size_t len)
 {
