@@ -21,7 +21,7 @@ struct evidence {
 	struct reader reader; /* readable only if `readable` */
 	bool readable;        /* the header could be read */
 	struct verification verification;
-	char signer[17];       /* key id as minisign prints it: 16 hex digits; "" if not readable */
+	char signer[17];       /* key id as minisign prints it: up to 16 hex digits; "" if not readable */
 	char signer_name[128]; /* how the trust store calls it; "" when not trusted */
 };
 

@@ -70,7 +70,7 @@ static void put_le64(uint8_t *p, uint64_t v)
 
 char *key_id(char buf[KEY_ID_CHARS + 1], const uint8_t keynum[KEYNUM_BYTES])
 {
-	snprintf(buf, KEY_ID_CHARS + 1, "%016" PRIX64, get_le64(keynum));
+	snprintf(buf, KEY_ID_CHARS + 1, "%" PRIX64, get_le64(keynum));
 	return buf;
 }
 

@@ -37,7 +37,7 @@ struct public_key {
 	uint8_t key[PUBLIC_KEY_BYTES];
 };
 
-/* Key id as minisign prints it: the little-endian number in upper-case hex, here always 16 digits. Returns buf. */
+/* Key id as minisign prints it: the little-endian number in upper-case hex, without leading zeros. Returns buf. */
 char *key_id(char buf[KEY_ID_CHARS + 1], const uint8_t keynum[KEYNUM_BYTES]);
 /* BLAKE2b-256 of the 32-byte key in hex, in groups of four. Returns buf. */
 char *key_fingerprint(char buf[FINGERPRINT_CHARS + 1], const struct public_key *pk);

@@ -38,6 +38,15 @@ static void put(const char *path, mode_t mode, const char *text, size_t len)
 
 /* --- minisign's files --- */
 
+static void a_key_id_has_no_leading_zeros_as_minisign_prints_it(void **state)
+{
+	const uint8_t keynum[KEYNUM_BYTES] = {0x0f, 0, 0, 0, 0, 0, 0, 0x05};
+	char id[KEY_ID_CHARS + 1];
+
+	(void)state;
+	assert_string_equal(key_id(id, keynum), "50000000000000F");
+}
+
 static const char stock_public[] = "untrusted comment: minisign public key BEAF78D76BE4C880\n"
 				   "RWSAyORr13ivvoJT0Q1oDmsoXm/xvmZAJZldZuvAt/EVZRXYKVTafsV5\n";
 static const char stock_secret[] =
@@ -715,6 +724,7 @@ static void a_passphrase_too_long_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_key_id_has_no_leading_zeros_as_minisign_prints_it),
 		IN_HOME(a_public_key_of_the_stock_tool_is_read_and_written_to_the_byte),
 		IN_HOME(a_secret_key_of_the_stock_tool_is_read_and_written_to_the_byte),
 		IN_HOME(every_cut_of_a_key_file_is_refused_with_a_sentence),

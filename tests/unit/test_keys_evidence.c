@@ -78,7 +78,7 @@ static void a_capture_of_a_trusted_signer_is_ok(void **state)
 	make_capture(3, true, 0);
 	trust_sample(2, "another");
 	trust_sample(1, "recorder");
-	expect(&plain, VERDICT_OK, true, "OK, signed by 0101010101010101 (recorder)");
+	expect(&plain, VERDICT_OK, true, "OK, signed by 101010101010101 (recorder)");
 }
 
 static void a_capture_of_an_unknown_signer_is_untrusted(void **state)
@@ -86,7 +86,7 @@ static void a_capture_of_an_unknown_signer_is_untrusted(void **state)
 	(void)state;
 	make_capture(3, true, 0);
 	expect(&plain, VERDICT_UNTRUSTED, false,
-	       "UNVERIFIED: UNTRUSTED: signed by the key 0101010101010101, which nothing");
+	       "UNVERIFIED: UNTRUSTED: signed by the key 101010101010101, which nothing");
 	trust_sample(2, "another");
 	expect(&plain, VERDICT_UNTRUSTED, false, "UNVERIFIED: UNTRUSTED: ");
 	expect(&unverified, VERDICT_UNTRUSTED, true, "UNVERIFIED: UNTRUSTED: ");
@@ -118,7 +118,7 @@ static void a_key_file_named_on_the_command_line_is_trusted(void **state)
 	put("other.pub", text, minisign_format_public(text, &pk));
 	sample_public(&pk, 1);
 	put("given.pub", text, minisign_format_public(text, &pk));
-	expect(&o, VERDICT_OK, true, "OK, signed by 0101010101010101 (given)");
+	expect(&o, VERDICT_OK, true, "OK, signed by 101010101010101 (given)");
 }
 
 static void a_wrong_key_file_is_told_whatever_the_capture_is(void **state)
@@ -175,7 +175,7 @@ static void an_unsealed_capture_is_read_up_to_its_last_seal(void **state)
 	expect(&plain, VERDICT_UNTRUSTED, false, "UNVERIFIED: UNTRUSTED: ");
 	trust_sample(1, "recorder");
 	expect(&plain, VERDICT_UNSEALED, true,
-	       "UNSEALED after 3 epochs, which are signed by 0101010101010101 (recorder)");
+	       "UNSEALED after 3 epochs, which are signed by 101010101010101 (recorder)");
 	make_capture(0, false, 0);
 	expect(&plain, VERDICT_UNSEALED, false, "UNSEALED after 0 epochs");
 }
