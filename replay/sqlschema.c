@@ -77,6 +77,7 @@ const char *const sqlschema_indexes[] = {
 	"CREATE INDEX calls_kind_probe ON calls(kind, probe, dur_ns)",
 	"CREATE INDEX calls_thread ON calls(thread, at_ns)",
 	"CREATE INDEX offcpu_thread ON offcpu(thread, start_ns)",
+	"CREATE INDEX futexes_thread ON futexes(thread, at_ns)",
 	"CREATE INDEX frames_stack ON frames(stack, depth)",
 	"CREATE INDEX epochs_begin ON epochs(begin_ns)",
 	NULL,
@@ -222,6 +223,46 @@ const char *const sqlschema_views[] = {
 	" SELECT i + 1, (x + s.variance / x) / 2 FROM newton WHERE i < 80) SELECT x FROM newton WHERE i = 80)"
 	" ELSE s.variance END AS stddev_ns, s.p99 AS p99_ns, s.p999 AS p999_ns, f.name AS name"
 	" FROM sums s LEFT JOIN probes f ON f.probe = s.probe ORDER BY s.total DESC, f.name",
+
+	/* clang-format off */
+	/*
+	 * Much longer than the median of that function in that process, and where the time went. Intervals off the CPU are
+	 * cut to the call; what is left of it was on a CPU. A sleep is a futex's when a futex call of the thread covers it.
+	 */
+	"CREATE VIEW slow_calls AS WITH ranked AS (SELECT process, probe, dur_ns,"
+	" row_number() OVER (PARTITION BY process, probe ORDER BY dur_ns) AS r,"
+	" count(*) OVER (PARTITION BY process, probe) AS n FROM calls),"
+	" medians AS (SELECT process, probe, avg(dur_ns) AS median_ns FROM ranked WHERE r IN ((n + 1) / 2, n / 2 + 1)"
+	" GROUP BY process, probe),"
+	" slow AS (SELECT c.*, m.median_ns FROM medians m JOIN calls c ON c.process IS m.process AND c.probe = m.probe"
+	" WHERE c.dur_ns >= 100000 AND c.dur_ns > 10 * m.median_ns),"
+	" cut AS (SELECT s.id, o.lossy, o.wakeup, max(o.start_ns, s.start_ns) AS begin_ns, min(o.end_ns, s.at_ns) AS end_ns,"
+	" o.runnable_ns, (SELECT CASE WHEN x.start_ns <= o.start_ns THEN x.addr END FROM futexes x"
+	" WHERE x.thread = o.thread AND x.at_ns >= o.end_ns ORDER BY x.at_ns LIMIT 1) AS futex FROM slow s"
+	" JOIN offcpu o ON o.thread = s.thread AND o.start_ns < s.at_ns AND o.end_ns > s.start_ns),"
+	" part AS (SELECT *, max(0, min(end_ns, coalesce(runnable_ns, end_ns)) - begin_ns) AS asleep FROM cut),"
+	" sums AS (SELECT id, sum(end_ns - begin_ns - asleep) AS runnable_ns,"
+	" sum(CASE WHEN futex IS NULL THEN 0 ELSE asleep END) AS futex_ns,"
+	" sum(CASE WHEN futex IS NULL THEN asleep ELSE 0 END) AS asleep_ns, max(lossy) AS lossy FROM part GROUP BY id),"
+	" worst AS (SELECT id, futex, wakeup FROM (SELECT id, futex, wakeup,"
+	" row_number() OVER (PARTITION BY id ORDER BY asleep DESC, begin_ns) AS r FROM part WHERE asleep > 0) WHERE r = 1)"
+	" SELECT " CALL_COLUMNS ", c.median_ns,"
+	" c.dur_ns - coalesce(s.runnable_ns + s.futex_ns + s.asleep_ns, 0) AS on_cpu_ns,"
+	" coalesce(s.runnable_ns, 0) AS waited_for_cpu_ns, coalesce(s.futex_ns, 0) AS futex_ns,"
+	" coalesce(s.asleep_ns, 0) AS asleep_ns, coalesce(s.lossy, 0) AS lossy,"
+	" CASE WHEN w.futex IS NOT NULL THEN " HEX("w.futex") " END AS futex, k.waker, k.waker_tid, wt.name AS waker_name"
+	" FROM slow c LEFT JOIN sums s ON s.id = c.id LEFT JOIN worst w ON w.id = c.id"
+	" LEFT JOIN wakeups k ON k.id = w.wakeup LEFT JOIN threads wt ON wt.thread = k.waker"
+	" LEFT JOIN processes p ON p.process = c.process LEFT JOIN threads t ON t.thread = c.thread"
+	" LEFT JOIN probes f ON f.probe = c.probe ORDER BY c.dur_ns DESC",
+
+	"CREATE VIEW launch_gaps AS SELECT g.id, g.previous, g.begin_ns, g.start_ns AS end_ns,"
+	" g.start_ns - g.begin_ns AS gap_ns, g.process, g.thread, g.pid, g.tid, p.name AS process_name,"
+	" t.name AS thread_name FROM (SELECT id, start_ns, process, thread, pid, tid, lag(id) OVER w AS previous,"
+	" lag(at_ns) OVER w AS begin_ns FROM calls WHERE kind = 1 AND flags & 1 = 0"
+	" WINDOW w AS (PARTITION BY thread ORDER BY at_ns, id)) g LEFT JOIN processes p ON p.process = g.process"
+	" LEFT JOIN threads t ON t.thread = g.thread WHERE g.previous IS NOT NULL",
+	/* clang-format on */
 
 	"CREATE VIEW losses AS SELECT c.epoch, c.begin_ns, c.end_ns, f.name AS probe, a.name AS cause, a.words, "
 	"c.delta,"
