@@ -24,7 +24,7 @@ static int copy(const struct source *src, uint64_t from, uint64_t to, struct sin
 	return 0;
 }
 
-static bool is_withheld(const struct narrowing *n, const struct chunk *c)
+bool narrowing_withholds(const struct narrowing *n, const struct chunk *c)
 {
 	if (c->class < 32 && n->classes >> c->class & 1)
 		return true;
@@ -58,7 +58,7 @@ static int narrow_epoch(const struct reader *r, const struct narrowing *n, uint6
 	for (uint32_t c = 0; c < e->nchunks && ret == 0; c++) {
 		uint64_t next = c + 1 < e->nchunks ? e->chunks[c + 1].offset : e->seal_offset;
 
-		if (!e->chunks[c].withheld && is_withheld(n, &e->chunks[c])) {
+		if (!e->chunks[c].withheld && narrowing_withholds(n, &e->chunks[c])) {
 			ret = write_withheld(sink, why);
 			++*nwithheld;
 		} else {

@@ -10,8 +10,11 @@
 
 struct narrowing {
 	uint32_t classes;        /* bit CLASS_x: withhold all chunks of that class */
-	uint64_t from_ns, to_ns; /* withhold event chunks without a row in [from, to), boot clock; all: 0, UINT64_MAX */
+	uint64_t from_ns, to_ns; /* keep only event chunks that reach into [from, to), boot clock; all: 0, UINT64_MAX */
 };
+
+/* Whether it takes this chunk away; of one that is gone already: whether it would have. */
+bool narrowing_withholds(const struct narrowing *n, const struct chunk *c);
 
 /*
  * Copy the capture to `sink` but for what is withheld. What the reader could not read (a cut or broken tail) is not

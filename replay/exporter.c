@@ -9,6 +9,14 @@ static const struct exporter table[] = {
 	{".json", "lines of JSON", jsonl_write_file},
 	{".jsonl", "lines of JSON", jsonl_write_file},
 	{".db", "a SQLite database", sqlview_write_file},
+	{".csv", "comma-separated values; with one --kind, its fields as columns", csv_write_file},
+	{".perfetto-trace", "a trace for Perfetto", perfetto_write_file},
+	{".trace.json", "a trace for Perfetto and chrome://tracing", chrome_write_file},
+	{".otlp.json", "OpenTelemetry spans and metrics, lines of OTLP JSON", otlp_write_file},
+	{".folded", "time in calls, as folded stacks for a flame graph", folded_time_write_file},
+	{".alloc.folded", "bytes by allocation site, as folded stacks", folded_bytes_write_file},
+	{".perf.txt", "lines as `perf script` prints them", perf_write_file},
+	{".cap", "a narrower capture, which still verifies", narrowed_write_file},
 	{0},
 };
 
@@ -19,18 +27,24 @@ const struct exporter *exporters(void)
 
 int exporter_for(const struct exporter **out, const char *path, struct fault *why)
 {
+	const struct exporter *best = NULL;
 	char known[160] = "";
-	size_t len = strlen(path), used = 0;
+	size_t len = strlen(path), longest = 0, used = 0;
 
+	/* The longest ending that fits: run.trace.json is a trace, not lines of JSON. */
 	for (const struct exporter *e = table; e->suffix; e++) {
 		size_t n = strlen(e->suffix);
 
-		if (len > n && !strcmp(path + len - n, e->suffix)) {
-			*out = e;
-			return 0;
+		if (len > n && n > longest && !strcmp(path + len - n, e->suffix)) {
+			best = e;
+			longest = n;
 		}
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", e->suffix);
 	}
+	if (best) {
+		*out = best;
+		return 0;
+	}
 	return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-			 "%.100s: the name's ending says what to write, and is none of %s", path, known);
+			 "%.60s: the name's ending says what to write, and is none of %s", path, known);
 }

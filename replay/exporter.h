@@ -25,6 +25,14 @@ const struct exporter *exporters(void);
 int text_write_file(const struct replay *replay, const char *path, struct fault *why);
 int jsonl_write_file(const struct replay *replay, const char *path, struct fault *why);
 int sqlview_write_file(const struct replay *replay, const char *path, struct fault *why);
+int csv_write_file(const struct replay *replay, const char *path, struct fault *why);
+int perfetto_write_file(const struct replay *replay, const char *path, struct fault *why);
+int chrome_write_file(const struct replay *replay, const char *path, struct fault *why);
+int otlp_write_file(const struct replay *replay, const char *path, struct fault *why);
+int folded_time_write_file(const struct replay *replay, const char *path, struct fault *why);
+int folded_bytes_write_file(const struct replay *replay, const char *path, struct fault *why);
+int perf_write_file(const struct replay *replay, const char *path, struct fault *why);
+int narrowed_write_file(const struct replay *replay, const char *path, struct fault *why); /* replay/narrowed.h */
 
 /* Text and JSON lines also go to a descriptor, which stays the caller's; a closed pipe ends them quietly, with 0. */
 int text_write(const struct replay *replay, int fd, struct fault *why);

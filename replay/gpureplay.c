@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "keys/confine.h"
+#include "keys/custody.h"
 #include "keys/tool.h"
+#include "replay/diff.h"
 #include "replay/exporter.h"
+#include "replay/narrowed.h"
 #include "replay/target.h"
 
 enum option_id {
@@ -21,8 +25,11 @@ enum option_id {
 	OPT_TID,
 	OPT_FROM,
 	OPT_TO,
+	OPT_WITHHOLD,
 	OPT_TIME,
+	OPT_DIFF,
 	OPT_TRUST,
+	OPT_DELEGATION,
 	OPT_UNVERIFIED,
 };
 
@@ -35,8 +42,11 @@ static const struct tool_option table[] = {
 	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", OPT_TID},
 	{"from", 0, "TIME", "only from then on: 12s after the start, or nanoseconds on the boot clock", OPT_FROM},
 	{"to", 0, "TIME", "only before then", OPT_TO},
+	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", OPT_WITHHOLD},
 	{"time", 0, "CLOCK", "how text shows time: relative (the default), boot or wall", OPT_TIME},
+	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", OPT_DIFF},
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"unverified", 0, NULL, "read what does not verify all the same; every output says so", OPT_UNVERIFIED},
 	{0},
 };
@@ -56,8 +66,11 @@ struct moment {
 struct settings {
 	const char **trust_files;
 	size_t ntrust_files;
-	const char *kinds, *output;
-	bool force, json, unverified;
+	const char **delegation_files; /* in the same memory */
+	size_t ndelegation_files;
+	const char *capture, *kinds, *output, *withhold;
+	bool force, json, unverified, diff;
+	bool some_clock;
 	struct moment from, to;
 	enum replay_clock clock;
 	struct filter filter;
@@ -138,10 +151,20 @@ static int take_option(struct settings *s, enum option_id id, const char *value)
 		return read_moment(&s->from, "from", value);
 	case OPT_TO:
 		return read_moment(&s->to, "to", value);
+	case OPT_WITHHOLD:
+		s->withhold = value;
+		return -1;
 	case OPT_TIME:
+		s->some_clock = true;
 		return read_clock(&s->clock, value);
+	case OPT_DIFF:
+		s->diff = true;
+		return -1;
 	case OPT_TRUST:
 		s->trust_files[s->ntrust_files++] = value;
+		return -1;
+	case OPT_DELEGATION:
+		s->delegation_files[s->ndelegation_files++] = value;
 		return -1;
 	case OPT_UNVERIFIED:
 		s->unverified = true;
@@ -150,7 +173,20 @@ static int take_option(struct settings *s, enum option_id id, const char *value)
 	return -1;
 }
 
-static int read_options(struct settings *s, int argc, char **argv, const char **path)
+/* The captures that were named, in paths[2]. -1, or the status to leave with. */
+static int read_operands(const struct settings *s, int n, char **operands, const char **paths)
+{
+	if (s->diff && n != 2)
+		return tool_usage("--diff compares two captures: %d %s named", n, n == 1 ? "was" : "were");
+	if (!s->diff && n != 1)
+		return n == 0 ? tool_usage("which capture? No file was named")
+			      : tool_usage("one capture at a time: '%s' is one too many", operands[1]);
+	for (int i = 0; i < n; i++)
+		paths[i] = operands[i];
+	return -1;
+}
+
+static int read_options(struct settings *s, int argc, char **argv, const char **paths)
 {
 	const char *value;
 	int id, operands = 0, status = TOOL_FINE;
@@ -162,12 +198,13 @@ static int read_options(struct settings *s, int argc, char **argv, const char **
 	}
 	if (id < 0)
 		return status;
-	if (argc - operands != 1)
-		return operands == argc ? tool_usage("which capture? No file was named")
-					: tool_usage("one capture at a time: '%s' is one too many", argv[operands + 1]);
+	status = read_operands(s, argc - operands, argv + operands, paths);
+	if (status >= 0)
+		return status;
+	if (s->diff && s->output)
+		return tool_usage("--diff writes to standard output, so that -o has no meaning with it");
 	if (s->json && s->output)
 		return tool_usage("--json is for standard output; with -o the name's ending says what to write");
-	*path = argv[operands];
 	return -1;
 }
 
@@ -221,6 +258,46 @@ static int write_file(const struct settings *s, const struct replay *replay, con
 	return status_of(walked);
 }
 
+/* Whether `path` leads to the very file that is read: whatever it is called, a capture is never replaced by what was
+ * made of it.
+ */
+static bool is_input(const struct evidence *e, const char *path)
+{
+	struct stat in, out;
+
+	return fstat(e->source.fd, &in) == 0 && stat(path, &out) == 0 && in.st_dev == out.st_dev &&
+	       in.st_ino == out.st_ino;
+}
+
+static int write_narrower(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
+{
+	struct narrowed n;
+	char sentence[512];
+	struct fault why;
+	int status, r = narrowed_plan(&n, replay, &why);
+
+	if (r == ERR_INPUT)
+		return tool_usage("%s", why.text);
+	if (r) {
+		tool_fault(NULL, &why);
+		return status_of(r);
+	}
+	status = write_file(s, replay, exporter);
+	if (status != TOOL_FINE)
+		return status;
+	for (size_t i = 0; i < n.nclasses; i++)
+		if (narrowed_describe(&n, i, sentence, sizeof(sentence)))
+			tool_note("%s: %s", s->output, sentence);
+	if (narrowed_describe_kept(&n, sentence, sizeof(sentence)))
+		tool_note("%s: %s", s->output, sentence);
+	if (n.nwithheld == 0)
+		tool_note("%s: nothing was withheld: it holds all that the capture does", s->output);
+	r = custody_copy(s->capture, s->output, s->force, &why);
+	if (r > 0)
+		tool_note("%s" CUSTODY_SUFFIX ": the chain of custody, as it was", s->output);
+	return r < 0 ? tool_fault("the narrower capture is whole, but has no chain of custody", &why) : status;
+}
+
 static int write_stdout(const struct settings *s, const struct replay *replay)
 {
 	struct fault why;
@@ -232,69 +309,172 @@ static int write_stdout(const struct settings *s, const struct replay *replay)
 	return status_of(r);
 }
 
-static int replay_capture(struct settings *s, const char *path, const struct exporter *exporter)
+static bool is_narrowing(const struct exporter *e)
 {
-	const struct evidence_options o = {
-		.trust_files = s->trust_files, .ntrust_files = s->ntrust_files, .unverified = s->unverified};
-	struct evidence e;
-	struct replay replay = {.evidence = &e, .filter = &s->filter, .clock = s->clock, .unverified = s->unverified};
+	return e && e->write_file == narrowed_write_file;
+}
+
+/* Options that do not go together, before anything is opened. -1, or the status to leave with. */
+static int check_options(const struct settings *s, const struct exporter *exporter)
+{
+	bool sliced = s->from.given || s->to.given;
+
+	if (!is_narrowing(exporter))
+		return s->withhold ? tool_usage("--withhold is for a narrower capture: -o FILE.cap") : -1;
+	if (s->kinds || s->filter.npids || s->filter.ntids || s->some_clock)
+		return tool_usage("a narrower capture is cut between chunks, not events: of the filters it takes only "
+				  "--from, --to and --withhold");
+	if (!sliced && !s->withhold)
+		return tool_usage("a narrower capture than FILE: what is to be left out? Give --withhold, --from or "
+				  "--to");
+	return -1;
+}
+
+/* What is to be withheld, now that the capture is open. -1, or the status to leave with. */
+static int complete_narrowing(const struct settings *s, struct replay *replay)
+{
+	struct fault why;
+
+	if (!s->withhold)
+		return -1;
+	if (narrowed_add_classes(&replay->withhold, &replay->evidence->reader.header.schema, s->withhold, &why))
+		return tool_usage("--withhold: %s", why.text);
+	if (replay->withhold >> CLASS_events & 1 && (s->from.given || s->to.given))
+		return tool_usage("--withhold events leaves no event for --from and --to to choose from: give one or "
+				  "the other");
+	return -1;
+}
+
+static int write_output(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
+{
+	if (is_input(replay->evidence, s->output)) {
+		tool_error("%s is the capture that is read: it is left alone; give another name", s->output);
+		return TOOL_FAILED;
+	}
+	return (is_narrowing(exporter) ? write_narrower : write_file)(s, replay, exporter);
+}
+
+/* Open the capture and see whether it may be read. -1, or the status to leave with; evidence_close() in any case. */
+static int open_capture(struct evidence *e, const struct settings *s, const char *path)
+{
+	const struct evidence_options o = {.trust_files = s->trust_files,
+					   .ntrust_files = s->ntrust_files,
+					   .delegation_files = s->delegation_files,
+					   .ndelegation_files = s->ndelegation_files,
+					   .unverified = s->unverified};
 	char sentence[512];
 	struct fault why;
-	int status;
 
-	if (evidence_judge(&e, path, &o, &why)) {
-		status = tool_fault(NULL, &why);
-		goto out;
-	}
-	if (!evidence_acceptable(&e, &o, &why)) {
+	if (evidence_judge(e, path, &o, &why))
+		return tool_fault(NULL, &why);
+	if (!evidence_acceptable(e, &o, &why)) {
 		tool_fault(path, &why);
-		status = e.verification.verdict == VERDICT_UNCHECKED ? TOOL_FAILED : TOOL_BAD;
-		goto out;
+		return e->verification.verdict == VERDICT_UNCHECKED ? TOOL_FAILED : TOOL_BAD;
 	}
-	status = complete_filter(s, &e.reader);
-	if (status >= 0)
-		goto out;
-	evidence_sentence(&e, sentence, sizeof(sentence));
+	evidence_sentence(e, sentence, sizeof(sentence));
 	tool_note("%s: %s", path, sentence);
-	status = exporter ? write_file(s, &replay, exporter) : write_stdout(s, &replay);
-out:
+	return -1;
+}
+
+static int replay_capture(struct settings *s, const char *path, const struct exporter *exporter)
+{
+	struct evidence e;
+	struct replay replay = {.evidence = &e, .filter = &s->filter, .clock = s->clock, .unverified = s->unverified};
+	int status = open_capture(&e, s, path);
+
+	s->capture = path;
+	if (status < 0)
+		status = complete_filter(s, &e.reader);
+	if (status < 0)
+		status = complete_narrowing(s, &replay);
+	if (status < 0)
+		status = exporter ? write_output(s, &replay, exporter) : write_stdout(s, &replay);
 	evidence_close(&e);
 	return status;
 }
 
-/* The lines of --help about -o, from the table of exporters. */
+/* One side of a comparison. -1, or the status to leave with. */
+static int collect_side(struct diff_side **side, struct settings *s, const char *path)
+{
+	struct evidence e;
+	struct replay replay = {.evidence = &e, .filter = &s->filter, .unverified = s->unverified};
+	int status = open_capture(&e, s, path), r = 0;
+	struct fault why;
+
+	if (status < 0)
+		status = complete_filter(s, &e.reader);
+	if (status < 0)
+		r = diff_collect(side, &replay, &why);
+	if (r) {
+		tool_fault(r > 0 ? "the events end early" : path, &why);
+		status = status_of(r);
+	}
+	evidence_close(&e);
+	return status;
+}
+
+static int compare_captures(struct settings *s, const char *const *paths)
+{
+	struct diff_side *a = NULL, *b = NULL;
+	int status = collect_side(&a, s, paths[0]);
+	struct fault why;
+
+	if (status < 0)
+		status = collect_side(&b, s, paths[1]);
+	if (status < 0)
+		status = diff_write(a, b, s->json, STDOUT_FILENO, &why) ? tool_fault(NULL, &why) : TOOL_FINE;
+	diff_free(a);
+	diff_free(b);
+	return status;
+}
+
+/* The lines of --help about -o, from the table of exporters, and about --withhold. */
 static void describe_exporters(char *buf, size_t size)
 {
+	static const char *const classes[] = {
+#define C(id, name) #name,
+		CLASSES(C)
+#undef C
+	};
 	size_t used = (size_t)snprintf(buf, size, "-o FILE writes, by the ending of FILE:\n");
 
 	for (const struct exporter *e = exporters(); e->suffix && used < size; e++)
-		used += (size_t)snprintf(buf + used, size - used, "  %-8s %s\n", e->suffix, e->what);
+		used += (size_t)snprintf(buf + used, size - used, "  %-16s %s\n", e->suffix, e->what);
+	if (used < size)
+		used += (size_t)snprintf(buf + used, size - used, "Classes of content, for --withhold:");
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]) && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, " %s", classes[i]);
+	if (used < size)
+		snprintf(buf + used, size - used, "\n");
 }
 
 int main(int argc, char **argv)
 {
 	static struct settings s;
 	const struct exporter *exporter = NULL;
-	const char *path = NULL;
-	char more[1024];
+	const char *paths[2] = {NULL, NULL};
+	char more[2048];
 	struct fault why;
 	int status;
 
 	tool_init("gpureplay");
 	describe_exporters(more, sizeof(more));
 	options.more = more;
-	s.trust_files = calloc((size_t)argc, sizeof(*s.trust_files));
+	s.trust_files = calloc((size_t)argc * 2, sizeof(*s.trust_files));
 	if (!s.trust_files) {
 		tool_error("out of memory");
 		return TOOL_FAILED;
 	}
-	status = read_options(&s, argc, argv, &path);
+	s.delegation_files = s.trust_files + argc;
+	status = read_options(&s, argc, argv, paths);
 	if (status < 0 && s.output && exporter_for(&exporter, s.output, &why))
 		status = tool_usage("%s", why.text);
+	if (status < 0)
+		status = check_options(&s, exporter);
 	if (status < 0 && confine_offline(&why))
 		status = tool_fault(NULL, &why);
 	if (status < 0)
-		status = replay_capture(&s, path, exporter);
+		status = s.diff ? compare_captures(&s, paths) : replay_capture(&s, paths[0], exporter);
 	free(s.trust_files);
 	return tool_finish(status);
 }

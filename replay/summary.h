@@ -8,6 +8,7 @@
 /* Withheld chunks of one class. */
 struct withheld_class {
 	const char *name;
+	uint8_t id;
 	uint64_t rows, chunks;
 	uint64_t first_epoch, last_epoch;
 	uint64_t first_ns, last_ns; /* boot clock */

@@ -7,9 +7,11 @@
 
 #include "format/escape.h"
 #include "keys/minisign.h"
+#include "keys/plain.h"
 #include "keys/tool.h"
 #include "replay/summary.h"
 #include "replay/walk.h"
+#include "replay/withheld.h"
 
 #define ROOM 1100 /* for escaped texts that are shown in a line */
 
@@ -41,6 +43,21 @@ static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
 	return buf;
 }
 
+static void print_trusted(FILE *f, const struct evidence *e)
+{
+	const struct trust_answer *t = &e->trust;
+	char authority[KEY_ID_CHARS + 1], date[DATE_CHARS + 1];
+
+	if (t->trust == TRUST_DELEGATED)
+		fprintf(f, "  signed by  %s, vouched for as \"%s\" by %s (%s) until %s\n", e->signer, t->name,
+			key_id(authority, t->authority.keynum), t->authority_name, date_format(date, t->until_ns));
+	else
+		fprintf(f, "  signed by  %s (%s), trusted here\n", e->signer, e->signer_name);
+	if (t->revoked_later)
+		fprintf(f, "  revoked    since %s, after this capture by its own clock: %s\n",
+			date_format(date, t->revoked_ns), t->revoked_reason);
+}
+
 static void print_signer(FILE *f, const struct evidence *e)
 {
 	char base64[MINISIGN_PUBLIC_CHARS + 1];
@@ -51,7 +68,13 @@ static void print_signer(FILE *f, const struct evidence *e)
 		return;
 	}
 	if (e->signer_name[0]) {
-		fprintf(f, "  signed by  %s (%s), trusted here\n", e->signer, e->signer_name);
+		print_trusted(f, e);
+		return;
+	}
+	/* A revoked key is not to be trusted again, and no key helps where nothing is trusted. */
+	if (e->trust.trust != TRUST_UNKNOWN) {
+		fprintf(f, "  signed by  %s, which %s\n", e->signer,
+			e->trust.trust == TRUST_REVOKED ? "is revoked" : "is not trusted now");
 		return;
 	}
 	memcpy(pk.keynum, e->reader.header.keynum, sizeof(pk.keynum));
@@ -141,24 +164,6 @@ static uint64_t print_counters(FILE *f, const struct evidence *e, const struct s
 	return t.n;
 }
 
-static void print_withheld(FILE *f, const struct evidence *e, const struct summary *s)
-{
-	char from[64], to[64];
-
-	for (size_t i = 0; i < s->nwithheld; i++) {
-		const struct withheld_class *w = &s->withheld[i];
-
-		fprintf(f,
-			"  %-10s %s: %" PRIu64 " row%s in %" PRIu64 " chunk%s of epochs %" PRIu64 " to %" PRIu64
-			", %s to %s\n",
-			i ? "" : "withheld", w->name, w->rows, plural(w->rows), w->chunks, plural(w->chunks),
-			w->first_epoch, w->last_epoch, wall(from, &e->reader, w->first_ns),
-			wall(to, &e->reader, w->last_ns));
-	}
-	if (s->nwithheld == 0)
-		fprintf(f, "  withheld   nothing\n");
-}
-
 static void print_why(FILE *f, const struct judgement *j)
 {
 	const struct verification *v = &j->evidence->verification;
@@ -205,10 +210,11 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	if (print_counters(f, e, &s, ROLE_LOST, "lost", false) == 0)
 		fprintf(f, "  lost       nothing\n");
 	print_counters(f, e, &s, ROLE_NOTED, "incomplete", false);
-	print_withheld(f, e, &s);
+	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", tool_format_hex(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
 	if (s.seal)
 		fprintf(f, "  last seal  %s\n", tool_format_hex(seal, s.seal, HASH_BYTES));
+	chain_print(f, j->chain);
 }
 
 /* JSON ----------------------------------------------------------------------------------------------------------------
@@ -240,17 +246,8 @@ static void json_counts(FILE *f, const struct evidence *e, const struct summary 
 	print_counters(f, e, s, ROLE_LOST, "", true);
 	fprintf(f, "],\"incomplete\":[");
 	print_counters(f, e, s, ROLE_NOTED, "", true);
-	fprintf(f, "],\"withheld\":[");
-	for (size_t i = 0; i < s->nwithheld; i++) {
-		const struct withheld_class *w = &s->withheld[i];
-
-		fprintf(f,
-			"%s{\"class\":\"%s\",\"rows\":%" PRIu64 ",\"chunks\":%" PRIu64 ",\"first_epoch\":%" PRIu64
-			",\"last_epoch\":%" PRIu64 ",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 "}",
-			i ? "," : "", w->name, w->rows, w->chunks, w->first_epoch, w->last_epoch, w->first_ns,
-			w->last_ns);
-	}
 	fprintf(f, "]");
+	withheld_print_json(f, &e->reader, s);
 }
 
 static void json_proven(FILE *f, const struct evidence *e)
@@ -275,6 +272,27 @@ static void json_proven(FILE *f, const struct evidence *e)
 	json_counts(f, e, &s);
 }
 
+static void json_trust(FILE *f, const struct evidence *e)
+{
+	static const char *const words[] = {
+		[TRUST_UNKNOWN] = "unknown", [TRUST_REVOKED] = "revoked",     [TRUST_BLIND] = "blind",
+		[TRUST_DIRECT] = "direct",   [TRUST_DELEGATED] = "delegated",
+	};
+	const struct trust_answer *t = &e->trust;
+	char keyid[KEY_ID_CHARS + 1];
+
+	json_text(f, "trust", words[t->trust]);
+	if (t->trust == TRUST_DELEGATED) {
+		json_text(f, "authority", key_id(keyid, t->authority.keynum));
+		json_text(f, "authority_name", t->authority_name);
+		fprintf(f, ",\"delegated_from\":%" PRIu64 ",\"delegated_until\":%" PRIu64, t->from_ns, t->until_ns);
+	}
+	if (t->trust == TRUST_REVOKED || t->revoked_later) {
+		fprintf(f, ",\"revoked_since\":%" PRIu64, t->revoked_ns);
+		json_text(f, "revoked_reason", t->revoked_reason);
+	}
+}
+
 void verdict_print_json(FILE *f, const struct judgement *j)
 {
 	const struct evidence *e = j->evidence;
@@ -293,8 +311,10 @@ void verdict_print_json(FILE *f, const struct judgement *j)
 		json_text(f, "signer", e->signer);
 		if (e->signer_name[0])
 			json_text(f, "signer_name", e->signer_name);
+		json_trust(f, e);
 	}
 	if (header_proven(e))
 		json_proven(f, e);
+	chain_print_json(f, j->chain);
 	fprintf(f, "}\n");
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "keys/evidence.h"
+#include "replay/chain.h"
 
 /* What was asked of it beside the verdict. */
 struct judgement {
@@ -13,6 +14,7 @@ struct judgement {
 	const struct evidence *evidence;
 	bool refused; /* by --require-complete */
 	int exit_status;
+	const struct chain *chain; /* of custody */
 };
 
 /* "OK run.cap" and, unless `brief`, a block of lines that say who, when, what, what is missing, and why. */

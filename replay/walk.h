@@ -22,6 +22,7 @@ struct replay {
 	const struct filter *filter;
 	enum replay_clock clock; /* for text */
 	bool unverified;         /* --unverified was given: chunks are not checked against their seals */
+	uint32_t withhold;       /* for a narrower capture: bit CLASS_x, as in struct narrowing */
 };
 
 /* A counter grew between one seal (or the start) and the next (or END). */

@@ -98,7 +98,7 @@ check_exit 4 "trailing bytes make it MALFORMED" "$verify" --trust run.pub longer
 "$mkcap" --narrow run.cap --from +1.1s -o slice.cap >/dev/null || exit 1
 check_exit 0 "a redacted capture is authentic" "$verify" --trust run.pub less.cap
 check "and called OK-REDACTED" first_line "OK-REDACTED less.cap"
-check_prints '^  withheld +process: 3 rows in 2 chunks of epochs 0 to 1, 2027-01-15 08:00:00 UTC to 2027-01-15 08:00:01 UTC$' \
+check_prints '^  withheld +process: 3 rows in 2 chunks of epochs 0 to 1, 2027-01-15 08:00:00 UTC to 2027-01-15 08:00:01 UTC \(\+0\.000000000 s to \+1\.400000000 s\)$' \
 	"it tells the class, epochs and time of what is withheld"
 check_exit 0 "a slice is authentic" "$verify" --trust run.pub slice.cap
 check "and called OK-SLICE" first_line "OK-SLICE slice.cap"

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/narrowed.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "replay/exporter.h"
+#include "replay/withheld.h"
+
+int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why)
+{
+	char known[160] = "";
+	size_t used = 0;
+
+	for (;; list++) {
+		size_t n = strcspn(list, ","), i = 0;
+
+		while (i < schema->nclasses &&
+		       (strlen(schema->classes[i].name) != n || memcmp(schema->classes[i].name, list, n) != 0))
+			i++;
+		if (i == schema->nclasses) {
+			for (i = 0; i < schema->nclasses && used < sizeof(known); i++)
+				used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+							 schema->classes[i].name);
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+					 "'%.*s' is no class of content here; there are %s", n < 32 ? (int)n : 32, list,
+					 known);
+		}
+		*classes |= UINT32_C(1) << schema->classes[i].id;
+		list += n;
+		if (!*list)
+			return 0;
+	}
+}
+
+/* Only of authentic bytes may something be made that others will take for evidence. */
+static int check_authentic(const struct replay *replay, struct fault *why)
+{
+	const struct verification *v = &replay->evidence->verification;
+	int code = v->verdict == VERDICT_FORGED ? ERR_FORGED : v->verdict == VERDICT_MALFORMED ? ERR_FORMAT : ERR_IO;
+
+	if (v->verdict == VERDICT_FORGED || v->verdict == VERDICT_MALFORMED || v->verdict == VERDICT_UNCHECKED)
+		return fault_set(why, (enum err)code, v->why.offset,
+				 "no narrower capture is made of one that is %s, not even with --unverified: %.120s",
+				 verdict_word(v->verdict), v->why.text);
+	if (v->nepochs == 0 && replay->evidence->reader.tail != TAIL_END)
+		return fault_set(why, ERR_FORMAT, v->why.offset,
+				 "the capture stops before its first epoch was sealed: there is nothing to narrow");
+	return 0;
+}
+
+static void count_withheld(struct narrowed_class *k, uint64_t epoch, const struct chunk *c)
+{
+	if (k->chunks++ == 0) {
+		k->first_epoch = epoch;
+		k->first_ns = c->first_ns;
+	}
+	k->rows += c->nrows;
+	k->last_epoch = epoch;
+	if (c->first_ns < k->first_ns)
+		k->first_ns = c->first_ns;
+	if (c->last_ns > k->last_ns)
+		k->last_ns = c->last_ns;
+}
+
+static void count_kept(struct narrowed *n, const struct chunk *c)
+{
+	if (n->kept_chunks++ == 0 || c->first_ns < n->kept_first_ns)
+		n->kept_first_ns = c->first_ns;
+	if (c->last_ns > n->kept_last_ns)
+		n->kept_last_ns = c->last_ns;
+}
+
+/* All chunks that are there; from when to when the event chunks among them reach. */
+static void count_chunks(struct narrowed *n, uint64_t *first_ns, uint64_t *last_ns)
+{
+	const struct reader *r = n->reader;
+
+	*first_ns = UINT64_MAX;
+	*last_ns = 0;
+	for (uint64_t e = 0; e < r->nepochs; e++) {
+		for (uint32_t i = 0; i < r->epochs[e].nchunks; i++) {
+			const struct chunk *c = &r->epochs[e].chunks[i];
+			size_t k = 0;
+
+			if (c->withheld)
+				continue;
+			if (c->class == CLASS_events) {
+				*first_ns = c->first_ns < *first_ns ? c->first_ns : *first_ns;
+				*last_ns = c->last_ns > *last_ns ? c->last_ns : *last_ns;
+			}
+			while (k < n->nclasses && n->classes[k].id != c->class)
+				k++;
+			if (k == n->nclasses)
+				continue; /* not of a capture that verifies: every chunk is of a class of the schema */
+			if (narrowing_withholds(&n->what, c)) {
+				count_withheld(&n->classes[k], e, c);
+				n->nwithheld++;
+			} else if (c->class == CLASS_events) {
+				count_kept(n, c);
+			}
+		}
+	}
+}
+
+int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault *why)
+{
+	const struct reader *r = &replay->evidence->reader;
+	const struct filter *f = replay->filter;
+	const bool sliced = f->from_ns > 0 || f->to_ns != NO_TIME;
+	uint64_t first_ns, last_ns;
+	char first[48], last[48];
+	int ret = check_authentic(replay, why);
+
+	if (ret)
+		return ret;
+	*n = (struct narrowed){
+		.reader = r,
+		.what = {replay->withhold, f->from_ns, f->to_ns},
+		.nclasses = r->header.schema.nclasses,
+	};
+	for (size_t i = 0; i < n->nclasses; i++) {
+		const struct class_name *c = &r->header.schema.classes[i];
+
+		n->classes[i].name = c->name;
+		n->classes[i].id = c->id;
+		n->classes[i].asked = replay->withhold >> c->id & 1;
+	}
+	count_chunks(n, &first_ns, &last_ns);
+	if (!sliced || n->kept_chunks > 0 || n->what.classes >> CLASS_events & 1)
+		return 0;
+	if (first_ns > last_ns)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "no events are in this capture, so that no part of them can be chosen by time");
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			 "no events are in that time: those of the capture reach from %s to %s",
+			 since_start(first, sizeof(first), r, first_ns), since_start(last, sizeof(last), r, last_ns));
+}
+
+bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t size)
+{
+	const struct narrowed_class *k = &n->classes[i];
+	char epochs[64], first[48], last[48];
+
+	buf[0] = '\0';
+	if (k->chunks > 0)
+		snprintf(buf, size, "withheld from %s: %" PRIu64 " row%s in %" PRIu64 " chunk%s of %s, from %s to %s",
+			 k->name, k->rows, k->rows == 1 ? "" : "s", k->chunks, k->chunks == 1 ? "" : "s",
+			 epochs_words(epochs, sizeof(epochs), k->first_epoch, k->last_epoch),
+			 since_start(first, sizeof(first), n->reader, k->first_ns),
+			 since_start(last, sizeof(last), n->reader, k->last_ns));
+	else if (k->asked)
+		snprintf(buf, size, "withheld from %s: nothing, for the capture has none of it", k->name);
+	return buf[0] != '\0';
+}
+
+bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size)
+{
+	char first[48], last[48];
+
+	buf[0] = '\0';
+	if (n->kept_chunks == 0 || (n->what.from_ns == 0 && n->what.to_ns == NO_TIME))
+		return false;
+	snprintf(buf, size,
+		 "events are kept from %s to %s: a slice is cut between chunks, so that it may reach further "
+		 "than was asked",
+		 since_start(first, sizeof(first), n->reader, n->kept_first_ns),
+		 since_start(last, sizeof(last), n->reader, n->kept_last_ns));
+	return true;
+}
+
+/* What proves the last of what is there: of END, of the last epoch, of the header. */
+static const uint8_t *head_digest(const struct reader *r)
+{
+	if (r->tail == TAIL_END)
+		return r->end.hash;
+	return r->nepochs > 0 ? r->epochs[r->nepochs - 1].hash : r->header.hash;
+}
+
+/* Whether the copy is what it should be: the capture may have changed since it was verified, and disks err. */
+static int check_copy(const struct narrowed *n, const char *path, struct fault *why)
+{
+	struct verification v;
+	struct source source;
+	struct reader r;
+	int ret = source_open_file(&source, path, why);
+
+	if (ret)
+		return ret;
+	ret = reader_open(&r, &source, why);
+	if (ret)
+		goto out;
+	verify(&r, 0, &v);
+	if (v.verdict == VERDICT_UNCHECKED)
+		ret = fault_set(why, ERR_IO, v.why.offset, "the narrower capture could not be checked: %.150s",
+				v.why.text);
+	else if (v.verdict > VERDICT_UNSEALED || v.nepochs != n->reader->nepochs || r.tail != n->reader->tail ||
+		 memcmp(head_digest(&r), head_digest(n->reader), HASH_BYTES) != 0)
+		ret = fault_set(why, ERR_FORGED, FAULT_NOWHERE,
+				"what was written does not verify: the capture changed while it was read; try again");
+	reader_close(&r);
+out:
+	source_close(&source);
+	return ret;
+}
+
+int narrowed_write_file(const struct replay *replay, const char *path, struct fault *why)
+{
+	struct narrowed n;
+	struct sink sink;
+	uint64_t nwithheld;
+	int r = narrowed_plan(&n, replay, why);
+
+	if (r)
+		return r;
+	/* Replaced, so that it has the rights of a capture, which are fewer than those of other outputs. */
+	r = sink_open_file(&sink, path, true, why);
+	if (!r)
+		r = narrow(n.reader, &n.what, sink, &nwithheld, why);
+	return r ? r : check_copy(&n, path, why);
+}

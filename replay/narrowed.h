@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A narrower capture: which chunks go, in numbers and words, before it is written (narrowed_write_file(), which stands
+ * with the other exporters). No secret key is needed, and no event is decoded: what stays is copied byte by byte.
+ */
+#ifndef GPUREC_REPLAY_NARROWED_H
+#define GPUREC_REPLAY_NARROWED_H
+
+#include "format/narrow.h"
+#include "replay/walk.h"
+
+struct narrowed_class {
+	const char *name; /* points into the reader */
+	uint8_t id;
+	bool asked;            /* to be withheld as a whole */
+	uint64_t chunks, rows; /* that go now; what was withheld before does not count */
+	uint64_t first_epoch, last_epoch;
+	uint64_t first_ns, last_ns; /* boot clock */
+};
+
+struct narrowed {
+	const struct reader *reader;
+	struct narrowing what;
+	struct narrowed_class classes[CLASSES_MAX];
+	size_t nclasses;
+	uint64_t nwithheld;                   /* chunks, the sum */
+	uint64_t kept_chunks;                 /* of class events */
+	uint64_t kept_first_ns, kept_last_ns; /* their earliest and latest row, boot clock */
+};
+
+/*
+ * Add the classes of a list "process,path" by the names of this schema to *classes. ERR_INPUT with a sentence that
+ * lists them.
+ */
+int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why);
+
+/*
+ * What replay->withhold and the filter's times take from the capture. ERR_FORGED, ERR_FORMAT, ERR_IO: it is not
+ * authentic, and evidence is never made of that, whatever was allowed to be read. ERR_INPUT: no event is in that time.
+ */
+int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault *why);
+
+/* What happens to class `i`, in a sentence; false: nothing, and `buf` is "". */
+bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t size);
+
+/* From when to when events are kept, in a sentence; false: all are, or none. */
+bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,309 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Narrower captures from outside: they verify with the original signatures, what was withheld is told, and nothing of
+# it can be found again.
+. "$(dirname "$0")/lib.sh"
+golden=$(cd "$(dirname "$0")/../golden" && pwd) || exit 1
+
+replay=$BUILD/gpureplay
+verify=$BUILD/gpuverify
+analyze=$BUILD/gpuanalyze
+mkcap=$BUILD/tests/mkcap
+cd "$TMP" || exit 1
+
+# Every class that has content; each text is a mark that stands nowhere else.
+cat >run.script <<'END'
+start 500s 1790000000s
+process at=+0 pid=100 start=+0 uid=1000 tracked=1 name="QpsmarkProcessJ1"
+thread at=+0 tid=100 pid=100 start=+0 name="QpsmarkThreadJ2"
+module at=+0 id=1 build_id="QpsmarkBuildidJ3" path="/opt/QpsmarkModuleJ4.so"
+executable at=+0 pid=100 start=+0 path="/opt/QpsmarkExecutableJ5"
+attach at=+0 module=1 probe=cudaMalloc offset=0x1234
+fact at=+0 name="QpsmarkFactnameJ6" value="QpsmarkFactvalueJ7"
+frame at=+0 stack=1 depth=0 address=0x1000 module=1 offset=16 symbol="QpsmarkSymbolJ8"
+alloc at=+10ms pid=100 tid=100 bytes=1M addr=0x5ec2e7addc0de memory=1 stack=1
+repeat 20 1ms launch at=+20ms pid=100 tid=100 dur=17us
+lost cudaMalloc ring_full 3
+epoch +1s
+thread at=+1s tid=101 pid=100 start=+1s name="QpsmarkThreadJ9"
+repeat 20 1ms launch at=+1.2s pid=100 tid=101 dur=17us
+epoch +2s
+fact at=+2s name="QpsmarkFactnameJ10" value="QpsmarkFactvalueJ11"
+repeat 20 1ms launch at=+2.2s pid=100 tid=101 dur=17us
+epoch +3s
+repeat 20 1ms launch at=+3.2s pid=100 tid=101 dur=17us
+lost cudaMalloc ring_full 4
+epoch +4s
+end command 256
+END
+"$mkcap" -o run.cap --pub run.pub run.script || exit 1
+"$mkcap" -o cut.cap --no-end run.script || exit 1
+"$mkcap" -o empty.cap </dev/null || exit 1
+mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" || exit 1
+cp run.pub "$GPUREC_HOME/trust/lab.pub"
+
+# is WORD FILE: the verdict, by the store of another machine that knows the public key only
+is() {
+	local word
+	word=$(GPUREC_HOME=$TMP/elsewhere "$verify" -q --trust "$TMP/run.pub" "$2") || return
+	[ "$word" = "$1 $2" ]
+}
+
+# views CAPTURE FOLDER: all that can be made of it
+views() {
+	rm -rf "$2" && mkdir "$2" && cp "$1" "$2/raw" && lz4 -dc "$1" >"$2/content" &&
+		"$replay" -q "$1" >"$2/text" && "$replay" -q "$1" --json >"$2/json" && "$replay" -q "$1" -o "$2/view.db" &&
+		sqlite3 -readonly "$2/view.db" .dump >"$2/dump" && "$verify" "$1" >"$2/verdict" &&
+		"$verify" --json "$1" >"$2/verdict.json" || return
+	"$analyze" "$1" >"$2/report.txt" && "$analyze" "$1" --json >"$2/report.json"
+}
+
+# holds_none FOLDER WORDS: none of the lines of file WORDS stands in any file there
+holds_none() {
+	[ -s "$2" ] && [ "$(find "$1" -type f -size +0 | wc -l)" -ge 9 ] && ! grep -rlaF -f "$2" "$1"
+}
+
+marks() { # CLASS: the marks of its texts
+	case $1 in
+	process) printf 'Qpsmark%s\n' ProcessJ1 ThreadJ2 ThreadJ9 ;;
+	path) printf 'Qpsmark%s\n' BuildidJ3 ModuleJ4 ExecutableJ5 ;;
+	host) printf 'Qpsmark%s\n' FactnameJ6 FactvalueJ7 FactnameJ10 FactvalueJ11 ;;
+	symbol) printf 'Qpsmark%s\n' SymbolJ8 ;;
+	events) printf '%s\n' 5ec2e7addc0de 1667150284406998 ;; # an address, in hexadecimal and decimal
+	cgroup) printf 'Qpsmark-no-such-thing\n' ;;
+	esac
+}
+
+# Each class alone, all names together, everything together.
+check "all that can be made of the whole capture is made" views run.cap whole
+for class in process path host symbol events; do
+	for mark in $(marks $class); do
+		[ "$mark" != 1667150284406998 ] || continue
+		check "the whole capture holds $mark, so that it could be found" grep -rqaF "$mark" whole
+	done
+	check_exit 0 "class $class is withheld" "$replay" run.cap -o "$class.cap" --withhold $class
+	check_says "^gpureplay: $class\.cap: withheld from $class: [0-9]+ rows? in [0-9]+ chunks? of epoch" "and it is said how much"
+	check "the result is OK-REDACTED elsewhere, with the original signature" is OK-REDACTED "$class.cap"
+	check_exit 7 "--require-complete refuses it" "$verify" --require-complete "$class.cap"
+	check "it can be used like any capture" views "$class.cap" view
+	marks $class >marks
+	check "no text of class $class is left in it, nor in anything made of it" holds_none view marks
+	for other in process path host symbol; do
+		[ $other = $class ] || for mark in $(marks $other); do
+			grep -qaF "$mark" view/content || echo "$mark"
+		done
+	done >gone
+	check "what was not to be withheld is all there" [ ! -s gone ]
+	check "gpuverify lists class $class and no other" [ "$(grep -cE '^  withheld  |^ {13}[a-z]+: ' view/verdict) $(
+		grep -oE '"class":"[a-z]+"' view/verdict.json)" = "1 \"class\":\"$class\"" ]
+done
+check_exit 0 "a class of which nothing was recorded can be withheld, too" "$replay" run.cap -o cgroup.cap --withhold cgroup
+check_says 'withheld from cgroup: nothing, for the capture has none of it$' "which is said"
+check_says 'nothing was withheld: it holds all that the capture does$' "as well as that nothing is missing"
+check "then the copy is the capture" cmp run.cap cgroup.cap
+check_exit 0 "all classes are withheld" "$replay" -q run.cap -o all.cap --withhold events,process,path,host,symbol,cgroup
+check "with -q without a word" [ ! -s err ]
+check "the result is OK-REDACTED" is OK-REDACTED all.cap
+check "it can be used" views all.cap view
+for class in process path host symbol events; do marks $class; done >marks
+check "no text of any class is left" holds_none view marks
+check "stock lz4 finds no content in it" [ "$(wc -c <view/content)" -eq 0 ]
+check "the losses stay" grep -q '7 cudaMalloc: no room in the ring' view/verdict
+check "and the end" grep -q 'the command ended with exit status 1' view/verdict
+check "and the counts" grep -q 'launch 80, alloc 1, process 1, thread 2' view/verdict
+check "only its owner and group may read a narrower capture" [ "$(stat -c %a all.cap)" = "$(printf '%o' $((0640 & ~0$(umask))))" ]
+
+# Losses, seals and END are no class.
+for what in losses lost seals seal end END "" "process," Process 1; do
+	check_exit 2 "'$what' cannot be withheld" "$replay" run.cap -o none.cap --withhold "$what"
+	check_says "'.*' is no class of content here; there are events, process, path, host, symbol, cgroup" "the classes are named"
+done
+check "and nothing is made" [ ! -e none.cap ]
+
+# Slices.
+slice() { # VERDICT KEPT-LAUNCHES OPTIONS...
+	local verdict=$1 kept=$2
+	shift 2
+	rm -f slice.cap
+	"$replay" -q run.cap -o slice.cap "$@" && is "$verdict" slice.cap &&
+		[ "$("$replay" -q slice.cap | grep -c ' cudaLaunchKernel ')" -eq "$kept" ]
+}
+check "a slice at the bounds of an epoch" slice OK-SLICE 20 --from 1s --to 2s
+check "of two epochs" slice OK-SLICE 40 --from 1s --to 3s
+check "from the start" slice OK-SLICE 20 --to 1s
+check "to the end" slice OK-SLICE 20 --from 3s
+check "inside a chunk, which is kept whole" slice OK-SLICE 20 --from 1205ms --to 1206ms
+check "by the boot clock" slice OK-SLICE 20 --from 501000000000 --to 502000000000
+check "from the last event of a chunk on" slice OK-SLICE 60 --from 1219ms
+check "from right after it" slice OK-SLICE 40 --from 1219000001ns
+check "up to the first event of a chunk, which is not kept" slice OK-SLICE 40 --to 2200ms
+check "up to right after it" slice OK-SLICE 60 --to 2200000001ns
+check "of everything: then it is whole" slice OK 80 --from 0s --to 1h
+check_exit 0 "a slice keeps names" "$replay" -q run.cap --from 3s -o late.cap
+"$replay" -q late.cap >late.txt
+check "of what is in it" grep -q ' QpsmarkThreadJ9/101 .*cudaLaunchKernel' late.txt
+check "events that are withheld are not in it" [ "$(grep -c 5ec2e7addc0de late.txt)" -eq 0 ]
+check_exit 0 "it is told" "$replay" run.cap --from 1s --to 2s -o told.cap
+check_says 'told\.cap: withheld from events: 61 rows in 3 chunks of epochs 0 to 3, from \+0\.010000000 s to \+3\.219000000 s$' "what is withheld"
+check_says 'told\.cap: events are kept from \+1\.200000000 s to \+1\.219000000 s: a slice is cut between chunks' "and what is kept"
+check_exit 0 "gpuverify lists it" "$verify" told.cap
+check_prints '^  withheld   events: 21 rows in 1 chunk of epoch 0, 2026-09-21 14:13:20 UTC to .* \(\+0\.010000000 s to \+0\.039000000 s\)$' \
+	"what is before it: class, epochs, time"
+check_prints '^             events: 40 rows in 2 chunks of epochs 2 to 3, .* \(\+2\.200000000 s to \+3\.219000000 s\)$' "and what is after it"
+check_exit 0 "in JSON" "$verify" --json told.cap
+check_prints '"withheld":\[\{"class":"events","rows":61,"chunks":3,.*"runs":\[\{"rows":21,"chunks":1,"first_epoch":0,"last_epoch":0,"begin":500010000000,"end":500039000000,"begin_wall":1790000000010000000,' \
+	"likewise"
+check_exit 0 "a slice without names" "$replay" -q run.cap --from 1s --to 2s --withhold process,path -o both.cap
+check "is OK-REDACTED" is OK-REDACTED both.cap
+check_exit 2 "a time in which there is nothing" "$replay" run.cap --from 4s -o none.cap
+check_says 'no events are in that time: those of the capture reach from \+0\.010000000 s to \+3\.219000000 s' "is refused in words"
+check_exit 2 "between two epochs' events, too" "$replay" run.cap --from 1500ms --to 2s -o none.cap
+check_exit 2 "and in a slice what was withheld before" "$replay" told.cap --to 1s -o none.cap
+check_says 'reach from \+1\.200000000 s' "of what is there"
+check_exit 2 "a capture without events has no slices" "$replay" events.cap --from 1s -o none.cap
+check_says 'no events are in this capture' "in words"
+check_exit 2 "--from after --to" "$replay" run.cap --from 3s --to 2s -o none.cap
+check_exit 2 "a slice of events that are all withheld" "$replay" run.cap --from 1s --withhold events -o none.cap
+check_says 'leaves no event for --from and --to' "is refused in words"
+
+# Twice is the same as at once.
+narrow() { # IN OUT OPTIONS...
+	local in=$1 out=$2
+	shift 2
+	rm -f "$out" && "$replay" -q "$in" -o "$out" "$@"
+}
+twice() { # OPTIONS -- OPTIONS: one after the other, in both orders, and at once
+	local a=() b=()
+	while [ "$1" != -- ]; do a+=("$1"); shift; done
+	shift
+	b=("$@")
+	narrow run.cap one.cap "${a[@]}" && narrow one.cap two.cap "${b[@]}" && narrow run.cap three.cap "${b[@]}" &&
+		narrow three.cap four.cap "${a[@]}" && narrow run.cap once.cap "${a[@]}" "${b[@]}" &&
+		cmp two.cap once.cap && cmp four.cap once.cap && ! cmp -s one.cap once.cap && ! cmp -s three.cap once.cap
+}
+check "a time and a class, one after the other or at once, give the same bytes" twice --from 1s --to 3s -- --withhold process
+check "so do two ends" twice --from 1s -- --to 3s
+check "class by class is the same as at once" sh -c '"$0" -q run.cap -o c1.cap --withhold host &&
+	"$0" -q c1.cap -o c2.cap --withhold process && "$0" -q c2.cap -o c3.cap --withhold path &&
+	"$0" -q run.cap -o c4.cap --withhold path,host,process && cmp c3.cap c4.cap' "$replay"
+check_exit 0 "what is withheld cannot be withheld again" "$replay" c4.cap -o c5.cap --withhold path
+check "and nothing changes" cmp c4.cap c5.cap
+
+# What may be narrowed.
+check_exit 0 "a capture without an end can be narrowed" "$replay" cut.cap -o cutless.cap --withhold process
+check_exit 5 "it stays UNSEALED" "$verify" cutless.cap
+check_prints '^  withheld   process: 3 rows in 2 chunks of epochs 0 to 1' "and says what is withheld"
+last=$(LC_ALL=C grep -obUaP '\x53\x2a\x4d\x18' run.cap | tail -n 1 | cut -d: -f1) # the last seal
+head -c $((last + 20)) run.cap >torn.cap
+check_exit 0 "one that is torn inside its last epoch can" "$replay" torn.cap -o tornless.cap --from 2s
+open=$(LC_ALL=C grep -obUaP '\x51\x2a\x4d\x18' torn.cap | tail -n 1 | cut -d: -f1) # the chunk of the epoch that is open
+check "what is after the last whole epoch is not copied" cmp <(tail -c 500 tornless.cap) <(head -c "$open" torn.cap | tail -c 500)
+check_exit 5 "and it is UNSEALED" "$verify" tornless.cap
+cp run.cap flip.cap
+byte=$(od -An -tu1 -j $((last + 60)) -N 1 run.cap)
+printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of=flip.cap bs=1 seek=$((last + 60)) conv=notrunc 2>/dev/null
+for options in "" --unverified; do
+	# shellcheck disable=SC2086 # none or one word
+	check_exit 1 "a forged capture cannot be narrowed ${options:-(without --unverified)}" "$replay" $options flip.cap -o none.cap --withhold process
+done
+check_says 'no narrower capture is made of one that is FORGED, not even with --unverified: ' "which is said"
+{ cat run.cap; echo; } >longer.cap
+check_exit 1 "nor can a malformed one" "$replay" --unverified longer.cap -o none.cap --withhold process
+check_says 'that is MALFORMED' "which is said"
+rm "$GPUREC_HOME/trust/lab.pub"
+check_exit 1 "a stranger's capture is refused" "$replay" run.cap -o none.cap --withhold process
+check_exit 0 "unless with --unverified: whoever receives it judges" "$replay" --unverified run.cap -o strange.cap --withhold process
+check "the result is the same" cmp strange.cap process.cap
+check "no failure has made anything" [ ! -e none.cap ]
+check "nor left anything behind" [ -z "$(find . -name '*.part')" ]
+cp run.pub "$GPUREC_HOME/trust/lab.pub"
+
+# The output.
+cp run.cap own.cap
+ln own.cap hard.cap
+ln -s own.cap soft.cap
+for out in own.cap ./own.cap hard.cap soft.cap; do
+	check_exit 3 "the capture that is read is never replaced, also not as $out" "$replay" --force own.cap -o "$out" --withhold process
+done
+check_exit 3 "nor when it is read by another name" "$replay" --force soft.cap -o own.cap --withhold process
+check_says 'own\.cap is the capture that is read: it is left alone' "which is said"
+cp own.cap own.txt
+check_exit 3 "nor by another kind of output" "$replay" --force own.txt -o own.txt
+check "it is as it was" sh -c 'cmp run.cap own.cap && cmp run.cap own.txt'
+check_exit 3 "another file that is there is left alone" "$replay" run.cap -o path.cap --withhold process
+check_exit 0 "unless with --force" "$replay" -q --force run.cap -o path.cap --withhold process
+check "which replaces it" cmp path.cap process.cap
+check_exit 2 "--withhold is for captures" "$replay" run.cap -o none.db --withhold process
+check_says '--withhold is for a narrower capture: -o FILE\.cap' "which is said"
+check_exit 2 "also on standard output" "$replay" run.cap --withhold process
+for filter in "--kind launch" "--pid 100" "--tid 100" "--time wall"; do
+	# shellcheck disable=SC2086 # two words
+	check_exit 2 "$filter is no way to narrow" "$replay" run.cap -o none.cap $filter
+	check_says 'cut between chunks, not events' "which is said"
+done
+check_exit 2 "a narrower capture without anything left out" "$replay" run.cap -o none.cap
+check_says 'what is to be left out\?' "is asked back"
+
+# A chain of custody comes along as it stands.
+cp run.cap kept.cap
+echo 'whatever stands in it' >kept.cap.custody
+check_exit 0 "a capture with a chain of custody is narrowed" "$replay" kept.cap -o handed.cap --withhold process
+check_says 'handed\.cap\.custody: the chain of custody, as it was$' "which comes along"
+check "as it stands" cmp kept.cap.custody handed.cap.custody
+check "a capture without one gets none" [ ! -e told.cap.custody ]
+
+# A disk that is full, a signal, a kill: nothing under the final name.
+{ for i in $(seq 40); do echo "repeat 20000 3us launch at=+$((i * 100))ms pid=100 tid=100 dur=0x123~977"; [ $((i % 8)) -ne 0 ] || echo "epoch +$((i * 100 + 90))ms"; done; } >big.script
+"$mkcap" -o big.cap big.script || exit 1
+# shellcheck disable=SC2016 # for the inner shell
+check_exit 3 "a limit on the output's size, like a full disk, is told" sh -c \
+	'trap "" XFSZ; ulimit -f 200; exec "$0" -q big.cap -o none.cap --to 3s' "$replay"
+check_says 'cannot write the capture' "in words"
+check "it leaves nothing" [ -z "$(find . -name 'none.cap*')" ]
+mkdir there || exit 1
+killed() { # SIGNAL: at several moments; what is there afterwards is whole or nothing
+	local delay
+	for delay in 0.005 0.01 0.02 0.03 0.05 0.08; do
+		rm -f there/none.cap
+		timeout -s "$1" $delay "$replay" -q big.cap -o there/none.cap --to 3s
+		[ ! -e there/none.cap ] || "$verify" -q there/none.cap || return
+		[ "$1" = KILL ] || [ -z "$(find there -name '*.part')" ] || return
+	done
+	rm -f there/none.cap
+}
+for signal in TERM INT HUP KILL; do
+	check "interrupted by $signal it leaves nothing that is half under the final name" killed $signal
+done
+
+# Stock lz4.
+check_exit 0 "a big capture is narrowed" "$replay" -q big.cap -o less.cap --from 1s --to 3s
+check "stock lz4 decodes it" sh -c 'lz4 -dc less.cap >less.content'
+check "from a pipe, too" sh -c 'cat less.cap | lz4 -dc >piped.content'
+check "to the same bytes" cmp less.content piped.content
+lz4 -dc big.cap >big.content
+check "which are a part of the whole's" sh -c '[ -s less.content ] && [ "$(wc -c <less.content)" -lt "$(wc -c <big.content)" ]'
+"$replay" -q less.cap --json | grep '^{"at":' >less.events
+first=$(head -n 1 less.events | grep -oE '[0-9]+' | head -n 1) last=$(tail -n 1 less.events | grep -oE '[0-9]+' | head -n 1)
+check "it holds more than was asked for only at its ends" [ $((first <= 1001000000000 && last >= 1002900000000)) -eq 1 ]
+check "and there whole chunks" sh -c '"$0" -q big.cap --json --from "$1" --to "$2" | grep "^{\"at\":" | cmp - less.events' \
+	"$replay" "$first" $((last + 1))
+
+# A capture of a real recorder: all its texts, looked for in all that can be made of the narrower one.
+check "a recorded capture's key is trusted" "$BUILD/gpukey" trust "$golden/demo.pub" --name demo
+texts() { # CAPTURE: the texts of names, paths, facts and symbols, of eight bytes or more, a line each
+	"$replay" -q "$1" --json | grep -E '"kind":"(process|thread|module|executable|fact|frame)"' |
+		grep -oE '"(name|path|build_id|value|symbol)":"[^"\\]{8,}"' | sed -E 's/^"[a-z_]*":"//; s/"$//' | sort -u
+}
+texts "$golden/demo.cap" >all.texts
+"$mkcap" -o bare.cap </dev/null && views bare.cap bare || exit 1
+head -c 8000 "$golden/demo.cap" | strings -n 8 >header.texts # names of probes are part of the signed header
+while read -r text; do
+	grep -rqaF -- "$text" bare header.texts || echo "$text"
+done <all.texts >own.texts
+check "it has many texts that are its own" [ "$(wc -l <own.texts)" -ge 40 ]
+check_exit 0 "all names are withheld" "$replay" -q "$golden/demo.cap" -o nameless.cap --withhold process,path,host,symbol
+check "the result can be used" views nameless.cap view
+check "none of the texts is left anywhere" holds_none view own.texts
+check_exit 0 "it is authentic" "$verify" -q nameless.cap
+check_prints '^OK-REDACTED ' "and says that it is redacted"
+finish

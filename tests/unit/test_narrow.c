@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Narrowing: what is withheld is gone to the byte, the rest verifies, the order of steps does not matter, and whichever
+ * read, write, sync, rename or allocation fails, nothing that is half stands under the output's name.
+ */
+#undef _FORTIFY_SOURCE /* its own forms of open() and read() would get in the way of those below */
+#include "tests/unit/made.h"
+#include "tests/unit/sample.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+#include "format/layout.h"
+#include "replay/exporter.h"
+#include "replay/narrowed.h"
+#include "replay/target.h"
+
+/* Faults on demand: of the calls of one sort, in all threads, the nth fails. */
+enum sort { OF_NONE, OF_IO, OF_MEMORY };
+static _Atomic enum sort armed;
+static atomic_ulong calls, fail_at;
+static atomic_bool failed;
+
+static bool refuse(enum sort sort, int error)
+{
+	if (atomic_load(&armed) != sort || atomic_fetch_add(&calls, 1) + 1 != atomic_load(&fail_at))
+		return false;
+	atomic_store(&failed, true);
+	errno = error;
+	return true;
+}
+
+static void arm(enum sort sort, unsigned long n)
+{
+	atomic_store(&calls, 0);
+	atomic_store(&fail_at, n);
+	atomic_store(&failed, false);
+	atomic_store(&armed, sort);
+}
+
+static void disarm(void)
+{
+	atomic_store(&armed, OF_NONE);
+}
+
+ssize_t pread(int fd, void *buf, size_t n, off_t offset)
+{
+	return refuse(OF_IO, EIO) ? -1 : syscall(SYS_pread64, fd, buf, n, offset);
+}
+
+ssize_t write(int fd, const void *buf, size_t n)
+{
+	return refuse(OF_IO, ENOSPC) ? -1 : syscall(SYS_write, fd, buf, n);
+}
+
+int fsync(int fd)
+{
+	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
+{
+	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
+}
+
+int open(const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+#ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */
+#define CAN_FAIL_MALLOC 1
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+
+void *malloc(size_t n)
+{
+	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_realloc(p, n);
+}
+#endif
+
+/* A capture of all classes that have content; every text is a mark of its class and epoch. */
+static const struct {
+	uint16_t kind;
+	uint8_t class;
+	uint8_t texts[2]; /* fields */
+} rows[] = {
+	{KIND_launch, CLASS_events, {0}},
+	{KIND_switch, CLASS_events, {0}},
+	{KIND_process, CLASS_process, {F_process_name}},
+	{KIND_thread, CLASS_process, {F_thread_name}},
+	{KIND_module, CLASS_path, {F_module_build_id, F_module_path}},
+	{KIND_executable, CLASS_path, {F_executable_path}},
+	{KIND_fact, CLASS_host, {F_fact_name, F_fact_value}},
+	{KIND_frame, CLASS_symbol, {F_frame_symbol}},
+};
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+#define NEPOCHS 3u
+#define ALL_CLASSES                                                                                                    \
+	(1u << CLASS_events | 1u << CLASS_process | 1u << CLASS_path | 1u << CLASS_host | 1u << CLASS_symbol)
+
+/* Of letters without a pattern, so that LZ4 leaves them as they are. */
+static const char *mark_of(char buf[32], size_t row, unsigned text, unsigned epoch)
+{
+	uint64_t x = (row * 16 + text * 8 + epoch + 1) * 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < 16; i++) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		buf[i] = (char)('A' + x % 58);
+	}
+	buf[16] = '\0';
+	return buf;
+}
+
+static void add_row(struct writer *w, size_t i, uint64_t at_ns, unsigned epoch)
+{
+	uint64_t v[FIELDS_MAX] = {at_ns, 100, 101 + epoch, 0, 17, 20};
+	const char *text[FIELDS_MAX] = {NULL};
+	char marks[2][32];
+	struct fault why;
+
+	for (unsigned t = 0; t < 2; t++) {
+		uint8_t field = rows[i].texts[t];
+
+		if (field == 0)
+			continue;
+		text[field] = mark_of(marks[t], i, t, epoch);
+		v[field] = strlen(text[field]);
+	}
+	assert_int_equal(writer_add(w, rows[i].kind, v, text, &why), 0);
+}
+
+static void make_capture(struct memory_sink *m)
+{
+	struct identity id = sample_identity(1);
+	struct clock_anchor anchor = sample_anchor(SAMPLE_BOOT);
+	struct self_stats self = {0};
+	struct counter counters[4];
+	struct writer *w;
+	struct fault why;
+
+	assert_int_equal(writer_open(&w, memory_sink_of(m), &id, sample_probes, SAMPLE_NPROBES, &anchor, &why), 0);
+	for (unsigned e = 0; e < NEPOCHS; e++) {
+		uint64_t n = e + 1;
+
+		for (size_t i = 0; i < NROWS; i++)
+			add_row(w, i, SAMPLE_BOOT + e * SAMPLE_SECOND + 100 + i, e);
+		counters[0] = (struct counter){1, COUNTER_fired, n};
+		counters[1] = (struct counter){1, COUNTER_recorded, n};
+		counters[2] = (struct counter){20, COUNTER_fired, n};
+		counters[3] = (struct counter){20, COUNTER_recorded, n};
+		anchor = sample_anchor(SAMPLE_BOOT + n * SAMPLE_SECOND);
+		assert_int_equal(writer_seal(w, anchor.boot_ns, &anchor, &self, counters, 4, &why), 0);
+	}
+	assert_int_equal(writer_end(w, REASON_duration, NULL, &anchor, counters, 4, &why), 0);
+	writer_close(w);
+}
+
+/* Narrow bytes to bytes. How many chunks went. */
+static uint64_t narrow_bytes(const struct bytes *in, const struct narrowing *plan, struct memory_sink *out)
+{
+	struct source src;
+	struct reader r;
+	struct fault why;
+	uint64_t n;
+
+	source_open_memory(&src, in->data, in->len);
+	assert_int_equal(reader_open(&r, &src, &why), 0);
+	assert_int_equal(narrow(&r, plan, memory_sink_of(out), &n, &why), 0);
+	reader_close(&r);
+	return n;
+}
+
+static bool holds(const struct bytes *b, const void *what, size_t n)
+{
+	return memmem(b->data, b->len, what, n) != NULL;
+}
+
+/* Of each chunk of the whole: if it was to go, neither salt nor frame is left, else both are. How many went. */
+static uint64_t check_chunks(const struct bytes *whole, const struct narrowing *plan, const struct bytes *part)
+{
+	struct source src;
+	struct reader r;
+	struct fault why;
+	uint64_t gone = 0;
+
+	source_open_memory(&src, whole->data, whole->len);
+	assert_int_equal(reader_open(&r, &src, &why), 0);
+	for (uint64_t e = 0; e < r.nepochs; e++) {
+		for (uint32_t i = 0; i < r.epochs[e].nchunks; i++) {
+			const struct chunk *c = &r.epochs[e].chunks[i];
+			const uint8_t *frame = whole->data + c->offset + FRAME_HEAD_BYTES + CHUNK_BYTES;
+			bool kept = !narrowing_withholds(plan, c);
+
+			assert_int_equal(holds(part, c->salt, SALT_BYTES), kept);
+			assert_int_equal(holds(part, frame, c->packed_bytes), kept);
+			/* What LZ4 packed: behind the frame's head, which all have; before its checksum. */
+			assert_int_equal(holds(part, frame + 19, c->packed_bytes - 19 - 12), kept);
+			assert_true(holds(part, c->commitment, HASH_BYTES));
+			gone += !kept;
+		}
+	}
+	reader_close(&r);
+	return gone;
+}
+
+static void check_marks(const struct narrowing *plan, const struct bytes *part)
+{
+	char mark[32];
+
+	for (size_t i = 0; i < NROWS; i++)
+		for (unsigned e = 0; e < NEPOCHS; e++)
+			for (unsigned t = 0; t < 2 && rows[i].texts[t]; t++)
+				assert_int_equal(holds(part, mark_of(mark, i, t, e), 16),
+						 !(plan->classes >> rows[i].class & 1));
+}
+
+static enum verdict want_verdict(const struct narrowing *plan)
+{
+	if (plan->classes & ALL_CLASSES)
+		return VERDICT_OK_REDACTED;
+	return plan->from_ns == 0 && plan->to_ns == UINT64_MAX ? VERDICT_OK : VERDICT_OK_SLICE;
+}
+
+static void of_what_is_withheld_neither_salt_nor_content_is_left(void **state)
+{
+	static const uint64_t times[][2] = {{0, UINT64_MAX},
+					    {SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND}};
+	struct memory_sink whole = {0};
+	unsigned tried = 0;
+
+	(void)state;
+	make_capture(&whole);
+	for (uint32_t classes = 0; classes <= ALL_CLASSES; classes += 2) {
+		for (size_t t = 0; t < 2; t++) {
+			struct narrowing plan = {classes, times[t][0], times[t][1]};
+			struct memory_sink part = {0};
+			struct verification v;
+			uint64_t n = narrow_bytes(&whole.bytes, &plan, &part);
+
+			assert_int_equal(check_chunks(&whole.bytes, &plan, &part.bytes), n);
+			check_marks(&plan, &part.bytes);
+			sample_verdict(part.bytes.data, part.bytes.len, &v);
+			assert_int_equal(v.verdict, want_verdict(&plan));
+			assert_int_equal(v.nwithheld, n);
+			assert_int_equal(v.nevents, NROWS * NEPOCHS);
+			bytes_free(&part.bytes);
+			tried++;
+		}
+	}
+	assert_int_equal(tried, 64);
+	bytes_free(&whole.bytes);
+}
+
+static void steps_in_any_order_give_the_same_bytes(void **state)
+{
+	static const uint64_t times[][2] = {
+		{0, UINT64_MAX}, {SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX}, {0, SAMPLE_BOOT + 2 * SAMPLE_SECOND}};
+	struct memory_sink whole = {0};
+
+	(void)state;
+	make_capture(&whole);
+	for (uint32_t classes = 0; classes < 32 * 32 * 3 * 3; classes++) {
+		uint32_t a = classes % 32, b = classes / 32 % 32;
+		const uint64_t *ta = times[classes / 1024 % 3], *tb = times[classes / 3072];
+		struct narrowing first = {a << 1, ta[0], ta[1]}, second = {b << 1, tb[0], tb[1]};
+		struct narrowing both = {first.classes | second.classes, ta[0] > tb[0] ? ta[0] : tb[0],
+					 ta[1] < tb[1] ? ta[1] : tb[1]};
+		struct memory_sink one = {0}, two = {0}, once = {0};
+		uint64_t n = narrow_bytes(&whole.bytes, &first, &one);
+
+		n += narrow_bytes(&one.bytes, &second, &two);
+		assert_int_equal(narrow_bytes(&whole.bytes, &both, &once), n);
+		assert_int_equal(two.bytes.len, once.bytes.len);
+		assert_memory_equal(two.bytes.data, once.bytes.data, once.bytes.len);
+		bytes_free(&one.bytes);
+		bytes_free(&two.bytes);
+		bytes_free(&once.bytes);
+	}
+	bytes_free(&whole.bytes);
+}
+
+/* As gpureplay does it: judged, planned, written beside, checked, renamed. */
+static int narrow_file(const char *in, const char *out, uint32_t withhold, uint64_t from_ns, struct fault *why)
+{
+	static struct filter filter;
+	const struct evidence_options o = {.unverified = true, .nthreads = 1};
+	struct evidence e;
+	struct replay replay = {.evidence = &e, .filter = &filter, .unverified = true, .withhold = withhold};
+	struct target target = {0};
+	int r = evidence_judge(&e, in, &o, why);
+
+	filter.from_ns = from_ns;
+	filter.to_ns = NO_TIME;
+	if (r == 0 && !evidence_acceptable(&e, &o, why))
+		r = (int)why->code;
+	if (r == 0)
+		r = target_open(&target, out, false, why);
+	if (r == 0) {
+		r = narrowed_write_file(&replay, target.temporary, why);
+		if (r == 0)
+			r = target_commit(&target, why);
+		else
+			target_discard(&target);
+	}
+	evidence_close(&e);
+	return r;
+}
+
+static unsigned count_files(const char *folder)
+{
+	DIR *d = opendir(folder);
+	unsigned n = 0;
+
+	assert_non_null(d);
+	for (struct dirent *f; (f = readdir(d));)
+		n += strcmp(f->d_name, ".") != 0 && strcmp(f->d_name, "..") != 0;
+	closedir(d);
+	return n;
+}
+
+/* A folder of its own with in.cap; the trust store is an empty one elsewhere. */
+static void make_input(const struct bytes *b)
+{
+	char *folder = made_path("n");
+
+	assert_true(mkdir(folder, 0700) == 0 || errno == EEXIST);
+	setenv("GPUREC_HOME", made_path("home"), 1);
+	made_write(made_path("n/in.cap"), b->data, b->len);
+}
+
+static void check_result(int r, const struct bytes *want, const struct fault *why)
+{
+	bool there = access(made_path("n/out.cap"), F_OK) == 0;
+	char *got;
+	size_t n;
+
+	if (r < 0)
+		assert_true(why->text[0] != '\0');
+	else
+		assert_true(there);
+	assert_int_equal(count_files(made_path("n")), 1 + there); /* no temporary one */
+	if (!there)
+		return;
+	/* Once it has its name it is whole, also when what comes after (bringing the folder to disk) fails. */
+	got = made_read(made_path("n/out.cap"), &n);
+	assert_int_equal(n, want->len);
+	assert_memory_equal(got, want->data, n);
+	free(got);
+	unlink(made_path("n/out.cap"));
+}
+
+static void survive_each_fault(enum sort sort, unsigned at_least)
+{
+	struct narrowing plan = {1u << CLASS_process | 1u << CLASS_path, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX};
+	struct memory_sink whole = {0}, want = {0};
+	unsigned long n, errors = 0;
+	struct fault why;
+	int r;
+
+	make_capture(&whole);
+	narrow_bytes(&whole.bytes, &plan, &want);
+	make_input(&whole.bytes);
+	for (n = 1;; n++) {
+		char *in = made_path("n/in.cap"), *out = made_path("n/out.cap");
+
+		why.text[0] = '\0';
+		arm(sort, n);
+		r = narrow_file(in, out, plan.classes, plan.from_ns, &why);
+		disarm();
+		check_result(r, &want.bytes, &why);
+		if (!atomic_load(&failed))
+			break;
+		errors += r < 0;
+		/* Threads that could not be started are done without; anything else that fails is told. */
+		assert_true(r < 0 || sort == OF_MEMORY);
+	}
+	assert_int_equal(r, 0);
+	assert_true(errors >= at_least);
+	print_message("# %lu faults, %lu of them errors\n", n - 1, errors);
+	bytes_free(&whole.bytes);
+	bytes_free(&want.bytes);
+}
+
+static void whatever_read_write_sync_or_rename_fails_nothing_half_is_left(void **state)
+{
+	(void)state;
+	survive_each_fault(OF_IO, 40);
+}
+
+/* Open, verify and walk a narrowed capture in a file: the first error, or 0. */
+static int use_file(const char *path, unsigned *nevents)
+{
+	struct verification v;
+	struct cursor *cur = NULL;
+	struct source src;
+	struct reader r;
+	struct event ev;
+	struct fault why;
+	int ret = source_open_file(&src, path, &why);
+
+	*nevents = 0;
+	if (ret < 0)
+		return ret;
+	ret = reader_open(&r, &src, &why);
+	if (ret < 0)
+		goto out;
+	verify(&r, 1, &v);
+	if (v.verdict == VERDICT_UNCHECKED)
+		ret = (int)v.why.code;
+	else
+		assert_int_equal(v.verdict, VERDICT_OK_REDACTED);
+	if (ret == 0)
+		ret = cursor_open(&cur, &r, false, &why);
+	while (ret == 0 && (ret = cursor_next(cur, &ev, &why)) > 0) {
+		++*nevents;
+		ret = 0;
+		if (ev.kind == KIND_process || ev.kind == KIND_thread)
+			fail_msg("a withheld row was given");
+	}
+	cursor_close(cur);
+	reader_close(&r);
+out:
+	source_close(&src);
+	return ret;
+}
+
+static void use_despite_each_fault(enum sort sort, int error, unsigned at_least)
+{
+	struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	struct memory_sink whole = {0}, part = {0};
+	unsigned want, got;
+	unsigned long n;
+
+	make_capture(&whole);
+	narrow_bytes(&whole.bytes, &plan, &part);
+	make_input(&part.bytes);
+	assert_int_equal(use_file(made_path("n/in.cap"), &want), 0);
+	for (n = 1;; n++) {
+		char *in = made_path("n/in.cap");
+		int r;
+
+		arm(sort, n);
+		r = use_file(in, &got);
+		disarm();
+		if (!atomic_load(&failed)) {
+			assert_int_equal(r, 0);
+			assert_int_equal(got, want);
+			break;
+		}
+		assert_int_equal(r, error);
+	}
+	assert_true(n > at_least);
+	bytes_free(&whole.bytes);
+	bytes_free(&part.bytes);
+}
+
+static void whatever_read_fails_a_narrowed_capture_gets_no_wrong_verdict(void **state)
+{
+	(void)state;
+	use_despite_each_fault(OF_IO, ERR_IO, 20);
+}
+
+#ifdef CAN_FAIL_MALLOC
+static void whatever_allocation_fails_nothing_half_is_left(void **state)
+{
+	(void)state;
+	survive_each_fault(OF_MEMORY, 20);
+}
+
+static void whatever_allocation_fails_a_narrowed_capture_gets_no_wrong_verdict(void **state)
+{
+	(void)state;
+	use_despite_each_fault(OF_MEMORY, ERR_MEMORY, 10);
+}
+#endif
+
+static void a_capture_that_changes_meanwhile_gives_no_copy(void **state)
+{
+	const struct evidence_options o = {.unverified = true, .nthreads = 1};
+	struct filter filter = {.to_ns = NO_TIME};
+	struct memory_sink whole = {0};
+	struct evidence e;
+	struct replay replay = {.evidence = &e, .filter = &filter, .withhold = 1u << CLASS_path};
+	struct fault why;
+	FILE *f;
+
+	(void)state;
+	make_capture(&whole);
+	make_input(&whole.bytes);
+	assert_int_equal(evidence_judge(&e, made_path("n/in.cap"), &o, &why), 0);
+	assert_int_equal(e.verification.verdict, VERDICT_UNTRUSTED);
+	f = fopen(made_path("n/in.cap"), "r+b");
+	assert_non_null(f);
+	assert_int_equal(
+		fseek(f, (long)e.reader.epochs[0].chunks[0].offset + FRAME_HEAD_BYTES + CHUNK_BYTES + 20, SEEK_SET), 0);
+	assert_int_equal(fputc('x', f), 'x');
+	fclose(f);
+	assert_int_equal(narrowed_write_file(&replay, made_path("n/new.cap"), &why), ERR_FORGED);
+	assert_non_null(strstr(why.text, "changed while it was read"));
+	unlink(made_path("n/new.cap"));
+	evidence_close(&e);
+	bytes_free(&whole.bytes);
+}
+
+static void only_of_authentic_captures_narrower_ones_are_made(void **state)
+{
+	static const struct {
+		enum verdict verdict;
+		int error;
+	} cases[] = {{VERDICT_OK, 0},
+		     {VERDICT_OK_SLICE, 0},
+		     {VERDICT_OK_REDACTED, 0},
+		     {VERDICT_UNSEALED, 0},
+		     {VERDICT_UNTRUSTED, 0},
+		     {VERDICT_UNCHECKED, ERR_IO},
+		     {VERDICT_MALFORMED, ERR_FORMAT},
+		     {VERDICT_FORGED, ERR_FORGED}};
+	struct filter filter = {.to_ns = NO_TIME};
+	struct memory_sink whole = {0};
+	struct evidence e = {.readable = true};
+	struct replay replay = {.evidence = &e, .filter = &filter, .unverified = true, .withhold = 1u << CLASS_path};
+	struct narrowed n;
+	char sentence[512];
+	struct fault why;
+
+	(void)state;
+	make_capture(&whole);
+	source_open_memory(&e.source, whole.bytes.data, whole.bytes.len);
+	assert_int_equal(reader_open(&e.reader, &e.source, &why), 0);
+	e.verification.nepochs = NEPOCHS;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		e.verification.verdict = cases[i].verdict;
+		assert_int_equal(narrowed_plan(&n, &replay, &why), cases[i].error);
+		if (cases[i].error)
+			assert_non_null(strstr(why.text, "not even with --unverified"));
+		else
+			assert_int_equal(n.nwithheld, NEPOCHS);
+	}
+	e.verification.verdict = VERDICT_OK;
+	assert_int_equal(narrowed_plan(&n, &replay, &why), 0);
+	assert_false(narrowed_describe(&n, 0, sentence, sizeof(sentence)));
+	assert_true(narrowed_describe(&n, 2, sentence, sizeof(sentence)));
+	assert_string_equal(sentence, "withheld from path: 6 rows in 3 chunks of epochs 0 to 2, from +0.000000104 s to "
+				      "+2.000000105 s");
+	assert_false(narrowed_describe_kept(&n, sentence, sizeof(sentence)));
+	filter.from_ns = SAMPLE_BOOT + 50 * SAMPLE_SECOND;
+	assert_int_equal(narrowed_plan(&n, &replay, &why), ERR_INPUT);
+	e.reader.tail = TAIL_CUT;
+	e.verification.nepochs = 0;
+	assert_int_equal(narrowed_plan(&n, &replay, &why), ERR_FORMAT);
+	reader_close(&e.reader);
+	bytes_free(&whole.bytes);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_what_is_withheld_neither_salt_nor_content_is_left),
+		cmocka_unit_test(steps_in_any_order_give_the_same_bytes),
+		cmocka_unit_test(whatever_read_write_sync_or_rename_fails_nothing_half_is_left),
+		cmocka_unit_test(whatever_read_fails_a_narrowed_capture_gets_no_wrong_verdict),
+#ifdef CAN_FAIL_MALLOC
+		cmocka_unit_test(whatever_allocation_fails_nothing_half_is_left),
+		cmocka_unit_test(whatever_allocation_fails_a_narrowed_capture_gets_no_wrong_verdict),
+#endif
+		cmocka_unit_test(a_capture_that_changes_meanwhile_gives_no_copy),
+		cmocka_unit_test(only_of_authentic_captures_narrower_ones_are_made),
+	};
+
+	if (sodium_init() < 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, made_clear);
+}
