@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# gpureplay --diff: what changed between two runs, against captures whose difference is known.
+. "$(dirname "$0")/lib.sh"
+
+replay=$BUILD/gpureplay
+cd "$TMP" || exit 1
+
+# Twenty seconds of launches: how many, how long, and how long one in each second sleeps in a futex.
+run_script() { # LAUNCHES DURATION HELD
+	echo "start 500s 1790000000s"
+	echo "process at=+0 pid=100 start=+0 tracked=1 name=trainer"
+	echo "thread at=+0 tid=100 pid=100 start=+0 name=trainer"
+	echo "thread at=+0 tid=101 pid=100 start=+0 name=tokenizer"
+	local s
+	for s in $(seq 0 19); do
+		echo "repeat $1 1ms launch at=+$s.100s pid=100 tid=100 dur=$(($2 + s * 13 % 7))ns function=0xabc"
+		echo "alloc at=+$s.600s pid=100 tid=100 dur=5us bytes=1M addr=0x1000 memory=1"
+		echo "free at=+$s.601s pid=100 tid=100 dur=5us addr=0x1000 memory=1"
+		echo "switch at=+$s.701s cpu=1 prev_tid=100 prev_state=1 next_tid=0"
+		echo "waking at=+$s.709s cpu=0 tid=100 waker_tid=101"
+		echo "switch at=+$s.710s cpu=1 prev_tid=0 next_tid=100"
+		echo "futex at=+$s.711s pid=100 tid=100 dur=10500us op=0 addr=0x7fc0"
+		echo "wait at=+$s.712s pid=100 tid=100 dur=12ms object=0xe"
+		echo "epoch +$((s + 1))s"
+	done
+	[ "$3" = 0 ] || echo "alloc at=+20s pid=100 tid=100 dur=5us bytes=$3 addr=0x9000 memory=1"
+	echo "epoch +21s"
+	echo "end duration"
+}
+make_capture() { # NAME LAUNCHES DURATION HELD
+	run_script "$2" "$3" "$4" >"$1.script"
+	"$BUILD/tests/mkcap" -o "$1.cap" --pub "$1.pub" "$1.script"
+}
+make_capture a 50 10000 0 && make_capture same 50 10000 0 && make_capture slower 50 20000 0 && make_capture rarer 25 10000 3M || exit 1
+
+compare() { # A B [OPTION...]
+	local a=$1 b=$2
+	shift 2
+	"$replay" -q --trust a.pub --diff "$@" "$a.cap" "$b.cap"
+}
+part() { # FUNCTION OF: that function's lines
+	sed -n "/  $1$/,/^[^ ]/p" "$2" | sed '1!{/^[^ ]/d}'
+}
+says() { # PATTERN FILE FUNCTION
+	part "$3" "$2" | grep -qE "$1"
+}
+
+check_exit 0 "two captures are compared" compare a slower
+compare a slower >slower.txt
+check "a longer median is more than noise" says "median +10\.[0-9]*µs -> 20\.[0-9]*µs \(\+[0-9]+ %\): more than noise" slower.txt cudaLaunchKernel
+check "an equal rate is not" says "rate +47\.6/s -> 47\.6/s \(\+0 %\): within noise" slower.txt cudaLaunchKernel
+compare a same >same.txt
+check_not_more() { ! grep -q ": more than noise" "$1"; }
+check "of two equal runs nothing is more than noise" check_not_more same.txt
+compare a rarer >rarer.txt
+check "half the rate is more than noise" says "rate +47\.6/s -> 23\.8/s \(-50 %\): more than noise" rarer.txt cudaLaunchKernel
+check "what is held at the end is told" grep -q "memory held at most 1.0 MiB -> 3.0 MiB (+200 %); at the end 0 B -> 3.0 MiB" rarer.txt
+# 20 waits of 12 ms: 8 ms in the futex, 1 ms until it ran; launches are 10 ms in sum.
+check "time in calls is split as planted" \
+	grep -qE "waiting for a CPU 8\.0 % -> 8\.2 %, asleep in futexes 63\.9 % -> 65\.3 %, asleep in something else 0\.0 % -> 0\.0 %" rarer.txt
+run_script 50 10000 0 | sed 's/^epoch +[1-7]s$//; /^epoch +1[0-9]s/d' >short.script
+"$BUILD/tests/mkcap" -o short.cap --pub short.pub short.script || exit 1
+compare a short >short.txt
+check "too few epochs are said to be too few" says "median .*: too short to tell" short.txt cudaLaunchKernel
+run_script 50 10000 0 | sed 's/^wait /copy /; s/ object=0xe//' >copies.script
+"$BUILD/tests/mkcap" -o copies.cap --pub copies.pub copies.script || exit 1
+compare a copies >copies.txt
+check "what only the first run has is named" grep -q "^trainer  cudaStreamSynchronize  only in A" copies.txt
+check "what only the second has, too" grep -q "^trainer  cudaMemcpy  only in B" copies.txt
+compare a rarer --json >rarer.json
+check "and all of it as JSON" sh -c 'python3 -m json.tool <"$1" >/dev/null || sqlite3 :memory: "SELECT json(readfile(\"$1\"))" >/dev/null' sh rarer.json
+check "with the same verdict" grep -q '"function":"cudaLaunchKernel","a":{"calls":1000,"failed":0,.*"b":{"calls":500,.*"rate":"more","median":"noise"' rarer.json
+check "twice the same bytes" sh -c 'compare() { "$1" -q --trust a.pub --diff a.cap slower.cap; }; compare "$1" | cmp - slower.txt' sh "$replay"
+
+check_exit 2 "one capture is too few" "$replay" --diff a.cap
+check_says "--diff compares two captures: 1 was named" "and it is said"
+check_exit 2 "three are too many" "$replay" --diff a.cap a.cap a.cap
+check_exit 2 "-o does not go with it" "$replay" --diff a.cap a.cap -o x.txt
+check_exit 1 "an untrusted capture is refused" "$replay" -q --diff a.cap a.cap
+printf 'x' | dd of=same.cap bs=1 seek=9000 conv=notrunc status=none
+check_exit 1 "a forged one, too" compare a same
+finish
