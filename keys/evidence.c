@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/escape.h"
-#include "keys/store.h"
+#include "keys/plain.h"
 
 /* Whether a verdict speaks of an authentic capture, of which only trust in the signer is open. */
 static bool is_authentic(enum verdict v)
@@ -15,90 +15,66 @@ static bool is_authentic(enum verdict v)
 	return v == VERDICT_OK || v == VERDICT_OK_SLICE || v == VERDICT_OK_REDACTED || v == VERDICT_UNSEALED;
 }
 
-/* The key files of --trust: read all, so that a wrong one is told whatever the capture is. 1: one is `pk`; 0: none. */
-static int find_in_files(const struct evidence_options *o, const struct public_key *pk, const char **path,
-			 struct fault *why)
+/* First and last reading of the wall clock in what is authentic; a step between two shows, for all are looked at. */
+static void wall_span(const struct evidence *e, uint64_t *first_ns, uint64_t *last_ns)
 {
-	struct public_key key;
-	int r, found = 0;
-	size_t i;
+	const struct reader *r = &e->reader;
+	uint64_t first = r->header.start_wall_ns, last = first, wall, i;
 
-	for (i = 0; i < o->ntrust_files; i++) {
-		r = minisign_read_public(&key, o->trust_files[i], why);
-		if (r < 0)
-			return r;
-		if (!found && pk && key_equal(&key, pk)) {
-			*path = o->trust_files[i];
-			found = 1;
-		}
+	for (i = 0; i < e->verification.nepochs + (r->tail == TAIL_END); i++) {
+		wall = i < e->verification.nepochs ? r->epochs[i].anchor.wall_ns : r->end.anchor.wall_ns;
+		first = wall < first ? wall : first;
+		last = wall > last ? wall : last;
 	}
-	return found;
+	*first_ns = first;
+	*last_ns = last;
 }
 
-/* What a key file given with --trust is called: its name without folder and ".pub". */
-static void name_of_file(char *name, size_t size, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
-	size_t len = strlen(leaf);
-
-	if (len > 4 && strcmp(leaf + len - 4, ".pub") == 0)
-		len -= 4;
-	escape_terminal(name, size, leaf, len);
-}
-
-/* Look the signer up. Sets e->signer_name if it is trusted; 0 in both cases. */
-static int find_signer(struct evidence *e, const struct evidence_options *o, struct fault *why)
+/* Look the signer up, after verifying: which clock readings count depends on it. */
+static int find_signer(struct evidence *e, const struct trust_sources *s, struct fault *why)
 {
 	struct public_key pk;
-	struct trust_list list = {0};
-	const struct trusted *found;
-	const char *path;
+	uint64_t first_ns, last_ns;
 	int r;
 
 	memcpy(pk.keynum, e->reader.header.keynum, sizeof(pk.keynum));
 	memcpy(pk.key, e->reader.header.identity, sizeof(pk.key));
 	key_id(e->signer, pk.keynum);
-	r = find_in_files(o, &pk, &path, why);
-	if (r > 0)
-		name_of_file(e->signer_name, sizeof(e->signer_name), path);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	r = trust_list_read(&list, why);
+	wall_span(e, &first_ns, &last_ns);
+	r = trust_ask(s, &pk, first_ns, last_ns, &e->trust, why);
 	if (r < 0)
 		return r;
-	r = trust_find(&list, &pk, &found, why);
-	if (r > 0)
-		snprintf(e->signer_name, sizeof(e->signer_name), "%s", found->name);
-	trust_list_clear(&list);
-	return r < 0 ? r : 0;
+	if (e->trust.trust >= TRUST_DIRECT)
+		snprintf(e->signer_name, sizeof(e->signer_name), "%s", e->trust.name);
+	else if (is_authentic(e->verification.verdict)) {
+		e->verification.verdict = VERDICT_UNTRUSTED;
+		e->verification.why = e->trust.why;
+	}
+	return 0;
 }
 
 int evidence_judge(struct evidence *e, const char *path, const struct evidence_options *o, struct fault *why)
 {
+	struct trust_sources sources;
 	struct fault inner;
 	int r;
 
 	memset(e, 0, sizeof(*e));
 	e->source.fd = -1;
+	r = trust_sources_read(&sources, o->trust_files, o->ntrust_files, o->delegation_files, o->ndelegation_files,
+			       path, why);
+	if (r < 0)
+		goto out;
 	if (source_open_file(&e->source, path, &inner) < 0 || reader_open(&e->reader, &e->source, &inner) < 0) {
 		verification_refused(&e->verification, &inner);
-		r = find_in_files(o, NULL, NULL, why);
-		return r < 0 ? r : 0;
+		goto out;
 	}
 	e->readable = true;
-	r = find_signer(e, o, why);
-	if (r < 0)
-		return r;
 	verify(&e->reader, o->nthreads, &e->verification);
-	if (!e->signer_name[0] && is_authentic(e->verification.verdict)) {
-		e->verification.verdict = VERDICT_UNTRUSTED;
-		fault_set(
-			&e->verification.why, ERR_KEY, FAULT_NOWHERE,
-			"signed by the key %s, which nothing here trusts; bring its public key from the recording host "
-			"('gpukey show' there) and run 'gpukey trust' here, or name it with --trust",
-			e->signer);
-	}
-	return 0;
+	r = find_signer(e, &sources, why);
+out:
+	trust_sources_clear(&sources);
+	return r;
 }
 
 bool evidence_acceptable(const struct evidence *e, const struct evidence_options *o, struct fault *why)
@@ -126,16 +102,21 @@ bool evidence_acceptable(const struct evidence *e, const struct evidence_options
 void evidence_sentence(const struct evidence *e, char *buf, size_t size)
 {
 	const struct verification *v = &e->verification;
-	char why[sizeof(v->why.text) * ESCAPE_GROWTH + 1];
+	char why[sizeof(v->why.text) * ESCAPE_GROWTH + 1], voucher[96] = "", keyid[KEY_ID_CHARS + 1],
+							   date[DATE_CHARS + 1];
 
+	if (e->trust.trust == TRUST_DELEGATED)
+		snprintf(voucher, sizeof(voucher), ", vouched for by %s until %s",
+			 key_id(keyid, e->trust.authority.keynum), date_format(date, e->trust.until_ns));
 	if (!is_authentic(v->verdict)) {
 		escape_terminal(why, sizeof(why), v->why.text, strlen(v->why.text));
 		snprintf(buf, size, "UNVERIFIED: %s: %s", verdict_word(v->verdict), why);
 	} else if (v->verdict == VERDICT_UNSEALED) {
-		snprintf(buf, size, "UNSEALED after %" PRIu64 " epochs, which are signed by %s (%s)", v->nepochs,
-			 e->signer, e->signer_name);
+		snprintf(buf, size, "UNSEALED after %" PRIu64 " epochs, which are signed by %s (%s%s)", v->nepochs,
+			 e->signer, e->signer_name, voucher);
 	} else {
-		snprintf(buf, size, "%s, signed by %s (%s)", verdict_word(v->verdict), e->signer, e->signer_name);
+		snprintf(buf, size, "%s, signed by %s (%s%s)", verdict_word(v->verdict), e->signer, e->signer_name,
+			 voucher);
 	}
 }
 

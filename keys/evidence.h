@@ -7,10 +7,13 @@
 #define GPUREC_KEYS_EVIDENCE_H
 
 #include "format/verify.h"
+#include "keys/trust.h"
 
 struct evidence_options {
 	const char *const *trust_files; /* --trust PUB: public keys that count as trusted, beside the store */
 	size_t ntrust_files;
+	const char *const *delegation_files; /* --delegation FILE: authorities' statements, beside the store's */
+	size_t ndelegation_files;
 	bool unverified;   /* --unverified: accept any verdict, as long as something can be read */
 	unsigned nthreads; /* 0: all cores */
 };
@@ -22,12 +25,13 @@ struct evidence {
 	bool readable;        /* the header could be read */
 	struct verification verification;
 	char signer[17];       /* key id as minisign prints it: up to 16 hex digits; "" if not readable */
-	char signer_name[128]; /* how the trust store calls it; "" when not trusted */
+	char signer_name[128]; /* how the trust store, or an authority that it trusts, calls it; "" when not trusted */
+	struct trust_answer trust; /* why it is trusted, or why not */
 };
 
 /*
  * Open and judge. Returns 0 with the verdict in e->verification (also UNCHECKED for what could not be read); negative
- * only for ERR_KEY / ERR_IO on a --trust file or the trust store. evidence_close() in every case.
+ * only for ERR_KEY / ERR_IO on a file of --trust or --delegation, or the trust store. evidence_close() in every case.
  */
 int evidence_judge(struct evidence *e, const char *path, const struct evidence_options *o, struct fault *why);
 
@@ -37,7 +41,10 @@ int evidence_judge(struct evidence *e, const char *path, const struct evidence_o
  */
 bool evidence_acceptable(const struct evidence *e, const struct evidence_options *o, struct fault *why);
 
-/* One line that every output carries: "OK, signed by RWQ... (host name)", "UNVERIFIED: FORGED ...". */
+/*
+ * One line that every output carries: "OK, signed by 6AD2764B2DBBD4EC (node17)", the same with "(node17, vouched for by
+ * KEYID until DATE)", "UNVERIFIED: FORGED ...".
+ */
 void evidence_sentence(const struct evidence *e, char *buf, size_t size);
 
 void evidence_close(struct evidence *e);

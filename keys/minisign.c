@@ -107,11 +107,8 @@ void key_of_identity(struct public_key *pk, const struct identity *id)
 	memcpy(pk->key, id->public_key, sizeof(pk->key));
 }
 
-/*
- * Exactly `size` bytes out of `chars` characters of canonical base64. The bytes must give the very text again:
- * libsodium 1.0.18 takes some characters beyond 127 for letters.
- */
-static bool decode_base64(uint8_t *out, size_t size, const char *text, size_t chars)
+/* The bytes must give the very text again: libsodium 1.0.18 takes some characters beyond 127 for letters. */
+bool minisign_decode_base64(uint8_t *out, size_t size, const char *text, size_t chars)
 {
 	char again[MINISIGN_SECRET_CHARS + 1];
 	const char *end;
@@ -162,7 +159,7 @@ static int parse_public(struct public_key *pk, const char *base64, size_t chars,
 	if (chars < MINISIGN_PUBLIC_CHARS)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a public key that is cut off: %zu of %d characters",
 				 chars, MINISIGN_PUBLIC_CHARS);
-	if (!decode_base64(raw, sizeof(raw), base64, chars))
+	if (!minisign_decode_base64(raw, sizeof(raw), base64, chars))
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a minisign public key: not %d characters of base64",
 				 MINISIGN_PUBLIC_CHARS);
 	if (memcmp(raw, ALGORITHM, PUBLIC_AT_KEYNUM) != 0)
@@ -227,7 +224,7 @@ static int parse_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *text, si
 	if (chars < MINISIGN_SECRET_CHARS)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a secret key that is cut off: %zu of %d characters",
 				 chars, MINISIGN_SECRET_CHARS);
-	if (!decode_base64(raw, MINISIGN_SECRET_BYTES, base64, chars))
+	if (!minisign_decode_base64(raw, MINISIGN_SECRET_BYTES, base64, chars))
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a minisign secret key: not %d characters of base64",
 				 MINISIGN_SECRET_CHARS);
 	if (memcmp(raw, ALGORITHM, SECRET_AT_KDF) != 0 || memcmp(raw + SECRET_AT_CHECKSUM_KIND, CHECKSUM, 2) != 0)

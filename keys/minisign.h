@@ -71,6 +71,9 @@ bool minisign_is_encrypted(const uint8_t raw[MINISIGN_SECRET_BYTES]);
 int minisign_open_secret(struct identity *id, uint8_t raw[MINISIGN_SECRET_BYTES], const char *passphrase,
 			 struct fault *why);
 
+/* Exactly `size` bytes out of `chars` characters of canonical base64; at most those of a secret key. */
+bool minisign_decode_base64(uint8_t *out, size_t size, const char *text, size_t chars);
+
 /* Limits for scrypt; minisign's own are MINISIGN_SENSITIVE. */
 struct scrypt_cost {
 	uint64_t opslimit, memlimit;

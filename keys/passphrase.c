@@ -103,8 +103,8 @@ static int ask(char buf[PASSPHRASE_MAX], const char *prompt, struct fault *why)
 
 	if (tty < 0)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "a passphrase is needed and there is no terminal to ask on (gpukey has "
-				 "--passphrase-fd; to sign unattended, gpurec needs a key without one)");
+				 "a passphrase is needed and there is no terminal to ask on; give it with "
+				 "--passphrase-fd, or use a key without one");
 	do {
 		r = ask_once(buf, tty, prompt, why);
 	} while (r == STOPPED);

@@ -59,15 +59,15 @@ bool trust_name_valid(const char *name)
 	return n > 0 && n <= TRUST_NAME_MAX && !name[n] && name[0] != '.' && name[0] != '-';
 }
 
-/* The name of a key whose file is called `leaf`; false if such a file is none of the store's. */
-static bool name_of_leaf(char name[TRUST_NAME_MAX + 1], const char *leaf)
+/* The name of what lies in a file called `leaf`; false if such a file is none of the store's with this suffix. */
+static bool name_of_leaf(char name[TRUST_NAME_MAX + 1], const char *leaf, const char *suffix)
 {
-	size_t len = strlen(leaf), suffix = strlen(SUFFIX);
+	size_t len = strlen(leaf), cut = strlen(suffix);
 
-	if (len <= suffix || len - suffix > TRUST_NAME_MAX || strcmp(leaf + len - suffix, SUFFIX) != 0)
+	if (len <= cut || len - cut > TRUST_NAME_MAX || strcmp(leaf + len - cut, suffix) != 0)
 		return false;
-	memcpy(name, leaf, len - suffix);
-	name[len - suffix] = '\0';
+	memcpy(name, leaf, len - cut);
+	name[len - cut] = '\0';
 	return trust_name_valid(name);
 }
 
@@ -79,20 +79,60 @@ static int refuse_writable(const char *path, const struct stat *st, struct fault
 			 "%.100s: anybody can change what is trusted here; run: chmod o-w %.100s", path, path);
 }
 
-static void read_entry(struct trusted *t)
+static int check_file(const char *path, struct fault *why)
 {
 	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return fault_errno(why, "%.150s: cannot be examined", path);
+	return refuse_writable(path, &st, why);
+}
+
+static void read_entry(struct trusted *t)
+{
 	int r;
 
 	t->broken.code = ERR_NONE;
-	if (stat(t->path, &st) < 0)
-		r = fault_errno(&t->broken, "%.150s: cannot be examined", t->path);
-	else
-		r = refuse_writable(t->path, &st, &t->broken);
+	r = check_file(t->path, &t->broken);
 	if (r == 0)
 		r = minisign_read_public(&t->key, t->path, &t->broken);
 	if (r < 0)
 		memset(&t->key, 0, sizeof(t->key));
+}
+
+static void read_delegation(struct stored_delegation *d)
+{
+	int r;
+
+	d->file.broken.code = ERR_NONE;
+	r = check_file(d->file.path, &d->file.broken);
+	if (r == 0)
+		r = delegation_read(&d->delegation, d->file.path, &d->file.broken);
+	if (r < 0)
+		memset(&d->delegation, 0, sizeof(d->delegation));
+}
+
+/* Read a list and look for its signer among all keys, so after them. */
+static void read_revocations(const struct trust_list *list, struct stored_revocations *l)
+{
+	struct signature *sig = malloc(sizeof(*sig));
+	const struct trusted *signer;
+	struct prehash hash;
+	int r;
+
+	l->file.broken.code = ERR_NONE;
+	r = sig ? check_file(l->file.path, &l->file.broken)
+		: fault_set(&l->file.broken, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	if (r == 0)
+		r = revocations_read(&l->list, l->file.path, sig, &hash, &l->file.broken);
+	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) > 0)
+		l->signer = signer->key;
+	else if (r == 0)
+		fault_set(&l->file.broken, ERR_FORGED, FAULT_NOWHERE,
+			  "%.100s: forged, or signed by none of the trusted keys", l->file.path);
+	if (l->file.broken.code != ERR_NONE)
+		revocations_clear(&l->list);
+	free(sig);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -100,29 +140,113 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(((const struct trusted *)a)->name, ((const struct trusted *)b)->name);
 }
 
-static int list_append(struct trust_list *list, const char *folder, const char *leaf, bool system, struct fault *why)
+static int compare_delegations(const void *a, const void *b)
 {
-	struct trusted *more, *t;
-	char name[TRUST_NAME_MAX + 1];
+	return strcmp(((const struct stored_delegation *)a)->file.name,
+		      ((const struct stored_delegation *)b)->file.name);
+}
 
-	if (!name_of_leaf(name, leaf))
-		return 0;
-	if (list->nkeys >= TRUST_KEYS_MAX)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: more than %d trusted keys", folder,
-				 TRUST_KEYS_MAX);
-	more = realloc(list->keys, (list->nkeys + 1) * sizeof(*more));
+static int compare_lists(const void *a, const void *b)
+{
+	return strcmp(((const struct stored_revocations *)a)->file.name,
+		      ((const struct stored_revocations *)b)->file.name);
+}
+
+/* Room for one more in an array of `*n`, zeroed; NULL with *why. */
+static void *grow(void *array, size_t n, size_t size, size_t max, const char *folder, struct fault *why)
+{
+	char *more;
+
+	if (n >= max) {
+		fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: more than %zu files of one sort", folder, max);
+		return NULL;
+	}
+	more = reallocarray(array, n + 1, size);
 	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	else
+		memset(more + n * size, 0, size);
+	return more;
+}
+
+static int too_long(const char *folder, struct fault *why)
+{
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", folder);
+}
+
+static int append_key(struct trust_list *list, const char *folder, const char *leaf, const char *name, bool system,
+		      struct fault *why)
+{
+	struct trusted *t, *more = grow(list->keys, list->nkeys, sizeof(*more), TRUST_KEYS_MAX, folder, why);
+
+	if (!more)
+		return why ? (int)why->code : ERR_MEMORY;
 	list->keys = more;
 	t = &more[list->nkeys];
-	memset(t, 0, sizeof(*t));
-	memcpy(t->name, name, sizeof(name));
+	strcpy(t->name, name);
 	t->system = system;
 	if (!join(t->path, folder, "", leaf))
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", folder);
+		return too_long(folder, why);
 	read_entry(t);
 	list->nkeys++;
 	return 0;
+}
+
+static int append_delegation(struct trust_list *list, const char *folder, const char *leaf, const char *name,
+			     bool system, struct fault *why)
+{
+	struct stored_delegation *d,
+		*more = grow(list->delegations, list->ndelegations, sizeof(*more), TRUST_KEYS_MAX, folder, why);
+
+	if (!more)
+		return why ? (int)why->code : ERR_MEMORY;
+	list->delegations = more;
+	d = &more[list->ndelegations];
+	strcpy(d->file.name, name);
+	d->file.system = system;
+	if (!join(d->file.path, folder, "", leaf))
+		return too_long(folder, why);
+	read_delegation(d);
+	list->ndelegations++;
+	return 0;
+}
+
+static int append_list(struct trust_list *list, const char *folder, const char *leaf, const char *name, bool system,
+		       struct fault *why)
+{
+	struct stored_revocations *l,
+		*more = grow(list->lists, list->nlists, sizeof(*more), TRUST_LISTS_MAX, folder, why);
+
+	if (!more)
+		return why ? (int)why->code : ERR_MEMORY;
+	list->lists = more;
+	l = &more[list->nlists];
+	strcpy(l->file.name, name);
+	l->file.system = system;
+	if (!join(l->file.path, folder, "", leaf))
+		return too_long(folder, why);
+	list->nlists++;
+	return 0;
+}
+
+static int list_append(struct trust_list *list, const char *folder, const char *leaf, bool system, struct fault *why)
+{
+	char name[TRUST_NAME_MAX + 1];
+
+	if (name_of_leaf(name, leaf, SUFFIX))
+		return append_key(list, folder, leaf, name, system, why);
+	if (name_of_leaf(name, leaf, DELEGATION_SUFFIX))
+		return append_delegation(list, folder, leaf, name, system, why);
+	if (name_of_leaf(name, leaf, REVOCATIONS_SUFFIX))
+		return append_list(list, folder, leaf, name, system, why);
+	return 0;
+}
+
+/* qsort() wants no null pointer, not even with nothing behind it. */
+static void sort_from(void *array, size_t first, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	if (n > first)
+		qsort((char *)array + first * size, n - first, size, compare);
 }
 
 /* Append what one trust folder holds, sorted by name. */
@@ -130,7 +254,7 @@ static int list_folder(struct trust_list *list, const char *folder, bool system,
 {
 	DIR *dir = opendir(folder);
 	const struct dirent *entry;
-	size_t first = list->nkeys;
+	size_t first = list->nkeys, first_delegation = list->ndelegations, first_list = list->nlists;
 	struct stat st;
 	int r = 0;
 
@@ -153,8 +277,10 @@ static int list_folder(struct trust_list *list, const char *folder, bool system,
 			break;
 	}
 	closedir(dir);
-	if (list->nkeys > first)
-		qsort(list->keys + first, list->nkeys - first, sizeof(*list->keys), compare_names);
+	sort_from(list->keys, first, list->nkeys, sizeof(*list->keys), compare_names);
+	sort_from(list->delegations, first_delegation, list->ndelegations, sizeof(*list->delegations),
+		  compare_delegations);
+	sort_from(list->lists, first_list, list->nlists, sizeof(*list->lists), compare_lists);
 	return r;
 }
 
@@ -164,11 +290,14 @@ int trust_list_read(struct trust_list *list, struct fault *why)
 	char folder[PATH_MAX];
 	const char *gpurec = secure_getenv("GPUREC_HOME");
 	int r = store_path(folder, "trust", why);
+	size_t i;
 
 	if (r == 0)
 		r = list_folder(&l, folder, geteuid() == 0 && !(gpurec && *gpurec), why);
 	if (r == 0 && geteuid() != 0 && !(gpurec && *gpurec))
 		r = list_folder(&l, SYSTEM_HOME "/trust", true, why);
+	for (i = 0; r == 0 && i < l.nlists; i++)
+		read_revocations(&l, &l.lists[i]);
 	if (r < 0)
 		trust_list_clear(&l);
 	else
@@ -178,9 +307,14 @@ int trust_list_read(struct trust_list *list, struct fault *why)
 
 void trust_list_clear(struct trust_list *list)
 {
+	size_t i;
+
+	for (i = 0; i < list->nlists; i++)
+		revocations_clear(&list->lists[i].list);
+	free(list->lists);
+	free(list->delegations);
 	free(list->keys);
-	list->keys = NULL;
-	list->nkeys = 0;
+	memset(list, 0, sizeof(*list));
 }
 
 int trust_find(const struct trust_list *list, const struct public_key *pk, const struct trusted **found,
@@ -188,7 +322,7 @@ int trust_find(const struct trust_list *list, const struct public_key *pk, const
 {
 	const struct trusted *t, *broken = NULL;
 
-	for (t = list->keys; t < list->keys + list->nkeys; t++) {
+	for (t = list->keys; t && t < list->keys + list->nkeys; t++) {
 		if (t->broken.code != ERR_NONE) {
 			broken = broken ? broken : t;
 		} else if (key_equal(&t->key, pk)) {
@@ -201,32 +335,154 @@ int trust_find(const struct trust_list *list, const struct public_key *pk, const
 	return fault_set(why, broken->broken.code, broken->broken.offset, "%s", broken->broken.text);
 }
 
-int trust_add(const struct public_key *pk, const char *name, struct fault *why)
+/* HOME/trust/NAMESUFFIX, and the folders down to it. */
+static int path_for(char path[PATH_MAX], const char *name, const char *suffix, struct fault *why)
 {
-	char path[PATH_MAX], leaf[sizeof("trust/" SUFFIX) + TRUST_NAME_MAX], text[MINISIGN_PUBLIC_FILE_MAX];
-	size_t len;
+	char leaf[sizeof("trust/") + TRUST_NAME_MAX + 32];
 	int r;
 
 	if (!trust_name_valid(name))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
 				 "'%.80s' cannot name a key: only letters, digits, '.', '_' and '-', at most %d", name,
 				 TRUST_NAME_MAX);
-	snprintf(leaf, sizeof(leaf), "trust/%s" SUFFIX, name);
+	snprintf(leaf, sizeof(leaf), "trust/%s%s", name, suffix);
 	r = store_path(path, leaf, why);
+	return r == 0 ? file_make_folders(path, why) : r;
+}
+
+int trust_add(const struct public_key *pk, const char *name, struct fault *why)
+{
+	char path[PATH_MAX], text[MINISIGN_PUBLIC_FILE_MAX];
+	int r = path_for(path, name, SUFFIX, why);
+
+	return r < 0 ? r : file_make(path, PUBLIC_MODE, false, text, minisign_format_public(text, pk), why);
+}
+
+int trust_add_delegation(const struct delegation *d, const char *name, struct fault *why)
+{
+	char path[PATH_MAX], text[DELEGATION_FILE_MAX];
+	int r = path_for(path, name, DELEGATION_SUFFIX, why);
+
+	return r < 0 ? r : file_make(path, PUBLIC_MODE, false, text, delegation_format(text, d), why);
+}
+
+int trust_revocations_path(char path[PATH_MAX], const char *name, struct fault *why)
+{
+	return path_for(path, name, REVOCATIONS_SUFFIX, why);
+}
+
+int trust_find_signer(const struct trust_list *list, const struct signature *sig, const struct prehash *hash,
+		      const struct trusted **signer)
+{
+	const struct trusted *t;
+
+	for (t = list->keys; t && t < list->keys + list->nkeys; t++) {
+		if (t->broken.code == ERR_NONE && signature_verify(sig, hash, &t->key, NULL) == 0) {
+			*signer = t;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* Whether the list in the store at `path` may give way to `list`: nothing that it revokes comes back to life. */
+static int may_replace(const struct trust_list *store, const char *path, const struct revocations *list,
+		       const struct public_key *signer, struct fault *why)
+{
+	const struct stored_revocations *old;
+	const struct revocation *i, *now;
+
+	for (old = store->lists; old < store->lists + store->nlists; old++) {
+		if (strcmp(old->file.path, path) != 0 || old->file.broken.code != ERR_NONE)
+			continue;
+		if (!key_equal(&old->signer, signer))
+			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+					 "%.120s: a list that another key signed; choose a name with --name", path);
+		for (i = old->list.items; i && i < old->list.items + old->list.n; i++) {
+			now = i->is_delegation ? revocations_find_delegation(list, i->hash)
+					       : revocations_find_key(list, &i->key);
+			if (!now || now->since_ns > i->since_ns)
+				return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+						 "%.100s: the list that is here revokes more than the new one, which "
+						 "may be older; remove it first with gpukey untrust if that is meant",
+						 path);
+		}
+	}
+	return 0;
+}
+
+/* Both files as they are: what was signed must stay the same to the byte, and so does a canonical list. */
+static int copy_revocations(const char *to, const struct revocations *list, const struct signature *sig,
+			    struct fault *why)
+{
+	char sig_to[PATH_MAX], *text, *sig_text = malloc(SIGNATURE_FILE_MAX);
+	size_t len;
+	int r;
+
+	text = revocations_format(list, &len);
+	if (!text || !sig_text)
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	else
+		r = signature_path(sig_to, to, why);
+	/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
 	if (r == 0)
-		r = file_make_folders(path, why);
-	if (r < 0)
-		return r;
-	len = minisign_format_public(text, pk);
-	return file_make(path, PUBLIC_MODE, false, text, len, why);
+		r = file_make(to, PUBLIC_MODE, true, text, len, why);
+	if (r == 0)
+		r = file_make(sig_to, PUBLIC_MODE, true, sig_text, signature_format(sig_text, sig), why);
+	free(sig_text);
+	free(text);
+	return r;
+}
+
+int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why)
+{
+	struct signature *sig = malloc(sizeof(*sig));
+	const struct trusted *signer = NULL;
+	struct revocations revoked = {0};
+	struct prehash hash;
+	char to[PATH_MAX];
+	int r;
+
+	r = sig ? revocations_read(&revoked, path, sig, &hash, why)
+		: fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) == 0)
+		r = fault_set(why, ERR_KEY, FAULT_NOWHERE,
+			      "%.120s: forged, or signed by none of the keys that are trusted here", path);
+	if (r == 0)
+		r = path_for(to, name, REVOCATIONS_SUFFIX, why);
+	if (r == 0)
+		r = may_replace(list, to, &revoked, &signer->key, why);
+	if (r == 0)
+		r = copy_revocations(to, &revoked, sig, why);
+	revocations_clear(&revoked);
+	free(sig);
+	return r;
+}
+
+static int remove_path(const char *path, bool system, struct fault *why)
+{
+	if (unlink(path) == 0)
+		return 0;
+	if (system && geteuid() != 0)
+		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
+				 "%.150s: trusted for the whole system; only root can remove it", path);
+	return fault_errno(why, "%.150s: cannot be removed", path);
 }
 
 int trust_remove(const struct trusted *entry, struct fault *why)
 {
-	if (unlink(entry->path) == 0)
-		return 0;
-	if (entry->system && geteuid() != 0)
-		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
-				 "%.150s: trusted for the whole system; only root can remove it", entry->path);
-	return fault_errno(why, "%.150s: cannot be removed", entry->path);
+	return remove_path(entry->path, entry->system, why);
+}
+
+int trust_remove_file(const struct trust_file *file, struct fault *why)
+{
+	char sig_path[PATH_MAX];
+	int r = remove_path(file->path, file->system, why);
+	size_t len = strlen(file->path), cut = strlen(REVOCATIONS_SUFFIX);
+
+	/* A signature without its list means nothing; a delegation has none. */
+	if (r == 0 && len > cut && strcmp(file->path + len - cut, REVOCATIONS_SUFFIX) == 0 &&
+	    signature_path(sig_path, file->path, NULL) == 0)
+		(void)unlink(sig_path);
+	return r;
 }

@@ -3,18 +3,21 @@
  * Where keys lie, and which ones this machine trusts. docs/KEYS.md tells the reasons.
  *
  * HOME is $GPUREC_HOME if set; for root /etc/gpurec; else $XDG_CONFIG_HOME/gpurec or ~/.config/gpurec. In it:
- * host.key, host.pub, and trust/NAME.pub, one minisign public key file for each trusted key. Someone who is not root,
- * and has not set $GPUREC_HOME, also trusts what /etc/gpurec/trust holds.
+ * host.key, host.pub, and in trust/ NAME.pub, one minisign public key file for each trusted key, NAME.delegation, what
+ * trusted keys may have said about others, and NAME.revocations with its .minisig. Someone who is not root, and has not
+ * set $GPUREC_HOME, also trusts what /etc/gpurec/trust holds.
  */
 #ifndef GPUREC_KEYS_STORE_H
 #define GPUREC_KEYS_STORE_H
 
 #include <limits.h>
 
-#include "keys/minisign.h"
+#include "keys/delegation.h"
+#include "keys/revocation.h"
 
 #define TRUST_NAME_MAX 127  /* characters of a key's name: A-Z a-z 0-9 . _ - and no leading dot */
-#define TRUST_KEYS_MAX 4096 /* keys in one folder; more are an error */
+#define TRUST_KEYS_MAX 4096 /* keys in all, and delegations; more are an error */
+#define TRUST_LISTS_MAX 64  /* revocation lists */
 
 struct trusted {
 	struct public_key key;
@@ -24,9 +27,33 @@ struct trusted {
 	struct fault broken; /* code ERR_NONE; else why the file could not be read, and `key` is zero */
 };
 
+/* A file of the store that is no key. */
+struct trust_file {
+	char name[TRUST_NAME_MAX + 1];
+	char path[PATH_MAX];
+	bool system;
+	struct fault broken; /* as above; then what stands beside this in the struct is zero */
+};
+
+struct stored_delegation {
+	struct trust_file file;
+	struct delegation delegation; /* its signature holds; whether its authority is trusted is open */
+};
+
+struct stored_revocations {
+	struct trust_file file; /* also broken: not signed, or not by a key of the store */
+	struct revocations list;
+	struct public_key signer;
+};
+
+/* Each array: own ones first, then the system's; each by name. */
 struct trust_list {
-	struct trusted *keys; /* own ones first, then the system's; each by name */
+	struct trusted *keys;
 	size_t nkeys;
+	struct stored_delegation *delegations;
+	size_t ndelegations;
+	struct stored_revocations *lists;
+	size_t nlists;
 };
 
 /* HOME, or a file in it (`leaf` NULL: itself), into path[PATH_MAX]. ERR_INPUT: nowhere, or too long. */
@@ -50,5 +77,24 @@ int trust_add(const struct public_key *pk, const char *name, struct fault *why);
 
 /* Remove one entry's file. ERR_DENIED for the system's when not root. */
 int trust_remove(const struct trusted *entry, struct fault *why);
+/* The same for a delegation or a revocation list, whose signature goes too. */
+int trust_remove_file(const struct trust_file *file, struct fault *why);
+
+/* Make trust/NAME.delegation, as trust_add(). */
+int trust_add_delegation(const struct delegation *d, const char *name, struct fault *why);
+
+/* Where the revocation list NAME lies, or would. */
+int trust_revocations_path(char path[PATH_MAX], const char *name, struct fault *why);
+/*
+ * The key of the store that signed a list: 1 and *signer, or 0. All keys with the signature's number are tried, for a
+ * number is no identity.
+ */
+int trust_find_signer(const struct trust_list *list, const struct signature *sig, const struct prehash *hash,
+		      const struct trusted **signer);
+/*
+ * Put a copy of the list at `path` and of its signature into the store. ERR_KEY: no key of the store signed it;
+ * ERR_EXISTS: NAME is taken by a list of another signer, or by one that revokes more than this.
+ */
+int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why);
 
 #endif

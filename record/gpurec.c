@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpurec: record what GPU programs do on this host into a sealed capture. */
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "format/escape.h"
 #include "keys/tool.h"
@@ -14,6 +16,7 @@
 
 #define PIDS_MAX 1024
 #define LIBS_MAX 256
+#define FD_MAX 1023
 
 enum option {
 	OPT_OUTPUT = 1,
@@ -21,6 +24,7 @@ enum option {
 	OPT_PID,
 	OPT_LIB,
 	OPT_KEY,
+	OPT_PASSPHRASE_FD,
 	OPT_FORCE,
 	OPT_RING,
 	OPT_NO_FUTEX,
@@ -35,6 +39,8 @@ static const struct tool_option option_table[] = {
 	{"pid", 'p', "PID", "record this process and its children (repeatable)", OPT_PID},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", OPT_LIB},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", OPT_KEY},
+	{"passphrase-fd", 0, "N", "read the key's passphrase from descriptor N, not from the terminal",
+	 OPT_PASSPHRASE_FD},
 	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
 	{"ring", 0, "SIZE", "kernel buffer, a power of two: 16M", OPT_RING},
 	{"no-futex", 0, NULL,
@@ -80,6 +86,20 @@ static int take_pid(struct settings *s, const char *value)
 	return 0;
 }
 
+static int take_passphrase_fd(struct settings *s, const char *value)
+{
+	struct fault why;
+	uint64_t fd;
+
+	if (tool_parse_number(value, 0, FD_MAX, &fd, &why) < 0)
+		return tool_usage("--passphrase-fd %s: %s", value, why.text);
+	s->o.passphrase_fd = (int)fd;
+	/* COMMAND must not find it; of the first three, which it does inherit, see read_arguments(). */
+	if (fd > STDERR_FILENO && fcntl(s->o.passphrase_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return tool_usage("--passphrase-fd %s: there is no such descriptor", value);
+	return 0;
+}
+
 static int take_option(struct settings *s, int id, const char *value)
 {
 	struct fault why;
@@ -104,6 +124,8 @@ static int take_option(struct settings *s, int id, const char *value)
 	case OPT_KEY:
 		s->o.key_path = value;
 		return 0;
+	case OPT_PASSPHRASE_FD:
+		return take_passphrase_fd(s, value);
 	case OPT_RING:
 		if (tool_parse_size(value, &s->o.ring_bytes, &why) < 0)
 			return tool_usage("--ring %s: %s", value, why.text);
@@ -134,7 +156,8 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 	const char *value;
 	int id, operands = 0, status = 0;
 
-	s->o = (struct recording_options){.ring_bytes = RING_BYTES_DEFAULT, .futex = true, .late_attach = true};
+	s->o = (struct recording_options){
+		.passphrase_fd = -1, .ring_bytes = RING_BYTES_DEFAULT, .futex = true, .late_attach = true};
 	s->o.pids = s->pids;
 	s->o.libs = s->libs;
 	s->o.note = note;
@@ -151,6 +174,9 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 		s->o.command = argv + operands;
 	if (s->check && s->o.command)
 		return tool_usage("--check takes no COMMAND");
+	if (s->o.command && s->o.passphrase_fd >= 0 && s->o.passphrase_fd <= STDERR_FILENO)
+		return tool_usage("--passphrase-fd %d: COMMAND would get it, too; use another: 3<FILE",
+				  s->o.passphrase_fd);
 	if (!s->check && !s->o.path)
 		return tool_usage("no output: -o FILE is needed");
 	return -1;

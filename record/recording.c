@@ -313,7 +313,7 @@ static int load_identity(struct recording *s, struct identity *id, struct fault 
 {
 	struct identity_origin from;
 	char what[512], command[512];
-	int r = identity_load(id, s->o.key_path, -1, &from, why);
+	int r = identity_load(id, s->o.key_path, s->o.passphrase_fd, &from, why);
 
 	if (r == 0 && from.made) {
 		identity_introduce(id, &from, what, sizeof(what), command, sizeof(command));

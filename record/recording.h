@@ -13,6 +13,7 @@ struct recording_options {
 	const char *path;     /* of the capture */
 	bool force;           /* replace an existing file */
 	const char *key_path; /* NULL: the host's identity */
+	int passphrase_fd;    /* of an encrypted key; -1: the terminal. Not to be inherited by the command. */
 	uint64_t duration_ns; /* 0: until something else ends it */
 	uint64_t ring_bytes;
 	bool futex;

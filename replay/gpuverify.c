@@ -1,37 +1,114 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuverify: is this capture what a recorder that is trusted here sealed, and is all of it there? */
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "keys/confine.h"
+#include "keys/identity.h"
 #include "keys/tool.h"
 #include "replay/verdict.h"
 
 #define STATUS_REFUSED 7
+#define FD_MAX 1023
 
-enum option_id { OPT_TRUST = 1, OPT_COMPLETE, OPT_JSON };
+enum option_id {
+	OPT_TRUST = 1,
+	OPT_DELEGATION,
+	OPT_COMPLETE,
+	OPT_JSON,
+	OPT_CUSTODY_FILE,
+	OPT_CUSTODY_HEAD,
+	OPT_CUSTODY,
+	OPT_NAME,
+	OPT_NOTE,
+	OPT_SECRET,
+	OPT_PASSPHRASE_FD
+};
 
 static const struct tool_option table[] = {
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"require-complete", 0, NULL, "refuse (status 7) a capture of which parts are withheld", OPT_COMPLETE},
 	{"json", 0, NULL, "one JSON object a line for each file", OPT_JSON},
+	{"custody-file", 0, "PATH", "the chain of custody (FILE.custody, if it is there)", OPT_CUSTODY_FILE},
+	{"custody-head", 0, "HASH", "a line of custody that must be in the chain", OPT_CUSTODY_HEAD},
+	{"custody", 0, "ACT", "add a signed line: recorded, verified, transferred, narrowed, received or archived",
+	 OPT_CUSTODY},
+	{"name", 0, "WHO", "in that line: who does it (user@host)", OPT_NAME},
+	{"note", 0, "TEXT", "in that line: a reason", OPT_NOTE},
+	{"secret", 's', "KEY", "sign that line with this secret key instead of the host's", OPT_SECRET},
+	{"passphrase-fd", 0, "N", "read its passphrase from descriptor N, not from the terminal", OPT_PASSPHRASE_FD},
 	{0},
 };
 
 static const struct tool_options options = {
-	.synopsis = "[--trust PUB]... [--require-complete] [--json] FILE...\n",
+	.synopsis = "[--trust PUB]... [--delegation FILE]... [--require-complete] [--json] FILE...\n"
+		    "--custody ACT [--name WHO] [--note TEXT] [-s KEY] FILE...\n",
 	.summary = "Say whether captures are authentic: signed by a key that is trusted here, unchanged, and whole.",
 	.table = table,
 	.more = "The verdict is the first word: OK, OK-SLICE, OK-REDACTED (0; authentic), FORGED (1), MALFORMED (4),\n"
 		"UNSEALED (5), UNTRUSTED (6), UNCHECKED (3). In brackets the exit status; of several files, the "
 		"worst's.\n"
-		"-q prints no more than that line.\n",
+		"-q prints no more than that line. A chain of custody that does not hold counts as FORGED, one by a "
+		"key "
+		"that\nis not trusted here as UNTRUSTED in the exit status.\n",
 };
 
 struct settings {
 	const char **trust_files;
 	size_t ntrust_files;
+	const char **delegation_files; /* in the same memory */
+	size_t ndelegation_files;
 	bool require_complete, json;
+	const char *custody_file, *secret;
+	uint8_t head[HASH_BYTES];
+	bool has_head, record; /* --custody-head; --custody */
+	struct custody_request act;
+	int passphrase_fd;
+	struct identity *id; /* in locked memory; NULL unless an act is recorded */
 };
+
+/* The options of custody: 0, or the exit status of a wrong one. */
+static int read_custody_option(struct settings *s, enum option_id id, const char *value)
+{
+	struct fault why;
+	uint64_t n;
+	size_t got;
+
+	if (id == OPT_CUSTODY) {
+		if (custody_action_parse(&s->act.action, value, &why) < 0)
+			return tool_usage("--custody: %s", why.text);
+		s->record = true;
+	} else if (id == OPT_CUSTODY_HEAD) {
+		if (sodium_hex2bin(s->head, sizeof(s->head), value, strlen(value), NULL, &got, NULL) != 0 ||
+		    got != sizeof(s->head))
+			return tool_usage("--custody-head: '%s' is no hash; 64 hex digits are", value);
+		s->has_head = true;
+	} else if (id == OPT_PASSPHRASE_FD) {
+		if (tool_parse_number(value, 0, FD_MAX, &n, &why) < 0)
+			return tool_usage("--passphrase-fd: %s", why.text);
+		s->passphrase_fd = (int)n;
+	} else {
+		*(id == OPT_CUSTODY_FILE ? &s->custody_file
+		  : id == OPT_NAME       ? &s->act.who
+		  : id == OPT_NOTE       ? &s->act.note
+					 : &s->secret) = value;
+	}
+	return 0;
+}
+
+static int check_options(const struct settings *s, int nfiles)
+{
+	if (nfiles == 0)
+		return tool_usage("which capture? No file was named");
+	if (nfiles > 1 && (s->custody_file || s->has_head))
+		return tool_usage("--custody-file and --custody-head are about one capture, and %d were named", nfiles);
+	if (!s->record && (s->act.who || s->act.note || s->secret || s->passphrase_fd >= 0))
+		return tool_usage("--name, --note, --secret and --passphrase-fd go with --custody ACT");
+	return -1;
+}
 
 static int read_options(struct settings *s, int argc, char **argv, int *operands)
 {
@@ -43,19 +120,24 @@ static int read_options(struct settings *s, int argc, char **argv, int *operands
 		case OPT_TRUST:
 			s->trust_files[s->ntrust_files++] = value;
 			break;
+		case OPT_DELEGATION:
+			s->delegation_files[s->ndelegation_files++] = value;
+			break;
 		case OPT_COMPLETE:
 			s->require_complete = true;
 			break;
 		case OPT_JSON:
 			s->json = true;
 			break;
+		default:
+			status = read_custody_option(s, (enum option_id)id, value);
+			if (status)
+				return status;
 		}
 	}
 	if (id < 0)
 		return status;
-	if (*operands == argc)
-		return tool_usage("which capture? No file was named");
-	return -1;
+	return check_options(s, argc - *operands);
 }
 
 /* How bad an answer is, so that of several files the worst wins: a refusal is worse than OK, better than the rest. */
@@ -64,15 +146,83 @@ static int badness(enum verdict v, bool refused)
 	return v >= VERDICT_UNCHECKED ? (int)v + 1 : refused ? (int)VERDICT_UNCHECKED : 0;
 }
 
+/* The key for --custody, before any file is read. 0, or the exit status. */
+static int load_identity(struct settings *s)
+{
+	struct identity_origin from = {0};
+	char what[512], command[512];
+	struct fault why;
+
+	s->id = sodium_init() < 0 ? NULL : sodium_malloc(sizeof(*s->id));
+	if (!s->id) {
+		tool_error("no locked memory for a secret key");
+		return TOOL_FAILED;
+	}
+	if (identity_load(s->id, s->secret, s->passphrase_fd, &from, &why) < 0)
+		return tool_fault(NULL, &why);
+	if (from.made) {
+		identity_introduce(s->id, &from, what, sizeof(what), command, sizeof(command));
+		tool_note("%s", what);
+		tool_note("%s", command);
+	}
+	return 0;
+}
+
+/* --custody: add the line. 0; or -1 when it could not be, which was told. */
+static int record(const struct settings *s, const char *path, const struct evidence *e)
+{
+	char beside[PATH_MAX];
+	struct custody_request q = s->act;
+	struct custody_line line;
+	struct fault why;
+	int r = 0;
+
+	q.path = s->custody_file ? s->custody_file : beside;
+	if (!s->custody_file)
+		r = custody_path(beside, path, &why);
+	if (r == 0)
+		r = custody_record(&q, e, s->id, &line, &why);
+	if (r < 0)
+		tool_fault(path, &why);
+	return r < 0 ? -1 : 0;
+}
+
+/* The chain of a capture that was judged: recorded in, if asked for, and checked. 0; -1: not possible, and told. */
+static int judge_chain(const struct settings *s, const char *path, const struct evidence *e,
+		       const struct evidence_options *trust, struct chain *c)
+{
+	const struct chain_options o = {s->custody_file, s->has_head ? s->head : NULL, trust};
+	int recorded = s->record ? record(s, path, e) : 0;
+	struct fault why;
+
+	if (!e->readable)
+		return recorded;
+	if (chain_check(c, path, e, &o, &why) < 0) {
+		tool_fault(path, &why);
+		return -1;
+	}
+	return recorded;
+}
+
+static int status_of(enum verdict verdict, bool refused)
+{
+	return refused ? STATUS_REFUSED : verdict_exit_status(verdict);
+}
+
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
 static int judge(const struct settings *s, const char *path, int *bad)
 {
-	const struct evidence_options o = {.trust_files = s->trust_files, .ntrust_files = s->ntrust_files};
+	const struct evidence_options o = {.trust_files = s->trust_files,
+					   .ntrust_files = s->ntrust_files,
+					   .delegation_files = s->delegation_files,
+					   .ndelegation_files = s->ndelegation_files};
 	struct evidence e;
 	struct fault why;
-	struct judgement j = {.path = path, .evidence = &e};
+	struct chain chain = {0};
+	struct judgement j = {.path = path, .evidence = &e, .chain = &chain};
+	char sentence[1024];
 	enum verdict verdict;
-	int r = evidence_judge(&e, path, &o, &why);
+	int r = evidence_judge(&e, path, &o, &why), told;
 
 	if (r) {
 		tool_fault(NULL, &why);
@@ -81,37 +231,54 @@ static int judge(const struct settings *s, const char *path, int *bad)
 	}
 	verdict = e.verification.verdict;
 	j.refused = s->require_complete && (verdict == VERDICT_OK_SLICE || verdict == VERDICT_OK_REDACTED);
-	j.exit_status = j.refused ? STATUS_REFUSED : verdict_exit_status(verdict);
+	told = judge_chain(s, path, &e, &o, &chain);
+	j.exit_status = status_of(verdict, j.refused);
 	*bad = badness(verdict, j.refused);
+	verdict = told < 0 && chain_verdict(&chain) < VERDICT_UNCHECKED ? VERDICT_UNCHECKED : chain_verdict(&chain);
+	if (badness(verdict, false) > *bad) {
+		*bad = badness(verdict, false);
+		j.exit_status = status_of(verdict, false);
+	}
 	if (s->json)
 		verdict_print_json(stdout, &j);
 	else
 		verdict_print(stdout, &j, tool_quiet || !e.readable);
+	if (tool_quiet && chain_verdict(&chain) != VERDICT_OK) {
+		chain_sentence(&chain, sentence, sizeof(sentence));
+		tool_error("%s: custody %s", path, sentence);
+	}
 	/* Of what cannot even be read there is no more to tell than why. */
 	if (!e.readable)
 		tool_fault(path, &e.verification.why);
+	chain_clear(&chain);
 	evidence_close(&e);
 	return j.exit_status;
 }
 
 int main(int argc, char **argv)
 {
-	struct settings s = {0};
+	struct settings s = {.passphrase_fd = -1};
 	struct fault why;
 	int operands = 0, status, worst = 0, worst_badness = -1;
 
 	tool_init("gpuverify");
-	s.trust_files = calloc((size_t)argc, sizeof(*s.trust_files));
+	s.trust_files = calloc((size_t)argc * 2, sizeof(*s.trust_files));
 	if (!s.trust_files) {
 		tool_error("out of memory");
 		return TOOL_FAILED;
 	}
+	s.delegation_files = s.trust_files + argc;
 	status = read_options(&s, argc, argv, &operands);
 	if (status >= 0)
 		goto out;
 	if (confine_offline(&why)) {
 		status = tool_fault(NULL, &why);
 		goto out;
+	}
+	if (s.record) {
+		status = load_identity(&s);
+		if (status)
+			goto out;
 	}
 	for (int i = operands; i < argc; i++) {
 		int bad = 0;
@@ -128,6 +295,7 @@ int main(int argc, char **argv)
 	}
 	status = tool_finish(worst);
 out:
+	sodium_free(s.id); /* wipes it */
 	free(s.trust_files);
 	return status;
 }
