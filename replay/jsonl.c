@@ -11,7 +11,7 @@
 
 #include "keys/tool.h"
 #include "replay/exporter.h"
-#include "replay/out.h"
+#include "replay/jsonl.h"
 
 #define EXACT_MAX ((uint64_t)1 << 53) /* beyond it a reader with binary64 numbers (RFC 8259, 6) would round */
 
@@ -30,10 +30,15 @@ struct shape {
 	struct member members[FIELDS_MAX];
 };
 
+struct jsonl_plan {
+	const struct schema *schema;
+	struct shape shapes[]; /* by the kind's place in the schema */
+};
+
 struct jsonl {
 	struct out out;
 	const struct schema *schema;
-	struct shape *shapes; /* by the kind's place in the schema */
+	struct jsonl_plan *plan;
 };
 
 static enum form form_of(const struct kind *k, uint8_t f)
@@ -105,9 +110,9 @@ static void write_text(struct out *o, const struct member *m, const char *name, 
 	out_char(o, '"');
 }
 
-static void write_member(struct jsonl *j, const struct event *ev, uint8_t f, const struct member *m)
+static void write_member(struct out *o, const struct schema *schema, const struct event *ev, uint8_t f,
+			 const struct member *m)
 {
-	struct out *o = &j->out;
 	uint64_t v = ev->v[f];
 	const struct probe *probe;
 
@@ -131,7 +136,7 @@ static void write_member(struct jsonl *j, const struct event *ev, uint8_t f, con
 		write_text(o, m, ev->shape->fields[f].name, ev->text[f], v);
 		break;
 	case FORM_PROBE:
-		probe = schema_probe(j->schema, (uint16_t)v);
+		probe = schema_probe(schema, (uint16_t)v);
 		out_char(o, '"');
 		out_string(o, probe ? probe->name : "");
 		out_string(o, "\",\"probe_id\":");
@@ -140,18 +145,43 @@ static void write_member(struct jsonl *j, const struct event *ev, uint8_t f, con
 	}
 }
 
+int jsonl_plan_make(struct jsonl_plan **out, const struct schema *schema, struct fault *why)
+{
+	struct jsonl_plan *p = calloc(1, sizeof(*p) + schema->nkinds * sizeof(p->shapes[0]));
+
+	if (!p)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", schema->nkinds);
+	p->schema = schema;
+	for (size_t i = 0; i < schema->nkinds; i++)
+		plan_shape(&p->shapes[i], &schema->kinds[i]);
+	*out = p;
+	return 0;
+}
+
+void jsonl_plan_free(struct jsonl_plan *p)
+{
+	free(p);
+}
+
+void jsonl_members(struct out *o, const struct jsonl_plan *p, const struct event *ev)
+{
+	const struct shape *s = &p->shapes[ev->shape - p->schema->kinds];
+
+	for (uint8_t f = 1; f < ev->shape->nfields; f++)
+		write_member(o, p->schema, ev, f, &s->members[f]);
+}
+
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct jsonl *j = self;
 	struct out *o = &j->out;
-	const struct shape *s = &j->shapes[ev->shape - j->schema->kinds];
+	const struct shape *s = &j->plan->shapes[ev->shape - j->schema->kinds];
 
 	(void)why;
 	out_string(o, "{\"at\":");
 	out_u64(o, ev->at_ns);
 	out_bytes(o, s->kind, s->kind_len);
-	for (uint8_t f = 1; f < ev->shape->nfields; f++)
-		write_member(j, ev, f, &s->members[f]);
+	jsonl_members(o, j->plan, ev);
 	if (s->tid) {
 		const struct thread *t = people_find_thread(&w->people, (uint32_t)ev->v[s->tid]);
 
@@ -291,20 +321,16 @@ int jsonl_write(const struct replay *replay, int fd, struct fault *why)
 
 	if (r)
 		return r;
-	j.shapes = calloc(j.schema->nkinds, sizeof(*j.shapes));
-	if (!j.shapes) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", j.schema->nkinds);
+	r = jsonl_plan_make(&j.plan, j.schema, why);
+	if (r)
 		goto out;
-	}
-	for (size_t i = 0; i < j.schema->nkinds; i++)
-		plan_shape(&j.shapes[i], &j.schema->kinds[i]);
 	write_head(&j, replay);
 	r = walk(replay, &visitor, &j, why);
 	/* What was read up to a fault is shown all the same; the fault is the answer. */
 	if (out_finish(&j.out, r ? NULL : why) && !r)
 		r = ERR_IO;
 out:
-	free(j.shapes);
+	jsonl_plan_free(j.plan);
 	out_close(&j.out);
 	return r;
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/export.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+_Static_assert((int)F_futex_dur == (int)F_call_dur && (int)F_futex_cpu == (int)F_call_cpu, "export_begin_ns()");
+
+int export_file(const struct replay *replay, const char *path,
+		int (*write)(const struct replay *replay, struct out *o, struct fault *why), struct fault *why)
+{
+	struct out o;
+	int fd = open(path, O_WRONLY | O_CLOEXEC), r;
+
+	if (fd < 0)
+		return fault_errno(why, "cannot open the output");
+	r = out_open(&o, fd, why);
+	if (!r) {
+		r = write(replay, &o, why);
+		/* What was read up to a fault is written all the same; the fault is the answer. */
+		if (out_finish(&o, r ? NULL : why) && !r)
+			r = ERR_IO;
+		out_close(&o);
+	}
+	if (close(fd) != 0 && !r)
+		r = fault_errno(why, "cannot write the output");
+	return r;
+}
+
+void export_sentence(const struct replay *replay, char *buf, size_t size)
+{
+	char sentence[512];
+
+	evidence_sentence(replay->evidence, sentence, sizeof(sentence));
+	snprintf(buf, size, "%s%s", sentence, replay->unverified ? "; read with --unverified" : "");
+}
+
+bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size)
+{
+	if ((g->counter->role != ROLE_LOST && g->counter->role != ROLE_NOTED) ||
+	    !filter_concerns(w->replay->filter, g->probe->kind, g->begin_ns, g->end_ns))
+		return false;
+	snprintf(buf, size, "%s: %" PRIu64 " %s: %s", g->counter->role == ROLE_LOST ? "lost" : "incomplete", g->delta,
+		 g->probe->name, counter_words(g->counter));
+	return true;
+}
+
+bool export_withheld(const struct walk *w, const struct chunk *c, char *buf, size_t size)
+{
+	const char *class = schema_class_name(&w->reader->header.schema, c->class);
+
+	if (c->first_ns >= w->replay->filter->to_ns || c->last_ns < w->replay->filter->from_ns)
+		return false;
+	snprintf(buf, size, "withheld: %" PRIu32 " rows of class %s", c->nrows, class ? class : "?");
+	return true;
+}
+
+const char *export_cut(const struct walk *w, const struct fault *stopped)
+{
+	if (stopped)
+		return "stopped: the events end here although the file goes on";
+	if (w->reader->tail != TAIL_END || w->nepochs != w->reader->nepochs)
+		return "unsealed: the capture stops here without an end";
+	return NULL;
+}
+
+const char *export_thread_name(const struct walk *w, uint32_t tid)
+{
+	const struct thread *t = people_find_thread(&w->people, tid);
+
+	return t && t->name ? t->name : tid == 0 ? "idle" : "?";
+}
+
+const char *export_process_name(const struct walk *w, uint32_t pid)
+{
+	uint32_t number = people_process(&w->people, pid);
+
+	return number && w->people.processes[number].name ? w->people.processes[number].name : "?";
+}
+
+const char *export_event_name(const struct schema *s, const struct event *ev)
+{
+	const struct probe *probe =
+		ev->shape->flags == KIND_CALL ? schema_probe(s, (uint16_t)ev->v[F_call_probe]) : NULL;
+
+	return probe ? probe->name : ev->shape->name;
+}
+
+void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)
+{
+	if (wall_ns / 1000000000 != t->second || !t->text[0]) {
+		time_t second = (time_t)(wall_ns / 1000000000);
+		struct tm tm;
+
+		t->second = wall_ns / 1000000000;
+		if (!gmtime_r(&second, &tm) || !strftime(t->text, sizeof(t->text), "%Y-%m-%dT%H:%M:%S.", &tm))
+			snprintf(t->text, sizeof(t->text), "%" PRIu64 ".", t->second);
+	}
+	out_string(o, t->text);
+	out_digits(o, wall_ns % 1000000000, 9);
+	out_char(o, 'Z');
+}
+
+uint8_t export_tid_field(const struct kind *k)
+{
+	for (uint8_t f = 1; f < k->nfields; f++)
+		if (k->fields[f].unit == UNIT_ID && !strcmp(k->fields[f].name, "tid"))
+			return f;
+	return k->id == KIND_switch ? F_switch_prev_tid : 0;
+}

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace for Perfetto: a track for each process and thread, calls as slices, the scheduler's states as ftrace events,
+ * flows from who wakes to who is woken, counters of memory held and of the recorder's health, losses and withheld
+ * content as marks. Every event of the capture is one ftrace event, or one track event with its kind as category.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/escape.h"
+#include "replay/export.h"
+#include "replay/memory.h"
+#include "replay/perfetto.h"
+#include "replay/proto.h"
+
+/* Tracks: what they are about in the upper half, its number in the lower one. */
+enum track {
+	TRACK_CAPTURE = 1,
+	TRACK_LOSSES,
+	TRACK_WITHHELD, /* by class */
+	TRACK_HEALTH,   /* by figure */
+	TRACK_PROCESSES,
+	TRACK_THREADS,
+	TRACK_MEMORY, /* number of the process * MEMORY_KINDS + kind */
+};
+#define UUID(track, number) ((uint64_t)(track) << 40 | (uint64_t)(number))
+
+enum { HEALTH_CPU, HEALTH_RSS, HEALTH_RING, HEALTH_WRITTEN, NHEALTH };
+
+struct told {
+	bool process, thread; /* its track was described */
+	bool as_thread;       /* as that of a thread, not as one with a name only */
+	bool memory[MEMORY_KINDS];
+	uint64_t flow; /* that ends when this thread runs again; 0: none */
+};
+
+struct perfetto {
+	struct out *out;
+	struct proto packet;
+	const struct schema *schema;
+	struct memory memory;
+	struct told *told; /* by the number of process or thread */
+	uint32_t ntold;
+	uint64_t nflows;
+	uint64_t anchored_ns; /* boot clock of the last snapshot */
+	size_t begun;
+};
+
+/* Packets ------------------------------------------------------------------------------------------------------------
+ */
+
+static void begin_packet(struct perfetto *p, uint32_t flags)
+{
+	p->packet.len = 0;
+	p->begun = proto_begin(&p->packet, TRACE_PACKET);
+	proto_u64(&p->packet, PACKET_SEQUENCE_ID, 1);
+	proto_u64(&p->packet, PACKET_SEQUENCE_FLAGS, flags);
+}
+
+static int end_packet(struct perfetto *p, struct fault *why)
+{
+	proto_end(&p->packet, p->begun);
+	if (p->packet.failed)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a packet of the trace");
+	for (size_t done = 0, n; done < p->packet.len; done += n) {
+		n = p->packet.len - done < OUT_ROOM ? p->packet.len - done : OUT_ROOM;
+		out_bytes(p->out, (const char *)p->packet.bytes + done, n);
+	}
+	return out_stopped(p->out) ? WALK_ENOUGH : 0;
+}
+
+/* A track event up to what belongs to its kind; end_event() finishes it. */
+static size_t begin_event(struct perfetto *p, uint64_t at_ns, unsigned type, uint64_t track)
+{
+	size_t event;
+
+	begin_packet(p, SEQUENCE_NEEDS_STATE);
+	proto_u64(&p->packet, PACKET_TIMESTAMP, at_ns);
+	event = proto_begin(&p->packet, PACKET_TRACK_EVENT);
+	proto_u64(&p->packet, EVENT_TYPE, type);
+	proto_u64(&p->packet, EVENT_TRACK, track);
+	return event;
+}
+
+static int end_event(struct perfetto *p, size_t event, struct fault *why)
+{
+	proto_end(&p->packet, event);
+	return end_packet(p, why);
+}
+
+static int write_end(struct perfetto *p, uint64_t at_ns, uint64_t track, struct fault *why)
+{
+	return end_event(p, begin_event(p, at_ns, TYPE_END, track), why);
+}
+
+/* A mark that is no event of the capture. */
+static size_t begin_mark(struct perfetto *p, uint64_t at_ns, unsigned type, uint64_t track, const char *category,
+			 const char *name)
+{
+	size_t event = begin_event(p, at_ns, type, track);
+
+	proto_string(&p->packet, EVENT_CATEGORY, category);
+	proto_string(&p->packet, EVENT_NAME, name);
+	return event;
+}
+
+static int write_counter(struct perfetto *p, uint64_t at_ns, uint64_t track, uint64_t value, struct fault *why)
+{
+	size_t event = begin_event(p, at_ns, TYPE_COUNTER, track);
+
+	proto_s64(&p->packet, EVENT_COUNTER_VALUE, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+	return end_event(p, event, why);
+}
+
+/* A track with no more than a name; `unit`: it is a counter's; `parent`: 0 for none. */
+static int describe_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name, unsigned unit,
+			  struct fault *why)
+{
+	size_t track, counter;
+
+	begin_packet(p, 0);
+	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(&p->packet, TRACK_UUID, uuid);
+	proto_string(&p->packet, TRACK_NAME, name);
+	if (parent)
+		proto_u64(&p->packet, TRACK_PARENT, parent);
+	if (unit) {
+		counter = proto_begin(&p->packet, TRACK_COUNTER);
+		proto_u64(&p->packet, COUNTER_UNIT, unit);
+		proto_end(&p->packet, counter);
+	}
+	proto_end(&p->packet, track);
+	return end_packet(p, why);
+}
+
+/* Who is who ---------------------------------------------------------------------------------------------------------
+ */
+
+static struct told *told_of(struct perfetto *p, uint32_t number, struct fault *why)
+{
+	if (number >= p->ntold) {
+		uint32_t room = number * 2 + 64;
+		struct told *told = reallocarray(p->told, room, sizeof(*told));
+
+		if (!told) {
+			fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of tracks");
+			return NULL;
+		}
+		memset(told + p->ntold, 0, (room - p->ntold) * sizeof(*told));
+		p->told = told;
+		p->ntold = room;
+	}
+	return &p->told[number];
+}
+
+static int describe_process(struct perfetto *p, const struct walk *w, uint32_t number, bool again, struct fault *why)
+{
+	const struct process *process = &w->people.processes[number];
+	struct told *told = told_of(p, number, why);
+	size_t track, inside;
+
+	if (!told || (told->process && !again))
+		return told ? 0 : why->code;
+	told->process = true;
+	begin_packet(p, 0);
+	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(&p->packet, TRACK_UUID, UUID(TRACK_PROCESSES, number));
+	inside = proto_begin(&p->packet, TRACK_PROCESS);
+	proto_s64(&p->packet, PROCESS_PID, (int32_t)process->pid);
+	if (process->name)
+		proto_string(&p->packet, PROCESS_NAME, process->name);
+	if (process->start_ns != NO_TIME && process->start_ns <= INT64_MAX)
+		proto_u64(&p->packet, PROCESS_START, process->start_ns);
+	proto_end(&p->packet, inside);
+	proto_end(&p->packet, track);
+	return end_packet(p, why);
+}
+
+static int describe_thread(struct perfetto *p, const struct walk *w, uint32_t number, bool again, struct fault *why)
+{
+	const struct thread *thread = &w->people.threads[number];
+	struct told *told = told_of(p, number, why);
+	size_t track, inside;
+	int r = 0;
+
+	if (!told || (told->thread && !again))
+		return told ? 0 : why->code;
+	/* A thread of no known process gets a name only: a pid of 0 would make it one of the idle threads. */
+	if (!told->thread)
+		told->as_thread = thread->process != 0;
+	told->thread = true;
+	if (told->as_thread)
+		r = describe_process(p, w, thread->process, false, why);
+	if (r)
+		return r;
+	begin_packet(p, 0);
+	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(&p->packet, TRACK_UUID, UUID(TRACK_THREADS, number));
+	if (p->told[number].as_thread) {
+		inside = proto_begin(&p->packet, TRACK_THREAD);
+		proto_s64(&p->packet, THREAD_PID, (int32_t)w->people.processes[thread->process].pid);
+		proto_s64(&p->packet, THREAD_TID, (int32_t)thread->tid);
+		if (thread->name)
+			proto_string(&p->packet, THREAD_NAME, thread->name);
+		proto_end(&p->packet, inside);
+	} else {
+		proto_string(&p->packet, TRACK_NAME, thread->name ? thread->name : "thread of an unknown process");
+	}
+	proto_end(&p->packet, track);
+	return end_packet(p, why);
+}
+
+/* The track of a thread, described first if it is new; that of the capture for nobody's events. 0 on failure. */
+static uint64_t thread_track(struct perfetto *p, const struct walk *w, uint32_t tid, int *r, struct fault *why)
+{
+	uint32_t number = people_thread(&w->people, tid);
+
+	*r = number ? describe_thread(p, w, number, false, why) : 0;
+	return number ? UUID(TRACK_THREADS, number) : UUID(TRACK_CAPTURE, 0);
+}
+
+/* What a kernel would say of a thread; 0 is the idle thread of a CPU. */
+static const char *comm(const struct walk *w, uint32_t tid)
+{
+	return tid ? export_thread_name(w, tid) : "swapper";
+}
+
+/* Events -------------------------------------------------------------------------------------------------------------
+ */
+
+static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
+{
+	const struct field *field = &ev->shape->fields[f];
+	size_t a = proto_begin(&p->packet, EVENT_ANNOTATION);
+
+	proto_u64(&p->packet, ANNOTATION_NAME_IID, (uint64_t)(ev->shape - p->schema->kinds) * FIELDS_MAX + f + 1);
+	if (field->encoding == ENC_TEXT) {
+		struct out *o = p->out; /* its buffer serves to escape the text, and holds nothing of it afterwards */
+		char *text = out_reserve(o, OUT_ROOM / 2);
+		size_t n = escape_terminal(text, OUT_ROOM / 2, ev->text[f], (size_t)ev->v[f]);
+
+		proto_bytes(&p->packet, ANNOTATION_STRING, text, n);
+	} else if (field->encoding == ENC_SINT) {
+		proto_s64(&p->packet, ANNOTATION_INT, (int64_t)ev->v[f]);
+	} else {
+		proto_u64(&p->packet, field->unit == UNIT_ADDRESS ? ANNOTATION_POINTER : ANNOTATION_UINT, ev->v[f]);
+	}
+	proto_end(&p->packet, a);
+}
+
+/* One event of the capture, whole: its kind as category, its fields as annotations. */
+static size_t begin_own(struct perfetto *p, const struct event *ev, uint64_t at_ns, unsigned type, uint64_t track)
+{
+	size_t event = begin_event(p, at_ns, type, track), kind = (size_t)(ev->shape - p->schema->kinds);
+	const struct probe *probe =
+		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
+
+	proto_u64(&p->packet, EVENT_CATEGORY_IID, kind + 1);
+	proto_u64(&p->packet, EVENT_NAME_IID,
+		  probe ? p->schema->nkinds + (size_t)(probe - p->schema->probes) + 1 : kind + 1);
+	for (uint8_t f = 1; f < ev->shape->nfields; f++)
+		annotate(p, ev, f);
+	return event;
+}
+
+/* An ftrace event up to its own message, which end_ftrace() finishes. */
+static void begin_ftrace(struct perfetto *p, const struct event *ev, uint64_t cpu, uint64_t pid, size_t at[2])
+{
+	begin_packet(p, 0);
+	at[0] = proto_begin(&p->packet, PACKET_FTRACE_EVENTS);
+	proto_u64(&p->packet, BUNDLE_CPU, cpu);
+	at[1] = proto_begin(&p->packet, BUNDLE_EVENT);
+	proto_u64(&p->packet, FTRACE_TIMESTAMP, ev->at_ns);
+	proto_u64(&p->packet, FTRACE_PID, pid);
+}
+
+static int end_ftrace(struct perfetto *p, const size_t at[2], struct fault *why)
+{
+	proto_end(&p->packet, at[1]);
+	proto_end(&p->packet, at[0]);
+	return end_packet(p, why);
+}
+
+/*
+ * The kernel's state bits as Perfetto reads them in a trace that names no kernel version: those of Linux 4.4
+ * (src/trace_processor/types/task_state.cc). The fact that tells the version may be withheld.
+ */
+static uint64_t ftrace_state(uint64_t state)
+{
+	if (state == 0)
+		return 0x800; /* R+: preempted */
+	if (state & 0xb0)
+		return 0x10; /* X */
+	return (state & 0xf) | (state & 0x40 ? 0x200 : 0) | (state & 0x400);
+}
+
+static int write_switch(struct perfetto *p, const struct walk *w, const struct event *ev, struct fault *why)
+{
+	uint32_t prev = (uint32_t)ev->v[F_switch_prev_tid], next = (uint32_t)ev->v[F_switch_next_tid];
+	uint32_t number = people_thread(&w->people, next);
+	struct told *told = number < p->ntold ? &p->told[number] : NULL;
+	size_t at[2], inside, event;
+	uint64_t flow;
+	int r;
+
+	begin_ftrace(p, ev, ev->v[F_switch_cpu], prev, at);
+	inside = proto_begin(&p->packet, FTRACE_SCHED_SWITCH);
+	proto_string(&p->packet, SWITCH_PREV_COMM, comm(w, prev));
+	proto_s64(&p->packet, SWITCH_PREV_PID, (int32_t)prev);
+	proto_u64(&p->packet, SWITCH_PREV_PRIO, 120);
+	proto_u64(&p->packet, SWITCH_PREV_STATE, ftrace_state(ev->v[F_switch_prev_state]));
+	proto_string(&p->packet, SWITCH_NEXT_COMM, comm(w, next));
+	proto_s64(&p->packet, SWITCH_NEXT_PID, (int32_t)next);
+	proto_u64(&p->packet, SWITCH_NEXT_PRIO, 120);
+	proto_end(&p->packet, inside);
+	r = end_ftrace(p, at, why);
+	if (r || !number || !told || !told->flow)
+		return r;
+	flow = told->flow;
+	told->flow = 0;
+	event = begin_mark(p, ev->at_ns, TYPE_INSTANT, UUID(TRACK_THREADS, number), "flow", "runs again");
+	proto_fixed64(&p->packet, EVENT_FLOW_ENDS, flow);
+	return end_event(p, event, why);
+}
+
+static int write_waking(struct perfetto *p, const struct walk *w, const struct event *ev, struct fault *why)
+{
+	uint32_t tid = (uint32_t)ev->v[F_waking_tid], waker = (uint32_t)ev->v[F_waking_waker_tid];
+	uint32_t number = people_thread(&w->people, tid);
+	size_t at[2], inside, event;
+	uint64_t track;
+	struct told *told;
+	int r;
+
+	begin_ftrace(p, ev, ev->v[F_waking_cpu], waker, at);
+	inside = proto_begin(&p->packet, FTRACE_SCHED_WAKING);
+	proto_string(&p->packet, WAKING_COMM, comm(w, tid));
+	proto_s64(&p->packet, WAKING_PID, (int32_t)tid);
+	proto_end(&p->packet, inside);
+	r = end_ftrace(p, at, why);
+	/* An interrupt wakes in nobody's name. */
+	if (r || !number || ev->v[F_waking_context] != WAKE_TASK || !waker)
+		return r;
+	thread_track(p, w, tid, &r, why);
+	if (r)
+		return r;
+	track = thread_track(p, w, waker, &r, why);
+	if (r)
+		return r;
+	told = told_of(p, number, why);
+	if (!told)
+		return why->code;
+	told->flow = ++p->nflows;
+	event = begin_mark(p, ev->at_ns, TYPE_INSTANT, track, "flow", "wakes");
+	proto_fixed64(&p->packet, EVENT_FLOW, told->flow);
+	return end_event(p, event, why);
+}
+
+static int write_memory(struct perfetto *p, const struct walk *w, const struct event *ev, struct fault *why)
+{
+	uint32_t process = 0;
+	int r = held_see(&p->memory, w, ev, &process, why);
+
+	for (unsigned kind = 0; !r && process && kind < MEMORY_KINDS; kind++) {
+		uint64_t uuid = UUID(TRACK_MEMORY, (uint64_t)process * MEMORY_KINDS + kind);
+		uint64_t held = held_bytes_of(&p->memory, process, kind);
+		struct told *told = told_of(p, process, why);
+		char name[64];
+
+		if (!told)
+			return why->code;
+		if (!held && !told->memory[kind])
+			continue;
+		if (!told->memory[kind]) {
+			told->memory[kind] = true;
+			snprintf(name, sizeof(name), "%s memory held", held_word(kind));
+			r = describe_process(p, w, process, false, why);
+			if (!r)
+				r = describe_track(p, uuid, UUID(TRACK_PROCESSES, process), name, UNIT_OF_BYTES, why);
+		}
+		if (!r)
+			r = write_counter(p, ev->at_ns, uuid, held, why);
+	}
+	return r;
+}
+
+static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
+{
+	struct perfetto *p = self;
+	uint8_t tid_field = export_tid_field(ev->shape);
+	uint64_t track = UUID(TRACK_CAPTURE, 0);
+	int r = 0;
+
+	if (ev->kind == KIND_switch)
+		return write_switch(p, w, ev, why);
+	if (ev->kind == KIND_waking)
+		return write_waking(p, w, ev, why);
+	if (tid_field)
+		track = thread_track(p, w, (uint32_t)ev->v[tid_field], &r, why);
+	if (r)
+		return r;
+	if (export_has_duration(ev)) {
+		r = end_event(p, begin_own(p, ev, export_begin_ns(ev), TYPE_BEGIN, track), why);
+		if (!r)
+			r = write_end(p, ev->at_ns, track, why);
+	} else {
+		r = end_event(p, begin_own(p, ev, ev->at_ns, TYPE_INSTANT, track), why);
+	}
+	return r ? r : write_memory(p, w, ev, why);
+}
+
+/* What is no event ---------------------------------------------------------------------------------------------------
+ */
+
+static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
+{
+	const uint64_t clocks[][2] = {{CLOCK_BOOTTIME, e->anchor.boot_ns},
+				      {CLOCK_REALTIME, e->anchor.wall_ns},
+				      {CLOCK_MONOTONIC, e->anchor.mono_ns}};
+	const uint64_t health[NHEALTH] = {[HEALTH_CPU] = e->self.cpu_ns,
+					  [HEALTH_RSS] = e->self.rss_bytes,
+					  [HEALTH_RING] = e->self.ring_high_bytes,
+					  [HEALTH_WRITTEN] = e->self.written_bytes};
+	struct perfetto *p = self;
+	size_t snapshot, clock;
+	int r = 0;
+
+	if (e->end_ns < w->replay->filter->from_ns || e->begin_ns >= w->replay->filter->to_ns)
+		return 0;
+	if (e->anchor.boot_ns > p->anchored_ns) {
+		begin_packet(p, 0);
+		proto_u64(&p->packet, PACKET_TIMESTAMP, e->anchor.boot_ns);
+		snapshot = proto_begin(&p->packet, PACKET_CLOCK_SNAPSHOT);
+		for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+			clock = proto_begin(&p->packet, SNAPSHOT_CLOCKS);
+			proto_u64(&p->packet, CLOCK_ID, clocks[i][0]);
+			proto_u64(&p->packet, CLOCK_TIMESTAMP, clocks[i][1]);
+			proto_end(&p->packet, clock);
+		}
+		proto_u64(&p->packet, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME);
+		proto_end(&p->packet, snapshot);
+		r = end_packet(p, why);
+		p->anchored_ns = e->anchor.boot_ns;
+	}
+	for (unsigned i = 0; !r && i < NHEALTH; i++)
+		r = write_counter(p, e->end_ns, UUID(TRACK_HEALTH, i), health[i], why);
+	return r;
+}
+
+/* A slice; an instant where nothing lies between. */
+static int write_span(struct perfetto *p, uint64_t track, uint64_t begin_ns, uint64_t end_ns, const char *category,
+		      const char *name, struct fault *why)
+{
+	bool instant = begin_ns == end_ns;
+	int r = end_event(p, begin_mark(p, begin_ns, instant ? TYPE_INSTANT : TYPE_BEGIN, track, category, name), why);
+
+	return r || instant ? r : write_end(p, end_ns, track, why);
+}
+
+static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
+{
+	char name[SENTENCE_MAX];
+
+	if (!export_loss(w, g, name, sizeof(name)))
+		return 0;
+	return write_span(self, UUID(TRACK_LOSSES, 0), g->begin_ns, g->end_ns,
+			  g->counter->role == ROLE_LOST ? "lost" : "incomplete", name, why);
+}
+
+static int on_withheld(void *self, struct walk *w, const struct epoch *e, const struct chunk *c, struct fault *why)
+{
+	char name[SENTENCE_MAX];
+	int r;
+
+	(void)e;
+	if (!export_withheld(w, c, name, sizeof(name)))
+		return 0;
+	r = describe_track(self, UUID(TRACK_WITHHELD, c->class), UUID(TRACK_CAPTURE, 0), "withheld", 0, why);
+	return r ? r : write_span(self, UUID(TRACK_WITHHELD, c->class), c->first_ns, c->last_ns, "withheld", name, why);
+}
+
+/* Names that came after a track was described are told now. */
+static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
+{
+	const struct reader *reader = w->reader;
+	const char *cut = export_cut(w, stopped);
+	struct perfetto *p = self;
+	int r = 0;
+
+	if (cut)
+		r = end_event(
+			p,
+			begin_mark(p, w->nepochs ? reader->epochs[w->nepochs - 1].end_ns : reader->header.start_boot_ns,
+				   TYPE_INSTANT, UUID(TRACK_CAPTURE, 0), "capture", cut),
+			why);
+	for (uint32_t n = 1; !r && n <= w->people.nprocesses && n < p->ntold; n++)
+		if (p->told[n].process)
+			r = describe_process(p, w, n, true, why);
+	for (uint32_t n = 1; !r && n <= w->people.nthreads && n < p->ntold; n++)
+		if (p->told[n].thread)
+			r = describe_thread(p, w, n, true, why);
+	return r == WALK_ENOUGH ? 0 : r;
+}
+
+static void intern(struct perfetto *p, uint32_t list, uint64_t iid, const char *name)
+{
+	size_t at = proto_begin(&p->packet, list);
+
+	proto_u64(&p->packet, 1, iid);
+	proto_string(&p->packet, 2, name);
+	proto_end(&p->packet, at);
+}
+
+/* The names of kinds, functions and fields, once; what the capture is, where nobody can miss it. */
+static int write_head(struct perfetto *p, const struct replay *replay, struct fault *why)
+{
+	static const struct {
+		const char *name;
+		unsigned unit;
+	} health[NHEALTH] = {[HEALTH_CPU] = {"recorder: CPU time", UNIT_OF_TIME},
+			     [HEALTH_RSS] = {"recorder: resident memory", UNIT_OF_BYTES},
+			     [HEALTH_RING] = {"recorder: fullest its rings have been", UNIT_OF_BYTES},
+			     [HEALTH_WRITTEN] = {"recorder: written", UNIT_OF_BYTES}};
+	const struct schema *s = p->schema;
+	char sentence[SENTENCE_MAX], name[SENTENCE_MAX + 16];
+	size_t interned;
+	int r;
+
+	begin_packet(p, SEQUENCE_CLEARED);
+	interned = proto_begin(&p->packet, PACKET_INTERNED_DATA);
+	for (size_t k = 0; k < s->nkinds; k++) {
+		intern(p, INTERNED_CATEGORIES, k + 1, s->kinds[k].name);
+		intern(p, INTERNED_EVENT_NAMES, k + 1, s->kinds[k].name);
+		for (uint8_t f = 1; f < s->kinds[k].nfields; f++)
+			intern(p, INTERNED_ANNOTATION_NAMES, (uint64_t)k * FIELDS_MAX + f + 1,
+			       s->kinds[k].fields[f].name);
+	}
+	for (size_t i = 0; i < s->nprobes; i++)
+		intern(p, INTERNED_EVENT_NAMES, s->nkinds + i + 1, s->probes[i].name);
+	proto_end(&p->packet, interned);
+	r = end_packet(p, why);
+	if (!r)
+		r = describe_track(p, UUID(TRACK_CAPTURE, 0), 0, "capture", 0, why);
+	if (!r)
+		r = describe_track(p, UUID(TRACK_LOSSES, 0), UUID(TRACK_CAPTURE, 0), "losses", 0, why);
+	for (unsigned i = 0; !r && i < NHEALTH; i++)
+		r = describe_track(p, UUID(TRACK_HEALTH, i), UUID(TRACK_CAPTURE, 0), health[i].name, health[i].unit,
+				   why);
+	export_sentence(replay, sentence, sizeof(sentence));
+	snprintf(name, sizeof(name), "capture: %s", sentence);
+	return r ? r
+		 : end_event(p,
+			     begin_mark(p, replay->evidence->reader.header.start_boot_ns, TYPE_INSTANT,
+					UUID(TRACK_CAPTURE, 0), "capture", name),
+			     why);
+}
+
+static int write_perfetto(const struct replay *replay, struct out *o, struct fault *why)
+{
+	static const struct visitor visitor = {
+		.epoch = on_epoch, .growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
+	struct perfetto p = {.out = o, .schema = &replay->evidence->reader.header.schema};
+	int r = write_head(&p, replay, why);
+
+	r = r == WALK_ENOUGH ? 0 : r;
+	if (!r)
+		r = walk(replay, &visitor, &p, why);
+	proto_clear(&p.packet);
+	held_clear(&p.memory);
+	free(p.told);
+	return r;
+}
+
+int perfetto_write_file(const struct replay *replay, const char *path, struct fault *why)
+{
+	return export_file(replay, path, write_perfetto, why);
+}

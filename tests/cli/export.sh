@@ -1,0 +1,253 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What gpureplay exports, opened by what reads it: SQLite for CSV and JSON, protoc with Perfetto's field names, perl for
+# folded stacks. One capture with every kind, in every format, and the golden ones.
+. "$(dirname "$0")/lib.sh"
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+replay=$BUILD/gpureplay
+mkcap=$BUILD/tests/mkcap
+golden=$here/golden
+cd "$TMP" || exit 1
+
+cat >run.script <<'END'
+start 500s 1790000000s
+process at=+0 pid=100 start=+0 uid=1000 tracked=1 name="=cmd|' /C calc'!A0"
+thread at=+0 tid=100 pid=100 start=+0 name="a;b,\"c\"\n\x1b[2J</script>"
+thread at=+0 tid=101 pid=100 start=+0 name="t\x1b]0;own\x07<b>\"'\xff\xe2\x80\xae;\x00x"
+process at=+0 pid=300 start=+0 name="@SUM(1+1)"
+thread at=+0 tid=300 pid=300 start=+0 name="-other"
+module at=+0 id=1 path="/opt/lib,\"cuda\";.so\n1"
+attach at=+0 module=1 probe=cudaMalloc offset=0x1234
+fact at=+0 name=kernel value="6.1\x0d\n{\"x\":1}"
+frame at=+0 stack=1 depth=0 address=0xfffffffffffffff0 module=1 offset=16 symbol="step;\" 12\n\xc0"
+frame at=+0 stack=1 depth=1 address=0x1000 module=1 offset=32
+executable at=+0 pid=100 start=+0 path="/bin/\"trainer\"\xff"
+alloc at=+10ms pid=100 tid=100 cpu=1 dur=870ns bytes=1M addr=0x7f0000001000 memory=1 stack=1
+alloc at=+11ms pid=100 tid=100 cpu=1 dur=870ns bytes=64K addr=0x7f0000900000 memory=1 stack=1
+alloc at=+12ms pid=100 tid=100 cpu=1 dur=870ns bytes=4K addr=0x7f0000a00000 memory=3
+launch at=+20ms pid=100 tid=100 cpu=1 dur=17us grid_x=256 flags=1
+launch at=+25ms pid=100 tid=100 cpu=1 dur=20ms grid_x=256
+copy at=+39ms pid=100 tid=100 dur=13ms dst=0x1 src=0x2 bytes=9007199254740993 direction=1 ret=700
+futex at=+45ms pid=100 tid=100 dur=5ms op=9 addr=0x7fc0 ret=-110
+switch at=+46ms cpu=1 prev_tid=100 prev_state=1 next_tid=0
+waking at=+47ms cpu=0 tid=100 waker_tid=101
+switch at=+48ms cpu=1 prev_tid=300 next_tid=100
+waking at=+48500us cpu=0 tid=101 waker_tid=300 context=1
+free at=+50ms pid=100 tid=101 dur=20us addr=0x7f0000001000 memory=1
+epoch +1s
+lost cudaMalloc ring_full 3
+lost cudaMalloc no_stack 2
+jump 10s
+wait at=+1.5s pid=100 tid=100 dur=500ms
+set at=+1.6s pid=100 tid=100 addr=1 bytes=3 value=9
+fork at=+1.7s pid=100 tid=100 child_pid=200 child_tid=200
+exec at=+1.71s pid=200 tid=200
+exit at=+1.8s pid=200 tid=200 code=256 last=1
+exit at=+1.9s pid=100 tid=100 last=1
+epoch +2s
+epoch +4s
+end command 0
+END
+"$mkcap" -o run.cap --pub run.pub run.script || exit 1
+"$mkcap" -o cut.cap --no-end run.script || exit 1
+"$mkcap" --narrow run.cap --withhold process -o redacted.cap >/dev/null || exit 1
+"$mkcap" --narrow run.cap --to 501s -o slice.cap >/dev/null || exit 1
+mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" || exit 1
+cp run.pub "$GPUREC_HOME/trust/lab.pub" && cp "$golden/demo.pub" "$GPUREC_HOME/trust/demo.pub" || exit 1
+
+formats="csv perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
+kinds="launch alloc free copy set wait switch waking futex fork exec exit process thread module executable attach fact frame"
+
+# export_all NAME: every format of NAME.cap
+export_all() {
+	local suffix
+	for suffix in $formats; do
+		rm -f "$1.$suffix"
+		"$replay" -q "$1.cap" -o "$1.$suffix" || return 1
+	done
+}
+sql() {
+	sqlite3 :memory: "$@"
+}
+each_json() { # FILE: the lines of it, as one array in SQLite
+	{ echo '['; sed '$!s/$/,/' "$1"; echo ']'; } >"$1.array"
+	echo "json_each(CAST(readfile('$1.array') AS TEXT))"
+}
+have_protoc() { command -v protoc >/dev/null; }
+decode() { # NAME: the Perfetto trace in words
+	protoc -I "$here" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words"
+}
+
+# Counts by kind, one "KIND N" a line, sorted.
+in_json() { "$replay" -q --json "$1.cap" | sed -n 's/^{"at":[0-9]*,"kind":"\([a-z]*\)".*/\1/p' | sort | uniq -c | awk '{print $2, $1}'; }
+in_text() {
+	local kind n
+	for kind in $kinds; do
+		n=$("$replay" -q --kind "$kind" "$1.cap" | grep -vc '^#')
+		[ "$n" -eq 0 ] || echo "$kind $n"
+	done | sort
+}
+of_kinds() { grep -E "^(${kinds// /|}) "; }
+in_csv() { sql ".import --csv $1.csv t" "SELECT kind || ' ' || count(*) FROM t GROUP BY kind" | of_kinds; }
+in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('$1.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
+in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' "$1.perf.txt" | sort | uniq -c | awk '{print $2, $1}'; }
+in_perfetto() {
+	decode "$1" && awk '
+		/^    event_categories/ { list = 1 } /^    (event_names|debug_annotation_names)/ { list = 0 }
+		list && /^      iid:/ { iid = $2 } list && /^      name:/ { gsub(/"/, "", $2); name[iid] = $2 }
+		/^    category_iids:/ { n[name[$2]]++ }
+		/^      sched_switch/ { n["switch"]++ } /^      sched_waking/ { n["waking"]++ }
+		END { for (k in n) print k, n[k] }' "$1.words" | sort
+}
+spans() { grep -o '"key":"gpurec.kind","value":{"stringValue":"[a-z]*"' "$1.otlp.json" | cut -d'"' -f10 | sort | uniq -c | awk '{print $2, $1}'; }
+
+same_counts() { # NAME
+	in_json "$1" >want
+	[ -s want ] || return 1
+	for way in in_text in_csv in_chrome in_perf $(have_protoc && echo in_perfetto); do
+		"$way" "$1" >got
+		cmp want got || { diff want got; echo "$way"; return 1; }
+	done
+	spans "$1" >got
+	diff <(grep -E '^(launch|alloc|free|copy|set|wait|futex) ' want) got
+}
+
+check "every format is written" export_all run
+check "the capture has every kind" [ "$(in_json run | wc -l)" -eq 19 ]
+check "text, JSON, CSV, Chrome, perf and Perfetto hold the same events, OpenTelemetry the same calls" same_counts run
+for name in demo lossy; do
+	cp "$golden/$name.cap" . || exit 1
+	check "the golden capture $name is written in every format" export_all "$name"
+	check "with the same counts in all of them" same_counts "$name"
+done
+cp run.perfetto-trace first.trace && cp run.otlp.json first.json && export_all run
+check "the same capture gives the same bytes" cmp first.trace run.perfetto-trace
+check "in OpenTelemetry, too" cmp first.json run.otlp.json
+
+# Perfetto.
+if have_protoc; then
+	decode run
+	check "protoc knows every field of the Perfetto trace" sh -c '! grep -qE "^ *[0-9]+( \{|:)" run.words'
+	check "as many slices end as begin" [ "$(grep -c TYPE_SLICE_BEGIN run.words)" -eq "$(grep -c TYPE_SLICE_END run.words)" ]
+	check "who wakes and who is woken are connected" [ "$(grep -c ' flow_ids: 1$' run.words) $(grep -c 'terminating_flow_ids: 1$' run.words)" = "1 1" ]
+	check "an interrupt wakes in nobody's name" [ "$(grep -c 'name: "wakes"' run.words)" -eq 1 ]
+	check "memory that is held is counted, to nothing when its process ends" [ "$(awk '
+		/uuid:/ { u = $2 } /name: "device memory held"/ { d[1] = 1 } /track_uuid/ { t = $2 }
+		/counter_value/ && $2 > 0 && $2 < 2000000 { print $2 }' run.words | tr '\n' ' ')" = "1048576 1114112 1114112 4096 65536 4096 " ]
+	check "losses are slices over the time in which they happened" grep -q 'name: "lost: 3 cudaMalloc: no room in the ring"' run.words
+	check "a sleep is told as the kernel tells it" grep -q 'prev_state: 1$' run.words
+	check "and a preemption" grep -q 'prev_state: 2048$' run.words
+	check "the verdict is a mark" grep -q 'name: "capture: OK, signed by' run.words
+else
+	skip "the Perfetto trace is decoded" "there is no protoc here"
+fi
+
+# Chrome.
+check "the Chrome trace is JSON" [ "$(sql "SELECT json_valid(CAST(readfile('run.trace.json') AS TEXT))")" = 1 ]
+check "a slice has its times in microseconds" grep -q '"name":"cudaLaunchKernel","cat":"launch","ph":"X","ts":500005000\.000,"pid":100,"tid":100,"dur":20000\.000,' run.trace.json
+check "flows begin and end" [ "$(grep -c '"cat":"flow","ph":"s"' run.trace.json) $(grep -c '"cat":"flow","ph":"f"' run.trace.json)" = "1 1" ]
+check "memory is a counter" grep -q '"ph":"C".*"device":1114112,"managed":0,"pinned":4096' run.trace.json
+check "losses and the verdict are marks" [ "$(grep -cE '"cat":"(lost|capture)"' run.trace.json)" -eq 2 ]
+
+# CSV.
+check "a row is a line" [ "$(wc -l <run.csv)" -eq "$(sql ".import --csv run.csv t" "SELECT count(*) + 1 FROM t")" ]
+check "CSV is lossless: its JSON is that of --json" cmp \
+	<(sql ".import --csv run.csv t" "SELECT fields FROM t WHERE kind IN ('${kinds// /\',\'}')") \
+	<("$replay" -q --json run.cap | grep '^{"at"' | sed 's/"kind":"[a-z]*",//; s/,"thread":"[^{]*"}$/}/')
+check "one kind alone has a column for each field" "$replay" -q --kind copy run.cap -o copies.csv
+check "with its values" [ "$(sql ".import --csv copies.csv t" "SELECT at, probe, ret, bytes, dst, capture FROM t")" = \
+	"500039000000|cudaMemcpy|700|9007199254740993|0x1|OK" ]
+check "no cell begins like a formula" [ "$("$replay" -q --kind process run.cap -o p.csv && sql ".import --csv p.csv t" \
+	"SELECT group_concat(name, ' ') FROM t")" = "\\x3dcmd|' /C calc'!A0 \\x40SUM(1+1)" ]
+check "nor in the common columns" [ "$(sql ".import --csv run.csv t" "SELECT count(*) FROM t WHERE process GLOB '[=+@-]*' OR thread GLOB '[=+@-]*'")" = 0 ]
+
+# OpenTelemetry.
+lines=$(each_json run.otlp.json)
+check "each line of OTLP is JSON, and either spans or metrics" [ "$(sql "SELECT count(*) FROM $lines WHERE
+	(value -> 'resourceSpans' IS NULL) = (value -> 'resourceMetrics' IS NULL)")" = 0 ]
+span="$lines l, json_each(l.value, '\$.resourceSpans') r, json_each(r.value, '\$.scopeSpans') s, json_each(s.value, '\$.spans') p"
+check "a span has ids, a name and times by the wall clock" [ "$(sql "SELECT length(p.value ->> 'traceId'), length(p.value ->> 'spanId'),
+	p.value ->> 'startTimeUnixNano', p.value ->> 'endTimeUnixNano', p.value ->> '\$.status.code' FROM $span
+	WHERE p.value ->> 'name' = 'cudaMemcpy'")" = "32|16|1790000000026000000|1790000000039000000|2" ]
+check "no two spans have the same id" [ "$(sql "SELECT count(*) = count(DISTINCT p.value ->> 'spanId') FROM $span")" = 1 ]
+check "its resource is the process" grep -q '"key":"process.pid","value":{"intValue":"100"}' run.otlp.json
+check "calls are metrics" grep -q '"gpurec.call.duration","unit":"s","histogram".*"cudaLaunchKernel".*"count":"2","sum":0.020017000' run.otlp.json
+check "so is memory, and it is given back in the end" [ "$(grep -o '"gpurec.memory.held".*"device".*"asInt":"[0-9]*"' run.otlp.json | sed 's/.*asInt":"\([0-9]*\)"/\1/' | tr '\n' ' ')" = "65536 0 " ]
+check "so are losses" grep -q '"gpurec.events.lost".*"cudaMalloc".*"ring_full".*"asInt":"3"' run.otlp.json
+
+# Folded stacks.
+folded() { ! grep -qvE '^[^;]+(;[^;]+)+ [0-9]+$' "$1"; }
+check "every line of the folded stacks is one" folded run.folded
+check "also of those by site" folded run.alloc.folded
+check "time inside an inner call is not the outer one's" grep -qF ';cudaLaunchKernel 19983000' run.folded
+check "but stands below it" grep -qF ';cudaLaunchKernel;cudaLaunchKernel 17000' run.folded
+check "bytes stand below their site, which no name can split" grep -qE ':\.so\\x0a1\+0x20;step:" 12\\x0a\\xc0;cudaMalloc 1114112$' run.alloc.folded
+check "what was lost stands in the lowest frame" sh -c '! grep -qv "^OK, signed by .*, 3 calls lost;" run.alloc.folded'
+"$replay" -q demo.cap -o whole.folded
+check "of a whole capture that is the process" grep -qE '^driver \([0-9]+\);' whole.folded
+
+# perf.
+check "an event with a stack is followed by it" [ "$(grep -c '^	' run.perf.txt)" -eq 4 ]
+check "switches are told as the kernel tells them" grep -qE ' \[001\] 500\.046000000: sched:sched_switch: .* prev_state=S ==> next_comm=swapper next_pid=0 ' run.perf.txt
+
+# Hostile text.
+no_raw() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xff|\xc0|\xe2\x80\xae' "$1"; }
+for suffix in csv trace.json otlp.json folded alloc.folded perf.txt; do
+	check "nothing in $suffix could move a cursor, hide or deceive" no_raw "run.$suffix"
+done
+check "nor in the Perfetto trace's texts" sh -c '! LC_ALL=C grep -qaP "\x1b\[2J|\x1b\]0|\xe2\x80\xae" run.perfetto-trace'
+
+# What the capture is.
+marked() { # NAME REGEX: in every format
+	local suffix
+	export_all "$1" || return 1
+	for suffix in $formats; do
+		grep -qaE "$2" "$1.$suffix" || { echo "$suffix"; return 1; }
+	done
+}
+check "an unsealed capture says so in every format" marked cut 'UNSEALED'
+check "a redacted one" marked redacted 'OK-REDACTED'
+check "a slice" marked slice 'OK-SLICE'
+check "in the columns of one kind, too" [ "$("$replay" -q --kind launch cut.cap -o c.csv && cut -d, -f18 c.csv | sort -u | tr '\n' ' ')" = "UNSEALED capture " ]
+for suffix in csv trace.json perf.txt perfetto-trace; do
+	check "what is withheld is marked in $suffix" grep -qa 'withheld: 5 rows of class process' "redacted.$suffix"
+	check "and the missing end" grep -qa 'unsealed: the capture stops here without an end' "cut.$suffix"
+done
+check "names that were withheld are nowhere" sh -c '! grep -laE "SUM\(1|C calc" redacted.csv redacted.*trace* redacted.*json redacted.*folded redacted.perf.txt'
+rm "$GPUREC_HOME/trust/lab.pub"
+unverified() {
+	local suffix
+	for suffix in $formats; do
+		"$replay" -q --unverified run.cap -o "u.$suffix" && grep -qa 'UNVERIFIED: UNTRUSTED' "u.$suffix" || return 1
+	done
+}
+check "what was not verified says so in every format" unverified
+cp run.pub "$GPUREC_HOME/trust/lab.pub"
+
+# Files.
+check_exit 2 "an ending that is not known is a usage error" "$replay" run.cap -o out.xyz
+check_says '\.perfetto-trace.*\.folded' "that lists the known ones"
+check "the longest ending counts" [ "$(head -c 18 run.trace.json)" = '{"displayTimeUnit"' ]
+check_exit 0 "--help" "$replay" --help
+for suffix in $formats; do
+	check_prints "^ +\\.$suffix +" "names .$suffix"
+done
+{
+	echo "start 500s 1790000000s"
+	echo "repeat 300000 1us launch at=+1us pid=100 tid=100 dur=500ns"
+	echo "epoch +1s"
+} | "$mkcap" -o big.cap - || exit 1
+interrupted() {
+	local pid status
+	"$replay" -q big.cap -o big.trace.json &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null && [ -z "$(find . -name '.*big*' -size +0 -o -name '*.part' -size +0)" ]; do :; done
+	kill -TERM "$pid"
+	wait "$pid"
+	status=$?
+	[ "$status" -eq 143 ] && [ -z "$(find . -name '*big.trace*' -o -name '*.part')" ]
+}
+check "an interrupted export leaves no half file" interrupted
+
+finish

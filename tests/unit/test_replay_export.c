@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "replay/export.h"
+#include "replay/memory.h"
+#include "replay/proto.h"
+#include "tests/unit/sample.h"
+
+/* The encoder ------------------------------------------------------------------------------------------------------ */
+
+#define ENCODES(call, ...)                                                                                             \
+	do {                                                                                                           \
+		const uint8_t wanted[] = {__VA_ARGS__};                                                                \
+		struct proto p = {0};                                                                                  \
+		call;                                                                                                  \
+		assert_false(p.failed);                                                                                \
+		assert_int_equal(p.len, sizeof(wanted));                                                               \
+		assert_memory_equal(p.bytes, wanted, sizeof(wanted));                                                  \
+		proto_clear(&p);                                                                                       \
+	} while (0)
+
+static void numbers_are_varints(void **state)
+{
+	(void)state;
+	ENCODES(proto_u64(&p, 1, 0), 0x08, 0x00);
+	ENCODES(proto_u64(&p, 1, 127), 0x08, 0x7f);
+	ENCODES(proto_u64(&p, 1, 150), 0x08, 0x96, 0x01); /* the specification's own example */
+	ENCODES(proto_u64(&p, 16, 1), 0x80, 0x01, 0x01);
+	ENCODES(proto_u64(&p, 1, UINT64_MAX), 0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
+	ENCODES(proto_s64(&p, 1, -2), 0x08, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01);
+	ENCODES(proto_fixed64(&p, 47, 0x0102030405060708), 0xf9, 0x02, 8, 7, 6, 5, 4, 3, 2, 1);
+}
+
+static void texts_and_messages_have_their_length_before_them(void **state)
+{
+	size_t outer, inner;
+
+	(void)state;
+	ENCODES(proto_string(&p, 2, "testing"), 0x12, 0x07, 't', 'e', 's', 't', 'i', 'n', 'g');
+	ENCODES(proto_bytes(&p, 2, NULL, 0), 0x12, 0x00);
+	ENCODES((outer = proto_begin(&p, 3), proto_u64(&p, 1, 150), proto_end(&p, outer)), 0x1a, 0x83, 0x80, 0x80, 0x00,
+		0x08, 0x96, 0x01);
+	ENCODES((outer = proto_begin(&p, 1), inner = proto_begin(&p, 2), proto_end(&p, inner), proto_end(&p, outer)),
+		0x0a, 0x85, 0x80, 0x80, 0x00, 0x12, 0x80, 0x80, 0x80, 0x00);
+}
+
+static void a_message_beyond_the_limit_fails_and_stays_failed(void **state)
+{
+	struct proto p = {0};
+
+	(void)state;
+	proto_bytes(&p, 1, "", PROTO_MESSAGE_MAX + 1);
+	assert_true(p.failed);
+	proto_u64(&p, 1, 1);
+	assert_true(p.failed);
+	proto_clear(&p);
+	assert_false(p.failed);
+}
+
+static void a_long_message_is_whole(void **state)
+{
+	struct proto p = {0};
+	size_t begun = proto_begin(&p, 1);
+	char text[1000];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	for (unsigned i = 0; i < 5000; i++)
+		proto_bytes(&p, 2, text, sizeof(text));
+	proto_end(&p, begun);
+	assert_false(p.failed);
+	assert_int_equal(p.len, 5 + 5000 * 1003);
+	assert_int_equal((p.bytes[1] & 0x7f) | (p.bytes[2] & 0x7f) << 7 | (p.bytes[3] & 0x7f) << 14 | p.bytes[4] << 21,
+			 5000 * 1003);
+	proto_clear(&p);
+}
+
+/* Memory held ------------------------------------------------------------------------------------------------------ */
+
+struct story {
+	struct walk walk;
+	struct memory memory;
+	struct schema schema;
+	uint32_t process; /* whose sums changed last */
+};
+
+static int begin_story(void **state)
+{
+	struct story *s = calloc(1, sizeof(*s));
+
+	assert_non_null(s);
+	assert_int_equal(schema_build(&s->schema, sample_probes, SAMPLE_NPROBES, NULL), 0);
+	*state = s;
+	return 0;
+}
+
+static int end_story(void **state)
+{
+	struct story *s = *state;
+
+	held_clear(&s->memory);
+	people_clear(&s->walk.people);
+	schema_clear(&s->schema);
+	free(s);
+	return 0;
+}
+
+static void see(struct story *s, struct event *ev)
+{
+	struct fault why;
+
+	ev->shape = schema_kind(&s->schema, ev->kind);
+	ev->at_ns = ev->v[0];
+	assert_int_equal(people_see(&s->walk.people, ev, &why), 0);
+	assert_int_equal(held_see(&s->memory, &s->walk, ev, &s->process, &why), 0);
+}
+
+static void see_alloc(struct story *s, uint64_t at, uint32_t pid, uint64_t addr, uint64_t bytes, int ret,
+		      uint64_t flags)
+{
+	struct event ev = {.kind = KIND_alloc};
+
+	ev.v[0] = at;
+	ev.v[F_alloc_pid] = ev.v[F_alloc_tid] = pid;
+	ev.v[F_alloc_ret] = (uint64_t)(int64_t)ret;
+	ev.v[F_alloc_flags] = flags;
+	ev.v[F_alloc_bytes] = bytes;
+	ev.v[F_alloc_addr] = addr;
+	ev.v[F_alloc_memory] = MEM_DEVICE;
+	see(s, &ev);
+}
+
+static void see_free(struct story *s, uint64_t at, uint64_t dur, uint32_t pid, uint64_t addr)
+{
+	struct event ev = {.kind = KIND_free};
+
+	ev.v[0] = at;
+	ev.v[F_free_dur] = dur;
+	ev.v[F_free_pid] = ev.v[F_free_tid] = pid;
+	ev.v[F_free_addr] = addr;
+	see(s, &ev);
+}
+
+static uint64_t held(const struct story *s, uint32_t pid)
+{
+	return held_bytes_of(&s->memory, people_process(&s->walk.people, pid), MEM_DEVICE);
+}
+
+static void memory_is_held_until_it_is_freed(void **state)
+{
+	struct story *s = *state;
+
+	see_alloc(s, 10, 7, 0x1000, 64, 0, 0);
+	see_alloc(s, 20, 7, 0x2000, 32, 0, 0);
+	see_alloc(s, 20, 8, 0x2000, 5, 0, 0);
+	assert_int_equal(held(s, 7), 96);
+	see_free(s, 30, 1, 7, 0x1000);
+	assert_int_equal(held(s, 7), 32);
+	assert_int_equal(s->process, people_process(&s->walk.people, 7));
+	see_free(s, 31, 1, 7, 0x1000); /* once more: nothing is there */
+	see_free(s, 32, 1, 7, 0x9000); /* from before recording began */
+	assert_int_equal(held(s, 7), 32);
+	assert_int_equal(held(s, 8), 5);
+}
+
+static void failed_and_inner_calls_hold_nothing(void **state)
+{
+	struct story *s = *state;
+
+	see_alloc(s, 10, 7, 0x1000, 64, 2, 0);
+	see_alloc(s, 11, 7, 0x1000, 64, 0, CALL_NESTED);
+	see_alloc(s, 12, 7, 0, 64, 0, 0);
+	assert_int_equal(held(s, 7), 0);
+	see_alloc(s, 13, 7, 0x1000, 64, 0, 0);
+	assert_int_equal(held(s, 7), 64);
+}
+
+static void a_free_means_the_allocation_that_was_there_when_it_began(void **state)
+{
+	struct story *s = *state;
+
+	see_alloc(s, 10, 7, 0x1000, 64, 0, 0);
+	see_alloc(s, 50, 7, 0x1000, 1, 0, 0); /* handed out again before the free's return was recorded */
+	see_free(s, 60, 20, 7, 0x1000);
+	assert_int_equal(held(s, 7), 1);
+	see_alloc(s, 70, 7, 0x1000, 2, 0, 0); /* the free of the one before was lost */
+	see_free(s, 90, 1, 7, 0x1000);
+	assert_int_equal(held(s, 7), 0);
+}
+
+static void the_end_of_a_process_gives_back_what_it_held(void **state)
+{
+	struct event ev = {.kind = KIND_exit};
+	struct story *s = *state;
+
+	see_alloc(s, 10, 7, 0x1000, 64, 0, 0);
+	ev.v[0] = 20;
+	ev.v[F_exit_pid] = ev.v[F_exit_tid] = 7;
+	see(s, &ev);
+	assert_int_equal(held(s, 7), 64); /* a thread ended, not the process */
+	ev.v[F_exit_last] = 1;
+	see(s, &ev);
+	assert_int_equal(held(s, 7), 0);
+	assert_int_equal(s->process, people_process(&s->walk.people, 7));
+	see_free(s, 30, 1, 7, 0x1000);
+	assert_int_equal(held(s, 7), 0);
+}
+
+/* Names and endings ------------------------------------------------------------------------------------------------ */
+
+static void the_longest_ending_names_the_exporter(void **state)
+{
+	static const struct {
+		const char *path;
+		int (*wanted)(const struct replay *, const char *, struct fault *);
+	} cases[] = {{"a.json", jsonl_write_file},
+		     {"a.trace.json", chrome_write_file},
+		     {"a.otlp.json", otlp_write_file},
+		     {"a.folded", folded_time_write_file},
+		     {"a.alloc.folded", folded_bytes_write_file},
+		     {"a.txt", text_write_file},
+		     {"a.perf.txt", perf_write_file},
+		     {"trace.json", jsonl_write_file}};
+	const struct exporter *e;
+	struct fault why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(exporter_for(&e, cases[i].path, &why), 0);
+		assert_ptr_equal(e->write_file, cases[i].wanted);
+	}
+	assert_int_equal(exporter_for(&e, ".perfetto-trace", &why), ERR_INPUT);
+	for (e = exporters(); e->suffix; e++)
+		assert_non_null(strstr(why.text, e->suffix));
+}
+
+static void a_call_cannot_begin_before_the_clock(void **state)
+{
+	struct event ev = {.at_ns = 100};
+
+	(void)state;
+	ev.v[F_call_dur] = 30;
+	assert_int_equal(export_begin_ns(&ev), 70);
+	ev.v[F_call_dur] = UINT64_MAX;
+	assert_int_equal(export_begin_ns(&ev), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_are_varints),
+		cmocka_unit_test(texts_and_messages_have_their_length_before_them),
+		cmocka_unit_test(a_message_beyond_the_limit_fails_and_stays_failed),
+		cmocka_unit_test(a_long_message_is_whole),
+		cmocka_unit_test_setup_teardown(memory_is_held_until_it_is_freed, begin_story, end_story),
+		cmocka_unit_test_setup_teardown(failed_and_inner_calls_hold_nothing, begin_story, end_story),
+		cmocka_unit_test_setup_teardown(a_free_means_the_allocation_that_was_there_when_it_began, begin_story,
+						end_story),
+		cmocka_unit_test_setup_teardown(the_end_of_a_process_gives_back_what_it_held, begin_story, end_story),
+		cmocka_unit_test(the_longest_ending_names_the_exporter),
+		cmocka_unit_test(a_call_cannot_begin_before_the_clock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
