@@ -18,6 +18,7 @@ enum option_id {
 	OPT_SET,
 	OPT_LIST_RULES,
 	OPT_TRUST,
+	OPT_DELEGATION,
 	OPT_UNVERIFIED,
 };
 
@@ -31,6 +32,7 @@ static const struct tool_option table[] = {
 	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", OPT_SET},
 	{"list-rules", 0, NULL, "show the rules, their settings and the reasons for them", OPT_LIST_RULES},
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", OPT_UNVERIFIED},
 	{0},
 };
@@ -40,7 +42,9 @@ static const struct tool_options options = {
 	.summary = "Find what held up GPU work in a capture, who did it, and what leaks.",
 	.table = table,
 	.more = "A capture that does not verify is refused. One without an end is analysed up to its last seal.\n"
-		"Exit status: 0 fine; 1 a capture was refused, or --fail-on met; 2 usage; 3 could not do it.\n",
+		"Exit status: 0 fine; 1 a capture was refused or could be read in part only, or --fail-on met; 2 "
+		"usage;\n"
+		"3 could not do it.\n",
 };
 
 enum output_form { FORM_TEXT, FORM_JSON };
@@ -48,6 +52,8 @@ enum output_form { FORM_TEXT, FORM_JSON };
 struct request {
 	const char **trust_files;
 	size_t ntrust_files;
+	const char **delegation_files; /* in the same memory */
+	size_t ndelegation_files;
 	bool unverified, force, json, list_rules;
 	const char *out; /* NULL: standard output */
 	enum output_form out_form;
@@ -115,6 +121,9 @@ static int take_option(struct request *q, enum option_id id, const char *value)
 	case OPT_TRUST:
 		q->trust_files[q->ntrust_files++] = value;
 		return -1;
+	case OPT_DELEGATION:
+		q->delegation_files[q->ndelegation_files++] = value;
+		return -1;
 	case OPT_UNVERIFIED:
 		q->unverified = true;
 		return -1;
@@ -139,17 +148,27 @@ static void list_rules(const struct settings *settings)
 	text_clear(&t);
 }
 
-/* All events through the engine. ERR_*; with `stopped` what cannot be read ends the events, and is told in it. */
-static int run_engine(struct engine *e, const struct reader *reader, bool unverified, struct fault *stopped,
-		      bool *did_stop, struct fault *why)
+/* Where events that were read with --unverified end before the capture does. */
+struct stop {
+	bool early;
+	uint64_t last_ns; /* of the last event that could be read; the start if there is none */
+	struct fault why;
+};
+
+/* All events through the engine. ERR_*; with `unverified` what cannot be read ends the events, and is told in *stop. */
+static int run_engine(struct engine *e, const struct reader *reader, bool unverified, struct stop *stop,
+		      struct fault *why)
 {
 	struct cursor *cur = NULL;
 	struct event ev;
 	int fed = 0, r = cursor_open(&cur, reader, unverified, why);
 
+	stop->last_ns = reader->header.start_boot_ns;
+
 	if (r < 0)
 		return r;
 	while ((r = cursor_next(cur, &ev, why)) > 0) {
+		stop->last_ns = ev.at_ns;
 		fed = engine_feed(e, &ev, why);
 		if (fed < 0)
 			break;
@@ -158,9 +177,13 @@ static int run_engine(struct engine *e, const struct reader *reader, bool unveri
 	if (fed < 0)
 		return fed;
 	if (r < 0 && unverified && (r == ERR_FORMAT || r == ERR_FORGED)) {
-		*stopped = *why;
-		*did_stop = true;
+		stop->why = *why;
+		stop->early = true;
 		return 0;
+	}
+	if (r == 0 && reader->tail == TAIL_BROKEN) {
+		stop->why = reader->broken;
+		stop->early = true;
 	}
 	return r;
 }
@@ -198,12 +221,12 @@ static int analyze(struct request *q, const char *path, const struct evidence *e
 	};
 	struct engine *engine = NULL;
 	struct findings findings = {0};
-	struct fault why, stopped;
-	bool did_stop = false;
+	struct stop stop = {0};
+	struct fault why;
 	int status = TOOL_FINE, r = engine_open(&engine, &ctx, &q->settings, &why);
 
 	if (r == 0)
-		r = run_engine(engine, &evidence->reader, ctx.unverified, &stopped, &did_stop, &why);
+		r = run_engine(engine, &evidence->reader, ctx.unverified, &stop, &why);
 	if (r == 0)
 		r = engine_finish(engine, &findings, &why);
 	if (r == 0) {
@@ -211,10 +234,13 @@ static int analyze(struct request *q, const char *path, const struct evidence *e
 					      .engine = engine,
 					      .findings = &findings,
 					      .settings = &q->settings,
-					      .stopped = did_stop ? &stopped : NULL};
+					      .stopped = stop.early ? &stop.why : NULL,
+					      .stopped_ns = stop.last_ns};
 
 		add_report(q, &report);
-		status = is_met(q, &findings) ? TOOL_BAD : TOOL_FINE;
+		status = is_met(q, &findings) || stop.early ? TOOL_BAD : TOOL_FINE;
+		if (stop.early)
+			tool_fault("the events end early", &stop.why);
 	} else {
 		tool_fault(path, &why);
 		status = r == ERR_FORMAT || r == ERR_FORGED ? TOOL_BAD : TOOL_FAILED;
@@ -226,8 +252,11 @@ static int analyze(struct request *q, const char *path, const struct evidence *e
 
 static int analyze_file(struct request *q, const char *path)
 {
-	const struct evidence_options o = {
-		.trust_files = q->trust_files, .ntrust_files = q->ntrust_files, .unverified = q->unverified};
+	const struct evidence_options o = {.trust_files = q->trust_files,
+					   .ntrust_files = q->ntrust_files,
+					   .delegation_files = q->delegation_files,
+					   .ndelegation_files = q->ndelegation_files,
+					   .unverified = q->unverified};
 	struct evidence evidence;
 	struct fault why;
 	int status;
@@ -316,11 +345,12 @@ int main(int argc, char **argv)
 
 	tool_init("gpuanalyze");
 	settings_default(&q.settings);
-	q.trust_files = calloc((size_t)argc, sizeof(*q.trust_files));
+	q.trust_files = calloc((size_t)argc * 2, sizeof(*q.trust_files));
 	if (!q.trust_files) {
 		tool_error("out of memory");
 		return TOOL_FAILED;
 	}
+	q.delegation_files = q.trust_files + argc;
 	status = read_options(&q, argc, argv, &operands);
 	if (status < 0 && confine_offline(&why))
 		status = tool_fault(NULL, &why);

@@ -45,12 +45,16 @@ void report_gather(const struct report *r, struct report_facts *f)
 		f->ncounters = reader->end.ncounters;
 		seal = reader->end.hash;
 	}
+	if (r->stopped && r->stopped_ns < f->end_ns)
+		f->end_ns = r->stopped_ns;
 	if (seal)
 		tool_format_hex(f->last_seal, seal, HASH_BYTES);
 	for (uint64_t e = 0; e < f->nepochs; e++)
 		for (uint32_t i = 0; i < reader->epochs[e].nchunks; i++)
 			if (reader->epochs[e].chunks[i].withheld && reader->epochs[e].chunks[i].class < CLASSES_MAX)
 				f->nwithheld[reader->epochs[e].chunks[i].class]++;
+	while (r->stopped && f->nepochs && reader->epochs[f->nepochs - 1].begin_ns > r->stopped_ns)
+		f->nepochs--;
 	for (size_t i = 0; i < names->processes.nitems; i++) {
 		const struct process *p = (const struct process *)names->processes.items[i];
 

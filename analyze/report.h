@@ -18,6 +18,7 @@ struct report {
 	const struct findings *findings;
 	const struct settings *settings;
 	const struct fault *stopped; /* why the events end early, which needs --unverified; or NULL */
+	uint64_t stopped_ns;         /* with it: the last event's time */
 };
 
 /* Lines of UTF-8 text. Failure (no memory) shows in out->failed. */
@@ -35,7 +36,7 @@ struct report_facts {
 	char last_seal[2 * HASH_BYTES + 1]; /* hash of END or of the last seal; "" if there is none */
 	char rules_hash[2 * HASH_BYTES + 1];
 	uint64_t nepochs;
-	uint64_t begin_ns, end_ns; /* boot clock */
+	uint64_t begin_ns, end_ns; /* boot clock; of what was read */
 	bool ended;                /* there is an END */
 	const struct counter *counters;
 	uint32_t ncounters;

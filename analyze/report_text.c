@@ -44,10 +44,12 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	text_add(t, "Evidence   %s\n", sentence);
 	text_add(t, "Capture    %s, last seal %.16s\n", f->capture_id, f->last_seal[0] ? f->last_seal : "none");
 	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
-	text_add(t, "Recorded   %s, for ", wall);
-	text_add_ns(t, f->end_ns - f->begin_ns);
+	text_add(t, r->stopped ? "Recorded   %s, read only for " : "Recorded   %s, for ", wall);
+	text_add_ns(t, f->end_ns > f->begin_ns ? f->end_ns - f->begin_ns : 0);
 	text_add(t, ", %" PRIu64 " events in %" PRIu64 " epochs; ", engine_nevents(r->engine), f->nepochs);
-	if (f->ended)
+	if (r->stopped)
+		text_add(t, "read only up to where it breaks\n");
+	else if (f->ended)
 		text_add(t, "ended because: %s\n", reason ? reason : "a reason of a later version");
 	else
 		text_add(t, "no end: analysed up to the last seal\n");
