@@ -36,10 +36,11 @@ BPF_FLAGS := -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------
-# A folder's sources are its library; the file named after a tool is its main().
+# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey_*.c are the rest of gpukey.
 TOOLS   := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
 MAINS   := keys/gpukey.c record/gpurec.c replay/gpuverify.c replay/gpureplay.c analyze/gpuanalyze.c
-objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS),$(wildcard $(1))))
+objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS),$(wildcard $(1))))
+gpukey_PARTS := $(wildcard keys/gpukey_*.c)
 O_FORMAT  := $(call objs,format/*.c)
 O_KEYS    := $(call objs,keys/*.c)
 O_REPLAY  := $(call objs,replay/*.c)
@@ -54,7 +55,7 @@ gpukey_L     := $(L_BASE)
 gpuverify_A  := $(BUILD)/libreplay.a $(A_BASE)
 gpuverify_L  := -lsqlite3 $(L_BASE)
 gpureplay_A  := $(gpuverify_A)
-gpureplay_L  := $(gpuverify_L)
+gpureplay_L  := $(gpuverify_L) -lm
 gpuanalyze_A := $(BUILD)/libanalyze.a $(A_BASE)
 gpuanalyze_L := $(L_BASE) -lm
 gpurec_A     := $(BUILD)/librecord.a $(A_BASE)
@@ -65,7 +66,8 @@ UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_RECORD := $(patsubst tests/unit/%.c,%,$(if $(UNIT_ALL),$(shell grep -l '"record/' tests/unit/test_*.c)))
 UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$(UNIT_ALL)))
 UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
-HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/mkcap.c tests/score.c))
+HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c))
+O_ATTACKS   := $(call objs,tests/attacks*.c)
 FUZZ        := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS   := $(addprefix $(BUILD)/tests/fuzz/,$(FUZZ))
 TEST_A      := $(BUILD)/libreplay.a $(BUILD)/libanalyze.a $(A_BASE)
@@ -77,7 +79,7 @@ CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
 CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.sh)) $(wildcard tests/house/*.sh)
 
 # Targets ------------------------------------------------------------------------------------------------------------
-.PHONY: all bins tests deps demo check test run-tests lint fuzz install uninstall clean help FORCE
+.PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 all: $(addprefix $(BUILD)/,$(TOOLS))
@@ -88,8 +90,10 @@ help:
 	@echo 'make demo        ten seconds from recording to report    (as root, to record)'
 	@echo 'make check       the fast tests                          (no root needed)'
 	@echo 'make test        all tests that this machine can run     (as root, to trace)'
+	@echo 'make mutants     remove each check of the verifier in turn, and name the test that notices'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
+	@echo 'make coverage    which lines of format/ and keys/ the tests run; below 90 % fails'
 	@echo 'make install     into $$(DESTDIR)$$(PREFIX), which is $(DESTDIR)$(PREFIX); make uninstall takes it away'
 	@echo 'make clean       remove $(BUILD)/'
 	@echo
@@ -131,7 +135,7 @@ $(BUILD)/lib%.a:
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 define tool_rule
-$$(BUILD)/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS))) $$($(1)_A)
+$$(BUILD)/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS)) $$($(1)_PARTS)) $$($(1)_A)
 	@echo "  LINK  $$@"
 	$$(Q)$$(CC) $$(LDALL) $$^ $$($(1)_L) -o $$@
 endef
@@ -161,6 +165,9 @@ $(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
 		$(if $(filter $*,$(UNIT_RECORD)),-lbpf -lelf -lz) $(TEST_L) -o $@
 $(addprefix $(BUILD)/tests/unit/,$(filter $(UNIT_RECORD),$(UNIT))): $(BUILD)/librecord.a
 $(addprefix $(BUILD)/tests/unit/,$(addsuffix .o,$(filter $(UNIT_RECORD),$(UNIT)))): | $(BUILD)/bpf/gpurec.skel.h
+
+# The list of attacks is shared by the program and the test.
+$(BUILD)/tests/attack $(filter %/test_attack,$(UNIT_BINS)): $(O_ATTACKS)
 
 $(HELPER_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A)
 	@echo "  LINK  $@"
@@ -193,11 +200,16 @@ test: deps
 	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI) LIMIT=300 $(RUN_BPF) \
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=300 $(RUN_BPF) \
 		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
 		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
+
+# Slow: a compilation and some tests for each check.
+.PHONY: mutants
+mutants:
+	@MAKE="$(MAKE)" CC="$(CC)" BUILD=$(BUILD) tests/mutants.sh
 
 demo: deps
 	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
@@ -205,9 +217,9 @@ demo: deps
 
 # Lint ---------------------------------------------------------------------------------------------------------------
 C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
-           analyze/rules/*.[ch] tests/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
+           analyze/rules/*.[ch] tests/*.[ch] tests/bench/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
 C_USER := $(filter-out bpf/% tests/workload/%,$(filter %.c,$(C_ALL)))
-SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/cli/*.sh tests/house/*.sh)
+SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/cli/*.sh tests/house/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)
 lint:
@@ -261,6 +273,21 @@ fuzz:
 		grep -E 'DONE|^Done' $(FUZZ_BUILD)/$$target.log; \
 	done
 
+# Coverage -----------------------------------------------------------------------------------------------------------
+# Lines of format/ and keys/ that the unit tests, the fuzz targets with their corpora, and the tests of the command line
+# run, counted by gcov, which comes with gcc. The tools note what they ran only where they have not shut themselves off.
+COVERAGE := $(BUILD)/coverage
+COVERED  := $(patsubst %.c,$(COVERAGE)/%.gcno,$(wildcard format/*.c keys/*.c))
+coverage:
+	@sh .ci/deps.sh build test coverage
+	@find $(COVERAGE) -name '*.gcda' -delete 2>/dev/null || :
+	+@$(MAKE) -s --no-print-directory tests BUILD=$(COVERAGE) BPF=0 CFLAGS="-O0 -g --coverage" HARDEN=
+	+@$(MAKE) -s --no-print-directory run-coverage BUILD=$(COVERAGE) BPF=0
+	@gcov -n $(COVERED) 2>/dev/null | awk -v least=90 -f tests/coverage.awk
+.PHONY: run-coverage
+run-coverage:
+	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(filter tests/cli/%,$(CLI))
+
 # Install ------------------------------------------------------------------------------------------------------------
 BINDIR := $(DESTDIR)$(PREFIX)/bin
 MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
@@ -283,6 +310,7 @@ clean:
 	rm -rf $(BUILD)
 
 # Which header each object was made from.
--include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) $(MAINS:%.c=$(BUILD)/%.o))
--include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
+-include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) \
+         $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS)))
+-include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(O_ATTACKS:.o=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
 -include $(wildcard $(BUILD)/workload/*.d)

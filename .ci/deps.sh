@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf test lint fuzz
+#   .ci/deps.sh GROUP...        groups: build bpf test lint fuzz coverage
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -29,6 +29,7 @@ test     cmocka.h                                  libcmocka-dev        libcmock
 test     lz4                                       lz4                  lz4
 test     sqlite3                                   sqlite3              sqlite
 test     minisign                                  minisign             minisign
+test     protoc                                    protobuf-compiler    protobuf-compiler
 test     groff                                     groff-base           groff-base
 lint     clang                                     clang                clang
 lint     clang-format                              clang-format         clang-tools-extra
@@ -36,6 +37,7 @@ lint     clang-tidy                                clang-tidy           clang-to
 lint     cppcheck                                  cppcheck             cppcheck
 lint     shellcheck                                shellcheck           ShellCheck
 fuzz     clang                                     clang                clang
+coverage gcov                                      gcc                  gcc
 fuzz     @fuzzer                                   @fuzzer              compiler-rt
 '
 

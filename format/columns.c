@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/columns.h"
 
+#include <stdbool.h>
+
 static uint64_t zigzag(uint64_t v)
 {
 	return v << 1 ^ (0 - (v >> 63));
@@ -68,27 +70,85 @@ static int restore_times(uint64_t *v, uint32_t n, uint64_t first_ns, uint64_t at
 	return 0;
 }
 
-int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
-		  struct fault *why)
+/* The width of the column that begins at in->p, when all of it is there and its top plane is needed. */
+static int column_width(const struct column_input *in, uint32_t n, struct fault *why)
 {
-	const uint8_t *p = in->p;
-	uint64_t top = 0;
-	unsigned width;
-	size_t left = (size_t)(in->end - p);
+	size_t left = (size_t)(in->end - in->p);
+	const uint8_t *top;
+	uint32_t i = 0;
+	int width;
 
 	if (left < 1)
 		return fault_set(why, ERR_FORMAT, in->at, "a column is missing in a chunk");
-	width = *p++;
+	width = *in->p;
 	if (width > 8 || (size_t)width * n > left - 1)
-		return fault_set(why, ERR_FORMAT, in->at, "a column of %u values %u bytes wide does not fit its chunk",
+		return fault_set(why, ERR_FORMAT, in->at, "a column of %u values %d bytes wide does not fit its chunk",
 				 n, width);
-	for (unsigned plane = 0; plane < width; plane++, p += n)
+	if (width == 0)
+		return 0;
+	top = in->p + 1 + (size_t)(width - 1) * n;
+	while (i < n && !top[i])
+		i++;
+	if (i == n)
+		return fault_set(why, ERR_FORMAT, in->at, "a column is wider than its values need");
+	return width;
+}
+
+static void pass_column(struct column_input *in, int width, uint32_t n)
+{
+	size_t bytes = 1 + (size_t)width * n;
+
+	in->p += bytes;
+	in->at += bytes;
+}
+
+/* The sum of a column's values, from the sums of its planes; false if it overflows. */
+static bool sum_column(const uint8_t *planes, int width, uint32_t n, uint64_t *sum)
+{
+	*sum = 0;
+	for (int plane = 0; plane < width; plane++, planes += n) {
+		uint64_t bytes = 0;
+
+		for (uint32_t i = 0; i < n; i++)
+			bytes += planes[i];
+		if (bytes > UINT64_MAX >> 8 * plane || __builtin_add_overflow(*sum, bytes << 8 * plane, sum))
+			return false;
+	}
+	return true;
+}
+
+int column_check(struct column_input *in, enum encoding enc, uint32_t n, uint64_t first_ns, uint64_t times[2],
+		 struct fault *why)
+{
+	const uint8_t *planes = in->p + 1;
+	uint64_t first = 0, sum;
+	int width = column_width(in, n, why);
+
+	if (width < 0)
+		return width;
+	if (enc == ENC_TIME) {
+		if (!sum_column(planes, width, n, &sum) || sum > UINT64_MAX - first_ns)
+			return fault_set(why, ERR_FORMAT, in->at, "a time in a chunk overflows");
+		for (int plane = 0; plane < width; plane++)
+			first |= (uint64_t)planes[(size_t)plane * n] << 8 * plane;
+		times[0] = first_ns + first;
+		times[1] = first_ns + sum;
+	}
+	pass_column(in, width, n);
+	return 0;
+}
+
+int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
+		  struct fault *why)
+{
+	const uint8_t *p = in->p + 1;
+	int width = column_width(in, n, why);
+
+	if (width < 0)
+		return width;
+	for (int plane = 0; plane < width; plane++, p += n)
 		for (uint32_t i = 0; i < n; i++)
 			v[i] |= (uint64_t)p[i] << (8 * plane);
-	for (uint32_t i = 0; i < n && width; i++)
-		top |= *(p - n + i);
-	if (width && !top)
-		return fault_set(why, ERR_FORMAT, in->at, "a column is wider than its values need");
 	if (enc == ENC_TIME) {
 		int r = restore_times(v, n, first_ns, in->at, why);
 
@@ -97,8 +157,7 @@ int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint3
 	}
 	for (uint32_t i = 0; i < n && enc == ENC_SINT; i++)
 		v[i] = unzigzag(v[i]);
-	in->at += (uint64_t)(p - in->p);
-	in->p = p;
+	pass_column(in, width, n);
 	return 0;
 }
 
@@ -108,7 +167,8 @@ int column_decode_text(struct column_input *in, const uint64_t *v, const char **
 		if (v[i] > TEXT_MAX || v[i] > (uint64_t)(in->end - in->p))
 			return fault_set(why, ERR_FORMAT, in->at, "a text of %llu bytes does not fit (limit %d)",
 					 (unsigned long long)v[i], TEXT_MAX);
-		text[i] = (const char *)in->p;
+		if (text)
+			text[i] = (const char *)in->p;
 		in->p += v[i];
 		in->at += v[i];
 	}

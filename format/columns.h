@@ -40,7 +40,14 @@ struct column_input {
 int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,
 		  struct fault *why);
 
-/* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n]. */
+/*
+ * The same checks without the values, which takes a tenth of the time: for any encoding but TEXT. TIME: sets times to
+ * the first and the last one.
+ */
+int column_check(struct column_input *in, enum encoding enc, uint32_t n, uint64_t first_ns, uint64_t times[2],
+		 struct fault *why);
+
+/* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n], unless that is NULL. */
 int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/content.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,9 @@ void content_free(struct content *c)
 	drop_groups(c);
 	bytes_free(&c->packed);
 	bytes_free(&c->raw);
+	free(c->lengths);
+	c->lengths = NULL;
+	c->lengths_room = 0;
 }
 
 static bool has_text(const struct kind *k)
@@ -47,23 +51,24 @@ static int decode_columns(struct rows *g, struct column_input *in, uint64_t firs
 	return 0;
 }
 
+_Static_assert(UNPACK_ROOM >= CHUNK_RAW_MAX, "a chunk's raw bytes");
+
 /* What a chunk may still have. */
 struct allowance {
 	uint32_t rows;
 	size_t values;
 };
 
-static int decode_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
-			struct allowance *left, struct fault *why)
+/* The head of a group, and what it takes of what is left. `before`: the kind of the group before, or NULL. */
+static int group_head(struct column_input *in, const struct schema *s, const struct chunk *chunk,
+		      const struct kind *before, struct allowance *left, struct rows *g, struct fault *why)
 {
-	struct rows *g = &c->groups[c->ngroups];
-	const struct rows *before = c->ngroups ? g - 1 : NULL;
 	size_t nvalues;
 
-	if ((size_t)(in->end - in->p) < 6 || c->ngroups == KINDS_MAX)
+	if ((size_t)(in->end - in->p) < 6)
 		return fault_set(why, ERR_FORMAT, in->at, "a group of rows is cut");
 	*g = (struct rows){.kind = schema_kind(s, get_le16(in->p)), .nrows = get_le32(in->p + 2)};
-	if (!g->kind || g->kind->class != chunk->class || (before && g->kind->id <= before->kind->id))
+	if (!g->kind || g->kind->class != chunk->class || (before && g->kind->id <= before->id))
 		return fault_set(why, ERR_FORMAT, in->at,
 				 "a group of rows has an unknown, repeated or misplaced kind %u", get_le16(in->p));
 	if (g->nrows == 0 || g->nrows > left->rows)
@@ -77,51 +82,108 @@ static int decode_group(struct content *c, const struct schema *s, const struct 
 	left->values -= nvalues;
 	in->p += 6;
 	in->at += 6;
+	return 0;
+}
+
+/* Widen the span of times from `first` to `last`. */
+static void span_add(uint64_t span[2], uint64_t first, uint64_t last)
+{
+	span[0] = first < span[0] ? first : span[0];
+	span[1] = last > span[1] ? last : span[1];
+}
+
+static int decode_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
+			struct allowance *left, uint64_t span[2], struct fault *why)
+{
+	const struct kind *before = c->ngroups ? c->groups[c->ngroups - 1].kind : NULL;
+	struct rows *g = &c->groups[c->ngroups], head;
+	size_t nvalues;
+	int r = group_head(in, s, chunk, before, left, &head, why);
+
+	if (r < 0)
+		return r;
+	/* Kinds ascend and are the schema's, so there is a place for each. */
+	assert(c->ngroups < KINDS_MAX);
+	*g = head;
+	nvalues = (size_t)g->nrows * g->kind->nfields;
 	g->v = calloc(nvalues, sizeof(*g->v));
 	if (has_text(g->kind))
 		g->text = calloc(nvalues, sizeof(*g->text));
 	c->ngroups++; /* from here on drop_groups() frees it */
 	if (!g->v || (has_text(g->kind) && !g->text))
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
-	return decode_columns(g, in, chunk->first_ns, why);
+	r = decode_columns(g, in, chunk->first_ns, why);
+	if (r == 0)
+		span_add(span, g->v[0], g->v[g->nrows - 1]);
+	return r;
 }
 
-/* The earliest and the latest row must be those that the seal tells. */
-static int check_times(const struct content *c, const struct chunk *chunk, uint64_t at, struct fault *why)
+/* A column of texts: its lengths have to be known. */
+static int check_text(struct content *c, struct column_input *in, uint32_t n, struct fault *why)
 {
-	uint64_t first = UINT64_MAX, last = 0;
+	int r;
 
-	for (size_t i = 0; i < c->ngroups; i++) {
-		const struct rows *g = &c->groups[i];
-
-		if (g->v[0] < first)
-			first = g->v[0];
-		if (g->v[g->nrows - 1] > last)
-			last = g->v[g->nrows - 1];
+	if (n > c->lengths_room) {
+		free(c->lengths);
+		c->lengths = malloc(n * sizeof(*c->lengths));
+		c->lengths_room = c->lengths ? n : 0;
+		if (!c->lengths)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", n);
 	}
-	if (first != chunk->first_ns || last != chunk->last_ns)
+	memset(c->lengths, 0, n * sizeof(*c->lengths));
+	r = column_decode(in, ENC_TEXT, c->lengths, n, 0, why);
+	return r < 0 ? r : column_decode_text(in, c->lengths, NULL, n, why);
+}
+
+static int check_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
+		       struct allowance *left, uint64_t span[2], struct rows *g, struct fault *why)
+{
+	const struct kind *before = g->kind;
+	uint64_t times[2] = {0};
+	int r = group_head(in, s, chunk, before, left, g, why);
+
+	for (size_t f = 0; r == 0 && f < g->kind->nfields; f++) {
+		enum encoding enc = g->kind->fields[f].encoding;
+
+		if (enc == ENC_TEXT)
+			r = check_text(c, in, g->nrows, why);
+		else
+			r = column_check(in, enc, g->nrows, chunk->first_ns, times, why);
+	}
+	if (r == 0)
+		span_add(span, times[0], times[1]);
+	return r;
+}
+
+/* All groups: decoded into c->groups, or only checked and counted in seen[] where that is given. */
+static int walk_groups(struct content *c, const struct schema *s, const struct chunk *chunk, uint64_t at,
+		       uint64_t *seen, struct fault *why)
+{
+	struct column_input in = {c->raw.data, c->raw.data + c->raw.len, at};
+	struct allowance left = {chunk->nrows, CHUNK_VALUES_MAX};
+	uint64_t span[2] = {UINT64_MAX, 0};
+	struct rows g = {0};
+
+	while (in.p < in.end) {
+		int r = seen ? check_group(c, s, chunk, &in, &left, span, &g, why)
+			     : decode_group(c, s, chunk, &in, &left, span, why);
+
+		if (r < 0)
+			return r;
+		if (seen)
+			seen[g.kind - s->kinds] += g.nrows;
+	}
+	if (left.rows != 0)
+		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left.rows);
+	/* The earliest and the latest row must be those that the seal tells. */
+	if (span[0] != chunk->first_ns || span[1] != chunk->last_ns)
 		return fault_set(why, ERR_FORMAT, at, "a chunk's times are not those that its seal tells");
 	return 0;
 }
 
-static int decode(struct content *c, const struct schema *s, const struct chunk *chunk, uint64_t at, struct fault *why)
-{
-	struct column_input in = {c->raw.data, c->raw.data + c->raw.len, at};
-	struct allowance left = {chunk->nrows, CHUNK_VALUES_MAX};
-
-	while (in.p < in.end) {
-		int r = decode_group(c, s, chunk, &in, &left, why);
-
-		if (r < 0)
-			return r;
-	}
-	if (left.rows != 0)
-		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left.rows);
-	return check_times(c, chunk, at, why);
-}
-
-int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
-		 struct fault *why)
+/* The chunk's bytes, decompressed into c->raw. */
+static int unpack(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		  struct fault *why)
 {
 	const struct chunk *chunk = &e->chunks[index];
 	uint64_t at = chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES;
@@ -131,7 +193,7 @@ int content_load(struct content *c, const struct reader *r, const struct epoch *
 	drop_groups(c);
 	bytes_reset(&c->packed);
 	bytes_reset(&c->raw);
-	if (!bytes_grow(&c->packed, chunk->packed_bytes) || !bytes_grow(&c->raw, chunk->raw_bytes))
+	if (!bytes_grow(&c->packed, chunk->packed_bytes) || !bytes_grow(&c->raw, UNPACK_ROOM))
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes", chunk->raw_bytes);
 	ret = source_read(r->source, at, c->packed.data, c->packed.len, why);
 	if (ret < 0)
@@ -143,10 +205,32 @@ int content_load(struct content *c, const struct reader *r, const struct epoch *
 			return fault_set(why, ERR_FORGED, at, "chunk %u of epoch %llu is not what was sealed", index,
 					 (unsigned long long)e->number);
 	}
-	ret = unpack_frame(c->raw.data, c->raw.len, c->packed.data, c->packed.len, at, why);
+	ret = unpack_frame_into(c->raw.data, c->raw.len, chunk->raw_bytes, c->packed.data, c->packed.len, at, why);
+	c->raw.len = chunk->raw_bytes;
+	return ret;
+}
+
+int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		 struct fault *why)
+{
+	const struct chunk *chunk = &e->chunks[index];
+	int ret = unpack(c, r, e, index, check, why);
+
 	if (ret == 0)
-		ret = decode(c, &r->header.schema, chunk, at, why);
+		ret = walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, NULL,
+				  why);
 	if (ret < 0)
 		drop_groups(c);
 	return ret;
+}
+
+int content_check(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, uint64_t *seen,
+		  struct fault *why)
+{
+	const struct chunk *chunk = &e->chunks[index];
+	int ret = unpack(c, r, e, index, true, why);
+
+	if (ret < 0)
+		return ret;
+	return walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, seen, why);
 }

@@ -11,6 +11,8 @@ struct content {
 	struct bytes packed, raw;
 	struct rows groups[KINDS_MAX]; /* ascending by kind */
 	size_t ngroups;
+	uint64_t *lengths; /* of the texts in a column that is only checked */
+	uint32_t lengths_room;
 };
 
 /*
@@ -20,6 +22,12 @@ struct content {
  */
 int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
 		 struct fault *why);
+/*
+ * Check all that content_load() checks, the commitment too, and add the rows of each kind to seen[], by its index in
+ * the schema. It holds no rows afterwards.
+ */
+int content_check(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, uint64_t *seen,
+		  struct fault *why);
 void content_free(struct content *c);
 
 #endif

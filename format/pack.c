@@ -43,8 +43,14 @@ int pack_frame(struct bytes *out, const uint8_t *raw, size_t n, struct fault *wh
 
 int unpack_frame(uint8_t *raw, size_t n, const uint8_t *frame, size_t packed, uint64_t at, struct fault *why)
 {
+	return unpack_frame_into(raw, n, n, frame, packed, at, why);
+}
+
+int unpack_frame_into(uint8_t *raw, size_t room, size_t n, const uint8_t *frame, size_t packed, uint64_t at,
+		      struct fault *why)
+{
 	LZ4F_dctx *ctx = NULL;
-	size_t consumed = packed, made = n, r;
+	size_t consumed = packed, made = room, r;
 
 	if (packed < FRAME_BYTES_MIN || frame[FRAME_AT_FLAGS] != FRAME_FLAGS ||
 	    get_le64(frame + FRAME_AT_CONTENT_SIZE) != n)

@@ -15,4 +15,12 @@ int pack_frame(struct bytes *out, const uint8_t *raw, size_t n, struct fault *wh
  */
 int unpack_frame(uint8_t *raw, size_t n, const uint8_t *frame, size_t packed, uint64_t at, struct fault *why);
 
+/*
+ * The same where raw has `room` bytes, of which those behind n may be written to as well. With the room of one block
+ * (UNPACK_ROOM is enough for any) LZ4 decompresses right into it, else by a copy.
+ */
+#define UNPACK_ROOM (4u << 20)
+int unpack_frame_into(uint8_t *raw, size_t room, size_t n, const uint8_t *frame, size_t packed, uint64_t at,
+		      struct fault *why);
+
 #endif

@@ -176,9 +176,7 @@ static int check_epoch(const struct reader *r, uint64_t i, struct content *conte
 	for (uint32_t c = 0; c < e->nchunks && ret == 0; c++) {
 		if (e->chunks[c].withheld)
 			continue;
-		ret = content_load(content, r, e, c, true, why);
-		for (size_t g = 0; g < content->ngroups; g++)
-			seen[content->groups[g].kind - r->header.schema.kinds] += content->groups[g].nrows;
+		ret = content_check(content, r, e, c, seen, why);
 	}
 	return ret < 0 ? ret : check_counts(r, e, seen, why);
 }

@@ -31,6 +31,7 @@ function result(ok, text) {
 /^ok( |$)/ { result(1, $0); next }
 /^not ok( |$)/ { result(0, $0); next }
 /^Bail out!/ { failed++; bailed = 1; print "    FAIL " $0; next }
+/^# tried [0-9]/ { print "    " substr($0, 3); next } # how much a test of chance or exhaustion tried
 /^#/ && !failing { said = substr($0, 3) }
 {
 	kept[++nkept % 20] = $0

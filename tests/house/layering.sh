@@ -75,6 +75,14 @@ for library in replay analyze record; do
 	fi
 done
 
+# Of keys/, only what tool.h offers to main files speaks; gpukey's own files are in no library.
+quiet_keys() {
+	nm -A -u "$BUILD/libkeys.a" | sed -nE 's/^[^:]*:(.*\.o): +[Uw] ([^@]+).*/\1 \2/p' | grep -vE '^tool(_[a-z]+)?\.o ' |
+		grep -E " ($SPEAKS|_*v?printf(_chk)?|puts|putchar|perror|stdout|stderr|v?(err|warn)x?|syslog)\$" | no_lines
+}
+check "keys/ says nothing below main(), but by tool.h" quiet_keys
+check "gpukey's own files are in no library" no_lines < <(nm -A "$BUILD"/lib*.a 2>/dev/null | grep -F ':gpukey')
+
 # Mutable data outside main files: sections .data, .bss and .tdata. What is constant but holds addresses stands in
 # .data.rel.ro, which is read-only at run time. keys/tool.c is part of every main.
 no_globals() {

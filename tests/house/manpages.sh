@@ -14,7 +14,7 @@ help() {
 	local command
 	"$BUILD/$1" --help
 	[ "$1" = gpukey ] || return 0
-	for command in generate list show trust untrust; do
+	for command in $("$BUILD/$1" --help | sed -nE 's/^(usage:|      ) gpukey ([a-z]+).*/\2/p'); do
 		"$BUILD/$1" "$command" --help
 	done
 }
@@ -25,7 +25,7 @@ same_options() {
 	[ -n "$(help_options "$1")" ] && diff <(page_options "$1") <(help_options "$1")
 }
 letters() {
-	diff <(sed -nE 's/^\.It Fl ([A-Za-z0-9]) , Fl \\?-([a-z-]+).*/\1 \2/p' "docs/man/$1.1" | sort) \
+	diff <(sed -nE 's/^\.It Fl ([A-Za-z0-9]) , Fl \\?-([a-z-]+).*/\1 \2/p' "docs/man/$1.1" | sort -u) \
 		<(help "$1" | sed -nE 's/^ +-([A-Za-z0-9]), --([a-z][a-z-]+).*/\1 \2/p' | sort -u)
 }
 formats() {
