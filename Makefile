@@ -277,16 +277,18 @@ fuzz:
 # Lines of format/ and keys/ that the unit tests, the fuzz targets with their corpora, and the tests of the command line
 # run, counted by gcov, which comes with gcc. The tools note what they ran only where they have not shut themselves off.
 COVERAGE := $(BUILD)/coverage
+# The tests of the command line that have most to do with the two; the others take minutes and add nothing.
+COVERAGE_CLI := $(wildcard $(patsubst %,tests/cli/%.sh,custody delegate gpukey narrow sign verify))
 COVERED  := $(patsubst %.c,$(COVERAGE)/%.gcno,$(wildcard format/*.c keys/*.c))
 coverage:
 	@sh .ci/deps.sh build test coverage
 	@find $(COVERAGE) -name '*.gcda' -delete 2>/dev/null || :
-	+@$(MAKE) -s --no-print-directory tests BUILD=$(COVERAGE) BPF=0 CFLAGS="-O0 -g --coverage" HARDEN=
+	+@$(MAKE) -s --no-print-directory tests BUILD=$(COVERAGE) BPF=0 CFLAGS="-O0 -g --coverage" LDFLAGS=--coverage HARDEN=
 	+@$(MAKE) -s --no-print-directory run-coverage BUILD=$(COVERAGE) BPF=0
 	@gcov -n $(COVERED) 2>/dev/null | awk -v least=90 -f tests/coverage.awk
 .PHONY: run-coverage
 run-coverage:
-	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(filter tests/cli/%,$(CLI))
+	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(COVERAGE_CLI)
 
 # Install ------------------------------------------------------------------------------------------------------------
 BINDIR := $(DESTDIR)$(PREFIX)/bin

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "format/verify.h"
 #include "keys/gpukey_inside.h"
 #include "keys/signature.h"
+#include "keys/trust.h"
 
 struct checking {
 	const char *path, *sig_path; /* sig_path NULL: FILE.minisig */
@@ -18,7 +20,8 @@ struct checking {
 struct outcome {
 	enum verdict verdict;
 	struct signature sig; /* not for MALFORMED and UNCHECKED */
-	char name[PATH_MAX];  /* OK: how the key is called: its name in the store, or its file */
+	struct public_key by; /* OK: the key that made it */
+	char name[PATH_MAX];  /* and how it is called: its name in the store, or its file */
 	struct fault why;     /* else */
 };
 
@@ -68,6 +71,7 @@ static int try_key(struct outcome *out, const struct prehash *hash, const struct
 
 	if (r == 0) {
 		out->verdict = VERDICT_OK;
+		out->by = *pk;
 		snprintf(out->name, sizeof(out->name), "%s", name);
 	} else if (r == ERR_FORGED) {
 		out->verdict = VERDICT_FORGED;
@@ -110,6 +114,26 @@ static int try_keys(struct outcome *out, const struct checking *c, const struct 
 	return r;
 }
 
+/*
+ * A revoked key's signature counts for nothing from that time on, whatever date it bears: its holder writes the date.
+ */
+static int refuse_revoked(struct outcome *out, const struct checking *c, struct fault *why)
+{
+	const uint64_t now_ns = (uint64_t)time(NULL) * 1000000000u;
+	struct trust_sources sources;
+	struct trust_answer answer;
+	int r = trust_sources_read(&sources, c->trust_files, c->ntrust_files, NULL, 0, NULL, why);
+
+	if (r == 0)
+		r = trust_ask(&sources, &out->by, now_ns, now_ns, &answer, why);
+	if (r == 0 && answer.trust != TRUST_DIRECT) {
+		out->verdict = VERDICT_UNTRUSTED;
+		out->why = answer.why;
+	}
+	trust_sources_clear(&sources);
+	return r;
+}
+
 /* Judge. 0; negative: it was not possible, for *why. */
 static int judge(struct outcome *out, const struct checking *c, struct fault *why)
 {
@@ -132,7 +156,8 @@ static int judge(struct outcome *out, const struct checking *c, struct fault *wh
 	fault_set(&out->why, ERR_KEY, FAULT_NOWHERE,
 		  "signed by the key %s, which is not trusted here; get it from its owner, then: gpukey trust FILE",
 		  key_id(keyid, out->sig.keynum));
-	return try_keys(out, c, &hash, why);
+	r = try_keys(out, c, &hash, why);
+	return r == 0 && out->verdict == VERDICT_OK ? refuse_revoked(out, c, why) : r;
 }
 
 /* Escaped, but for the tabs with which minisign parts a comment. */

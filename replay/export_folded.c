@@ -296,6 +296,10 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 		qsort(lines, nlines, sizeof(*lines), by_text);
 		root_of(f, w, stopped, root, sizeof(root));
 	}
+	if (!r && !nlines && root[0]) { /* nothing to draw, but something to say */
+		out_bytes(f->out, root, strlen(root) - 1);
+		out_string(f->out, " 0\n");
+	}
 	for (size_t i = 0; !r && i < nlines; i++) {
 		if (i + 1 < nlines && !strcmp(lines[i].text, lines[i + 1].text)) {
 			lines[i + 1].value += lines[i].value;

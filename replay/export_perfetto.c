@@ -35,103 +35,14 @@ struct told {
 };
 
 struct perfetto {
-	struct out *out;
-	struct proto packet;
+	struct trace trace;
 	const struct schema *schema;
 	struct memory memory;
 	struct told *told; /* by the number of process or thread */
 	uint32_t ntold;
 	uint64_t nflows;
 	uint64_t anchored_ns; /* boot clock of the last snapshot */
-	size_t begun;
 };
-
-/* Packets ------------------------------------------------------------------------------------------------------------
- */
-
-static void begin_packet(struct perfetto *p, uint32_t flags)
-{
-	p->packet.len = 0;
-	p->begun = proto_begin(&p->packet, TRACE_PACKET);
-	proto_u64(&p->packet, PACKET_SEQUENCE_ID, 1);
-	proto_u64(&p->packet, PACKET_SEQUENCE_FLAGS, flags);
-}
-
-static int end_packet(struct perfetto *p, struct fault *why)
-{
-	proto_end(&p->packet, p->begun);
-	if (p->packet.failed)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a packet of the trace");
-	for (size_t done = 0, n; done < p->packet.len; done += n) {
-		n = p->packet.len - done < OUT_ROOM ? p->packet.len - done : OUT_ROOM;
-		out_bytes(p->out, (const char *)p->packet.bytes + done, n);
-	}
-	return out_stopped(p->out) ? WALK_ENOUGH : 0;
-}
-
-/* A track event up to what belongs to its kind; end_event() finishes it. */
-static size_t begin_event(struct perfetto *p, uint64_t at_ns, unsigned type, uint64_t track)
-{
-	size_t event;
-
-	begin_packet(p, SEQUENCE_NEEDS_STATE);
-	proto_u64(&p->packet, PACKET_TIMESTAMP, at_ns);
-	event = proto_begin(&p->packet, PACKET_TRACK_EVENT);
-	proto_u64(&p->packet, EVENT_TYPE, type);
-	proto_u64(&p->packet, EVENT_TRACK, track);
-	return event;
-}
-
-static int end_event(struct perfetto *p, size_t event, struct fault *why)
-{
-	proto_end(&p->packet, event);
-	return end_packet(p, why);
-}
-
-static int write_end(struct perfetto *p, uint64_t at_ns, uint64_t track, struct fault *why)
-{
-	return end_event(p, begin_event(p, at_ns, TYPE_END, track), why);
-}
-
-/* A mark that is no event of the capture. */
-static size_t begin_mark(struct perfetto *p, uint64_t at_ns, unsigned type, uint64_t track, const char *category,
-			 const char *name)
-{
-	size_t event = begin_event(p, at_ns, type, track);
-
-	proto_string(&p->packet, EVENT_CATEGORY, category);
-	proto_string(&p->packet, EVENT_NAME, name);
-	return event;
-}
-
-static int write_counter(struct perfetto *p, uint64_t at_ns, uint64_t track, uint64_t value, struct fault *why)
-{
-	size_t event = begin_event(p, at_ns, TYPE_COUNTER, track);
-
-	proto_s64(&p->packet, EVENT_COUNTER_VALUE, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-	return end_event(p, event, why);
-}
-
-/* A track with no more than a name; `unit`: it is a counter's; `parent`: 0 for none. */
-static int describe_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name, unsigned unit,
-			  struct fault *why)
-{
-	size_t track, counter;
-
-	begin_packet(p, 0);
-	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(&p->packet, TRACK_UUID, uuid);
-	proto_string(&p->packet, TRACK_NAME, name);
-	if (parent)
-		proto_u64(&p->packet, TRACK_PARENT, parent);
-	if (unit) {
-		counter = proto_begin(&p->packet, TRACK_COUNTER);
-		proto_u64(&p->packet, COUNTER_UNIT, unit);
-		proto_end(&p->packet, counter);
-	}
-	proto_end(&p->packet, track);
-	return end_packet(p, why);
-}
 
 /* Who is who ---------------------------------------------------------------------------------------------------------
  */
@@ -162,18 +73,18 @@ static int describe_process(struct perfetto *p, const struct walk *w, uint32_t n
 	if (!told || (told->process && !again))
 		return told ? 0 : why->code;
 	told->process = true;
-	begin_packet(p, 0);
-	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(&p->packet, TRACK_UUID, UUID(TRACK_PROCESSES, number));
-	inside = proto_begin(&p->packet, TRACK_PROCESS);
-	proto_s64(&p->packet, PROCESS_PID, (int32_t)process->pid);
+	trace_packet(&p->trace, 0);
+	track = proto_begin(&p->trace.packet, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(&p->trace.packet, TRACK_UUID, UUID(TRACK_PROCESSES, number));
+	inside = proto_begin(&p->trace.packet, TRACK_PROCESS);
+	proto_s64(&p->trace.packet, PROCESS_PID, (int32_t)process->pid);
 	if (process->name)
-		proto_string(&p->packet, PROCESS_NAME, process->name);
+		proto_string(&p->trace.packet, PROCESS_NAME, process->name);
 	if (process->start_ns != NO_TIME && process->start_ns <= INT64_MAX)
-		proto_u64(&p->packet, PROCESS_START, process->start_ns);
-	proto_end(&p->packet, inside);
-	proto_end(&p->packet, track);
-	return end_packet(p, why);
+		proto_u64(&p->trace.packet, PROCESS_START, process->start_ns);
+	proto_end(&p->trace.packet, inside);
+	proto_end(&p->trace.packet, track);
+	return trace_packet_end(&p->trace, why);
 }
 
 static int describe_thread(struct perfetto *p, const struct walk *w, uint32_t number, bool again, struct fault *why)
@@ -193,21 +104,22 @@ static int describe_thread(struct perfetto *p, const struct walk *w, uint32_t nu
 		r = describe_process(p, w, thread->process, false, why);
 	if (r)
 		return r;
-	begin_packet(p, 0);
-	track = proto_begin(&p->packet, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(&p->packet, TRACK_UUID, UUID(TRACK_THREADS, number));
+	trace_packet(&p->trace, 0);
+	track = proto_begin(&p->trace.packet, PACKET_TRACK_DESCRIPTOR);
+	proto_u64(&p->trace.packet, TRACK_UUID, UUID(TRACK_THREADS, number));
 	if (p->told[number].as_thread) {
-		inside = proto_begin(&p->packet, TRACK_THREAD);
-		proto_s64(&p->packet, THREAD_PID, (int32_t)w->people.processes[thread->process].pid);
-		proto_s64(&p->packet, THREAD_TID, (int32_t)thread->tid);
+		inside = proto_begin(&p->trace.packet, TRACK_THREAD);
+		proto_s64(&p->trace.packet, THREAD_PID, (int32_t)w->people.processes[thread->process].pid);
+		proto_s64(&p->trace.packet, THREAD_TID, (int32_t)thread->tid);
 		if (thread->name)
-			proto_string(&p->packet, THREAD_NAME, thread->name);
-		proto_end(&p->packet, inside);
+			proto_string(&p->trace.packet, THREAD_NAME, thread->name);
+		proto_end(&p->trace.packet, inside);
 	} else {
-		proto_string(&p->packet, TRACK_NAME, thread->name ? thread->name : "thread of an unknown process");
+		proto_string(&p->trace.packet, TRACK_NAME,
+			     thread->name ? thread->name : "thread of an unknown process");
 	}
-	proto_end(&p->packet, track);
-	return end_packet(p, why);
+	proto_end(&p->trace.packet, track);
+	return trace_packet_end(&p->trace, why);
 }
 
 /* The track of a thread, described first if it is new; that of the capture for nobody's events. 0 on failure. */
@@ -231,32 +143,34 @@ static const char *comm(const struct walk *w, uint32_t tid)
 static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
 {
 	const struct field *field = &ev->shape->fields[f];
-	size_t a = proto_begin(&p->packet, EVENT_ANNOTATION);
+	size_t a = proto_begin(&p->trace.packet, EVENT_ANNOTATION);
 
-	proto_u64(&p->packet, ANNOTATION_NAME_IID, (uint64_t)(ev->shape - p->schema->kinds) * FIELDS_MAX + f + 1);
+	proto_u64(&p->trace.packet, ANNOTATION_NAME_IID, (uint64_t)(ev->shape - p->schema->kinds) * FIELDS_MAX + f + 1);
 	if (field->encoding == ENC_TEXT) {
-		struct out *o = p->out; /* its buffer serves to escape the text, and holds nothing of it afterwards */
+		struct out *o =
+			p->trace.out; /* its buffer serves to escape the text, and holds nothing of it afterwards */
 		char *text = out_reserve(o, OUT_ROOM / 2);
 		size_t n = escape_terminal(text, OUT_ROOM / 2, ev->text[f], (size_t)ev->v[f]);
 
-		proto_bytes(&p->packet, ANNOTATION_STRING, text, n);
+		proto_bytes(&p->trace.packet, ANNOTATION_STRING, text, n);
 	} else if (field->encoding == ENC_SINT) {
-		proto_s64(&p->packet, ANNOTATION_INT, (int64_t)ev->v[f]);
+		proto_s64(&p->trace.packet, ANNOTATION_INT, (int64_t)ev->v[f]);
 	} else {
-		proto_u64(&p->packet, field->unit == UNIT_ADDRESS ? ANNOTATION_POINTER : ANNOTATION_UINT, ev->v[f]);
+		proto_u64(&p->trace.packet, field->unit == UNIT_ADDRESS ? ANNOTATION_POINTER : ANNOTATION_UINT,
+			  ev->v[f]);
 	}
-	proto_end(&p->packet, a);
+	proto_end(&p->trace.packet, a);
 }
 
 /* One event of the capture, whole: its kind as category, its fields as annotations. */
 static size_t begin_own(struct perfetto *p, const struct event *ev, uint64_t at_ns, unsigned type, uint64_t track)
 {
-	size_t event = begin_event(p, at_ns, type, track), kind = (size_t)(ev->shape - p->schema->kinds);
+	size_t event = trace_event(&p->trace, at_ns, type, track), kind = (size_t)(ev->shape - p->schema->kinds);
 	const struct probe *probe =
 		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
 
-	proto_u64(&p->packet, EVENT_CATEGORY_IID, kind + 1);
-	proto_u64(&p->packet, EVENT_NAME_IID,
+	proto_u64(&p->trace.packet, EVENT_CATEGORY_IID, kind + 1);
+	proto_u64(&p->trace.packet, EVENT_NAME_IID,
 		  probe ? p->schema->nkinds + (size_t)(probe - p->schema->probes) + 1 : kind + 1);
 	for (uint8_t f = 1; f < ev->shape->nfields; f++)
 		annotate(p, ev, f);
@@ -266,19 +180,19 @@ static size_t begin_own(struct perfetto *p, const struct event *ev, uint64_t at_
 /* An ftrace event up to its own message, which end_ftrace() finishes. */
 static void begin_ftrace(struct perfetto *p, const struct event *ev, uint64_t cpu, uint64_t pid, size_t at[2])
 {
-	begin_packet(p, 0);
-	at[0] = proto_begin(&p->packet, PACKET_FTRACE_EVENTS);
-	proto_u64(&p->packet, BUNDLE_CPU, cpu);
-	at[1] = proto_begin(&p->packet, BUNDLE_EVENT);
-	proto_u64(&p->packet, FTRACE_TIMESTAMP, ev->at_ns);
-	proto_u64(&p->packet, FTRACE_PID, pid);
+	trace_packet(&p->trace, 0);
+	at[0] = proto_begin(&p->trace.packet, PACKET_FTRACE_EVENTS);
+	proto_u64(&p->trace.packet, BUNDLE_CPU, cpu);
+	at[1] = proto_begin(&p->trace.packet, BUNDLE_EVENT);
+	proto_u64(&p->trace.packet, FTRACE_TIMESTAMP, ev->at_ns);
+	proto_u64(&p->trace.packet, FTRACE_PID, pid);
 }
 
 static int end_ftrace(struct perfetto *p, const size_t at[2], struct fault *why)
 {
-	proto_end(&p->packet, at[1]);
-	proto_end(&p->packet, at[0]);
-	return end_packet(p, why);
+	proto_end(&p->trace.packet, at[1]);
+	proto_end(&p->trace.packet, at[0]);
+	return trace_packet_end(&p->trace, why);
 }
 
 /*
@@ -304,23 +218,23 @@ static int write_switch(struct perfetto *p, const struct walk *w, const struct e
 	int r;
 
 	begin_ftrace(p, ev, ev->v[F_switch_cpu], prev, at);
-	inside = proto_begin(&p->packet, FTRACE_SCHED_SWITCH);
-	proto_string(&p->packet, SWITCH_PREV_COMM, comm(w, prev));
-	proto_s64(&p->packet, SWITCH_PREV_PID, (int32_t)prev);
-	proto_u64(&p->packet, SWITCH_PREV_PRIO, 120);
-	proto_u64(&p->packet, SWITCH_PREV_STATE, ftrace_state(ev->v[F_switch_prev_state]));
-	proto_string(&p->packet, SWITCH_NEXT_COMM, comm(w, next));
-	proto_s64(&p->packet, SWITCH_NEXT_PID, (int32_t)next);
-	proto_u64(&p->packet, SWITCH_NEXT_PRIO, 120);
-	proto_end(&p->packet, inside);
+	inside = proto_begin(&p->trace.packet, FTRACE_SCHED_SWITCH);
+	proto_string(&p->trace.packet, SWITCH_PREV_COMM, comm(w, prev));
+	proto_s64(&p->trace.packet, SWITCH_PREV_PID, (int32_t)prev);
+	proto_u64(&p->trace.packet, SWITCH_PREV_PRIO, 120);
+	proto_u64(&p->trace.packet, SWITCH_PREV_STATE, ftrace_state(ev->v[F_switch_prev_state]));
+	proto_string(&p->trace.packet, SWITCH_NEXT_COMM, comm(w, next));
+	proto_s64(&p->trace.packet, SWITCH_NEXT_PID, (int32_t)next);
+	proto_u64(&p->trace.packet, SWITCH_NEXT_PRIO, 120);
+	proto_end(&p->trace.packet, inside);
 	r = end_ftrace(p, at, why);
 	if (r || !number || !told || !told->flow)
 		return r;
 	flow = told->flow;
 	told->flow = 0;
-	event = begin_mark(p, ev->at_ns, TYPE_INSTANT, UUID(TRACK_THREADS, number), "flow", "runs again");
-	proto_fixed64(&p->packet, EVENT_FLOW_ENDS, flow);
-	return end_event(p, event, why);
+	event = trace_mark(&p->trace, ev->at_ns, TYPE_INSTANT, UUID(TRACK_THREADS, number), "flow", "runs again");
+	proto_fixed64(&p->trace.packet, EVENT_FLOW_ENDS, flow);
+	return trace_event_end(&p->trace, event, why);
 }
 
 static int write_waking(struct perfetto *p, const struct walk *w, const struct event *ev, struct fault *why)
@@ -333,10 +247,10 @@ static int write_waking(struct perfetto *p, const struct walk *w, const struct e
 	int r;
 
 	begin_ftrace(p, ev, ev->v[F_waking_cpu], waker, at);
-	inside = proto_begin(&p->packet, FTRACE_SCHED_WAKING);
-	proto_string(&p->packet, WAKING_COMM, comm(w, tid));
-	proto_s64(&p->packet, WAKING_PID, (int32_t)tid);
-	proto_end(&p->packet, inside);
+	inside = proto_begin(&p->trace.packet, FTRACE_SCHED_WAKING);
+	proto_string(&p->trace.packet, WAKING_COMM, comm(w, tid));
+	proto_s64(&p->trace.packet, WAKING_PID, (int32_t)tid);
+	proto_end(&p->trace.packet, inside);
 	r = end_ftrace(p, at, why);
 	/* An interrupt wakes in nobody's name. */
 	if (r || !number || ev->v[F_waking_context] != WAKE_TASK || !waker)
@@ -351,9 +265,9 @@ static int write_waking(struct perfetto *p, const struct walk *w, const struct e
 	if (!told)
 		return why->code;
 	told->flow = ++p->nflows;
-	event = begin_mark(p, ev->at_ns, TYPE_INSTANT, track, "flow", "wakes");
-	proto_fixed64(&p->packet, EVENT_FLOW, told->flow);
-	return end_event(p, event, why);
+	event = trace_mark(&p->trace, ev->at_ns, TYPE_INSTANT, track, "flow", "wakes");
+	proto_fixed64(&p->trace.packet, EVENT_FLOW, told->flow);
+	return trace_event_end(&p->trace, event, why);
 }
 
 static int write_memory(struct perfetto *p, const struct walk *w, const struct event *ev, struct fault *why)
@@ -376,10 +290,11 @@ static int write_memory(struct perfetto *p, const struct walk *w, const struct e
 			snprintf(name, sizeof(name), "%s memory held", held_word(kind));
 			r = describe_process(p, w, process, false, why);
 			if (!r)
-				r = describe_track(p, uuid, UUID(TRACK_PROCESSES, process), name, UNIT_OF_BYTES, why);
+				r = trace_track(&p->trace, uuid, UUID(TRACK_PROCESSES, process), name, UNIT_OF_BYTES,
+						why);
 		}
 		if (!r)
-			r = write_counter(p, ev->at_ns, uuid, held, why);
+			r = trace_counter(&p->trace, ev->at_ns, uuid, held, why);
 	}
 	return r;
 }
@@ -400,11 +315,11 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	if (r)
 		return r;
 	if (export_has_duration(ev)) {
-		r = end_event(p, begin_own(p, ev, export_begin_ns(ev), TYPE_BEGIN, track), why);
+		r = trace_event_end(&p->trace, begin_own(p, ev, export_begin_ns(ev), TYPE_BEGIN, track), why);
 		if (!r)
-			r = write_end(p, ev->at_ns, track, why);
+			r = trace_slice_end(&p->trace, ev->at_ns, track, why);
 	} else {
-		r = end_event(p, begin_own(p, ev, ev->at_ns, TYPE_INSTANT, track), why);
+		r = trace_event_end(&p->trace, begin_own(p, ev, ev->at_ns, TYPE_INSTANT, track), why);
 	}
 	return r ? r : write_memory(p, w, ev, why);
 }
@@ -428,33 +343,23 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 	if (e->end_ns < w->replay->filter->from_ns || e->begin_ns >= w->replay->filter->to_ns)
 		return 0;
 	if (e->anchor.boot_ns > p->anchored_ns) {
-		begin_packet(p, 0);
-		proto_u64(&p->packet, PACKET_TIMESTAMP, e->anchor.boot_ns);
-		snapshot = proto_begin(&p->packet, PACKET_CLOCK_SNAPSHOT);
+		trace_packet(&p->trace, 0);
+		proto_u64(&p->trace.packet, PACKET_TIMESTAMP, e->anchor.boot_ns);
+		snapshot = proto_begin(&p->trace.packet, PACKET_CLOCK_SNAPSHOT);
 		for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
-			clock = proto_begin(&p->packet, SNAPSHOT_CLOCKS);
-			proto_u64(&p->packet, CLOCK_ID, clocks[i][0]);
-			proto_u64(&p->packet, CLOCK_TIMESTAMP, clocks[i][1]);
-			proto_end(&p->packet, clock);
+			clock = proto_begin(&p->trace.packet, SNAPSHOT_CLOCKS);
+			proto_u64(&p->trace.packet, CLOCK_ID, clocks[i][0]);
+			proto_u64(&p->trace.packet, CLOCK_TIMESTAMP, clocks[i][1]);
+			proto_end(&p->trace.packet, clock);
 		}
-		proto_u64(&p->packet, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME);
-		proto_end(&p->packet, snapshot);
-		r = end_packet(p, why);
+		proto_u64(&p->trace.packet, SNAPSHOT_PRIMARY, CLOCK_BOOTTIME);
+		proto_end(&p->trace.packet, snapshot);
+		r = trace_packet_end(&p->trace, why);
 		p->anchored_ns = e->anchor.boot_ns;
 	}
 	for (unsigned i = 0; !r && i < NHEALTH; i++)
-		r = write_counter(p, e->end_ns, UUID(TRACK_HEALTH, i), health[i], why);
+		r = trace_counter(&p->trace, e->end_ns, UUID(TRACK_HEALTH, i), health[i], why);
 	return r;
-}
-
-/* A slice; an instant where nothing lies between. */
-static int write_span(struct perfetto *p, uint64_t track, uint64_t begin_ns, uint64_t end_ns, const char *category,
-		      const char *name, struct fault *why)
-{
-	bool instant = begin_ns == end_ns;
-	int r = end_event(p, begin_mark(p, begin_ns, instant ? TYPE_INSTANT : TYPE_BEGIN, track, category, name), why);
-
-	return r || instant ? r : write_end(p, end_ns, track, why);
 }
 
 static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
@@ -463,7 +368,7 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 
 	if (!export_loss(w, g, name, sizeof(name)))
 		return 0;
-	return write_span(self, UUID(TRACK_LOSSES, 0), g->begin_ns, g->end_ns,
+	return trace_span(&((struct perfetto *)self)->trace, UUID(TRACK_LOSSES, 0), g->begin_ns, g->end_ns,
 			  g->counter->role == ROLE_LOST ? "lost" : "incomplete", name, why);
 }
 
@@ -475,8 +380,11 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 	(void)e;
 	if (!export_withheld(w, c, name, sizeof(name)))
 		return 0;
-	r = describe_track(self, UUID(TRACK_WITHHELD, c->class), UUID(TRACK_CAPTURE, 0), "withheld", 0, why);
-	return r ? r : write_span(self, UUID(TRACK_WITHHELD, c->class), c->first_ns, c->last_ns, "withheld", name, why);
+	r = trace_track(&((struct perfetto *)self)->trace, UUID(TRACK_WITHHELD, c->class), UUID(TRACK_CAPTURE, 0),
+			"withheld", 0, why);
+	return r ? r
+		 : trace_span(&((struct perfetto *)self)->trace, UUID(TRACK_WITHHELD, c->class), c->first_ns,
+			      c->last_ns, "withheld", name, why);
 }
 
 /* Names that came after a track was described are told now. */
@@ -485,14 +393,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 	const struct reader *reader = w->reader;
 	const char *cut = export_cut(w, stopped);
 	struct perfetto *p = self;
+	uint64_t end_ns = w->nepochs ? reader->epochs[w->nepochs - 1].end_ns : reader->header.start_boot_ns;
 	int r = 0;
 
 	if (cut)
-		r = end_event(
-			p,
-			begin_mark(p, w->nepochs ? reader->epochs[w->nepochs - 1].end_ns : reader->header.start_boot_ns,
-				   TYPE_INSTANT, UUID(TRACK_CAPTURE, 0), "capture", cut),
-			why);
+		r = trace_span(&p->trace, UUID(TRACK_CAPTURE, 0), end_ns, end_ns, "capture", cut, why);
 	for (uint32_t n = 1; !r && n <= w->people.nprocesses && n < p->ntold; n++)
 		if (p->told[n].process)
 			r = describe_process(p, w, n, true, why);
@@ -504,11 +409,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 
 static void intern(struct perfetto *p, uint32_t list, uint64_t iid, const char *name)
 {
-	size_t at = proto_begin(&p->packet, list);
+	size_t at = proto_begin(&p->trace.packet, list);
 
-	proto_u64(&p->packet, 1, iid);
-	proto_string(&p->packet, 2, name);
-	proto_end(&p->packet, at);
+	proto_u64(&p->trace.packet, 1, iid);
+	proto_string(&p->trace.packet, 2, name);
+	proto_end(&p->trace.packet, at);
 }
 
 /* The names of kinds, functions and fields, once; what the capture is, where nobody can miss it. */
@@ -526,8 +431,8 @@ static int write_head(struct perfetto *p, const struct replay *replay, struct fa
 	size_t interned;
 	int r;
 
-	begin_packet(p, SEQUENCE_CLEARED);
-	interned = proto_begin(&p->packet, PACKET_INTERNED_DATA);
+	trace_packet(&p->trace, SEQUENCE_CLEARED);
+	interned = proto_begin(&p->trace.packet, PACKET_INTERNED_DATA);
 	for (size_t k = 0; k < s->nkinds; k++) {
 		intern(p, INTERNED_CATEGORIES, k + 1, s->kinds[k].name);
 		intern(p, INTERNED_EVENT_NAMES, k + 1, s->kinds[k].name);
@@ -537,35 +442,35 @@ static int write_head(struct perfetto *p, const struct replay *replay, struct fa
 	}
 	for (size_t i = 0; i < s->nprobes; i++)
 		intern(p, INTERNED_EVENT_NAMES, s->nkinds + i + 1, s->probes[i].name);
-	proto_end(&p->packet, interned);
-	r = end_packet(p, why);
+	proto_end(&p->trace.packet, interned);
+	r = trace_packet_end(&p->trace, why);
 	if (!r)
-		r = describe_track(p, UUID(TRACK_CAPTURE, 0), 0, "capture", 0, why);
+		r = trace_track(&p->trace, UUID(TRACK_CAPTURE, 0), 0, "capture", 0, why);
 	if (!r)
-		r = describe_track(p, UUID(TRACK_LOSSES, 0), UUID(TRACK_CAPTURE, 0), "losses", 0, why);
+		r = trace_track(&p->trace, UUID(TRACK_LOSSES, 0), UUID(TRACK_CAPTURE, 0), "losses", 0, why);
 	for (unsigned i = 0; !r && i < NHEALTH; i++)
-		r = describe_track(p, UUID(TRACK_HEALTH, i), UUID(TRACK_CAPTURE, 0), health[i].name, health[i].unit,
-				   why);
+		r = trace_track(&p->trace, UUID(TRACK_HEALTH, i), UUID(TRACK_CAPTURE, 0), health[i].name,
+				health[i].unit, why);
 	export_sentence(replay, sentence, sizeof(sentence));
 	snprintf(name, sizeof(name), "capture: %s", sentence);
 	return r ? r
-		 : end_event(p,
-			     begin_mark(p, replay->evidence->reader.header.start_boot_ns, TYPE_INSTANT,
-					UUID(TRACK_CAPTURE, 0), "capture", name),
-			     why);
+		 : trace_event_end(&p->trace,
+				   trace_mark(&p->trace, replay->evidence->reader.header.start_boot_ns, TYPE_INSTANT,
+					      UUID(TRACK_CAPTURE, 0), "capture", name),
+				   why);
 }
 
 static int write_perfetto(const struct replay *replay, struct out *o, struct fault *why)
 {
 	static const struct visitor visitor = {
 		.epoch = on_epoch, .growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
-	struct perfetto p = {.out = o, .schema = &replay->evidence->reader.header.schema};
+	struct perfetto p = {.trace = {.out = o}, .schema = &replay->evidence->reader.header.schema};
 	int r = write_head(&p, replay, why);
 
 	r = r == WALK_ENOUGH ? 0 : r;
 	if (!r)
 		r = walk(replay, &visitor, &p, why);
-	proto_clear(&p.packet);
+	proto_clear(&p.trace.packet);
 	held_clear(&p.memory);
 	free(p.told);
 	return r;

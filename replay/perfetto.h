@@ -6,6 +6,9 @@
 #ifndef GPUREC_REPLAY_PERFETTO_H
 #define GPUREC_REPLAY_PERFETTO_H
 
+#include "replay/out.h"
+#include "replay/proto.h"
+
 enum {
 	TRACE_PACKET = 1, /* trace.proto */
 	/* trace_packet.proto */
@@ -87,5 +90,39 @@ enum {
 	WAKING_PID = 2,
 	WAKING_TARGET_CPU = 5,
 };
+
+/* A trace in the making: one packet at a time is put together in memory, then written. */
+struct trace {
+	struct out *out;
+	struct proto packet; /* proto_clear() in the end */
+	size_t begun;
+};
+
+/*
+ * What returns an int gives 0; WALK_ENOUGH when writing on has no use; ERR_MEMORY. Times are the boot clock's, texts
+ * are fit to be shown. A `track` is the uuid of one that trace_track() or a descriptor told of.
+ */
+
+/* A packet up to its content, with these SEQUENCE_ flags; and its end. */
+void trace_packet(struct trace *t, uint32_t flags);
+int trace_packet_end(struct trace *t, struct fault *why);
+
+/* A track event of a TYPE_ up to what belongs to its kind; and its end, which takes what the beginning returned. */
+size_t trace_event(struct trace *t, uint64_t at_ns, unsigned type, uint64_t track);
+int trace_event_end(struct trace *t, size_t event, struct fault *why);
+
+/* The same with a category and a name of its own, for what is no event of the capture. */
+size_t trace_mark(struct trace *t, uint64_t at_ns, unsigned type, uint64_t track, const char *category,
+		  const char *name);
+
+/* Such a mark over a time, whole; an instant where nothing lies between. */
+int trace_span(struct trace *t, uint64_t track, uint64_t begin_ns, uint64_t end_ns, const char *category,
+	       const char *name, struct fault *why);
+
+int trace_slice_end(struct trace *t, uint64_t at_ns, uint64_t track, struct fault *why);
+int trace_counter(struct trace *t, uint64_t at_ns, uint64_t track, uint64_t value, struct fault *why);
+
+/* A track with no more than a name; `unit`: UNIT_OF_... if it is a counter's, else 0; `parent`: 0 for none. */
+int trace_track(struct trace *t, uint64_t uuid, uint64_t parent, const char *name, unsigned unit, struct fault *why);
 
 #endif

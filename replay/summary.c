@@ -12,7 +12,8 @@ static void add_withheld(struct summary *s, const struct schema *schema, uint64_
 		if (s->nwithheld == CLASSES_MAX || !name)
 			return; /* the schema has no more classes, and every chunk is of one of them */
 		s->nwithheld++;
-		*w = (struct withheld_class){.name = name, .id = c->class, .first_epoch = epoch, .first_ns = c->first_ns};
+		*w = (struct withheld_class){
+			.name = name, .id = c->class, .first_epoch = epoch, .first_ns = c->first_ns};
 	}
 	w->rows += c->nrows;
 	w->chunks++;

@@ -19,12 +19,12 @@
 	folder = substr(file, 1, index(file, "/"))
 	all[folder] += lines
 	covered[folder] += ran
-	printf "%6.1f %%  %5d of %5d  %s\n", percent, ran, lines, file | "sort -k5"
+	printf "%6.1f %%  %5d of %5d  %s\n", percent, ran, lines, file | "sort -k6"
 	file = ""
 }
 
 END {
-	close("sort -k5")
+	close("sort -k6")
 	for (folder in all) {
 		printf "%6.1f %%  %5d of %5d  %s\n", 100 * covered[folder] / all[folder], covered[folder], all[folder], folder
 		if (100 * covered[folder] < least * all[folder]) {

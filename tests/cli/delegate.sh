@@ -31,6 +31,8 @@ host=$(id_of host.pub) authority=$(id_of authority.pub)
 "$mkcap" -k host.key -o run.cap run.script || exit 1
 { cat run.script; echo "jump 3600s"; echo "epoch +4s"; } >jump.script
 "$mkcap" -k host.key -o jump.cap jump.script || exit 1
+sed 's/jump 3600s/jump -3600s/' jump.script >back.script
+"$mkcap" -k host.key -o back.cap back.script || exit 1
 
 # Making one.
 check_exit 0 "an authority vouches for a host" "$gpukey" delegate -s authority.key --name node17 \
@@ -103,6 +105,9 @@ check_prints "only until 2027-01-15T08:00:03Z; by its own clock this capture rea
 vouch 2026-01-01 2027-01-15T08:00:04Z
 check_exit 0 "one that ends before is trusted" "$verify" --delegation t.delegation run.cap
 check_exit 6 "one whose clock was set beyond the end in between is not" "$verify" --delegation t.delegation jump.cap
+vouch 2027-01-15T08:00:00Z 2028-01-01
+check_exit 0 "one that begins with the interval is trusted" "$verify" --delegation t.delegation run.cap
+check_exit 6 "one whose clock was set back before it is not" "$verify" --delegation t.delegation back.cap
 vouch 2027-01-15T08:00:01Z 2028-01-01
 check_exit 6 "one that begins before the interval is UNTRUSTED" "$verify" --delegation t.delegation run.cap
 check_prints "only from 2027-01-15T08:00:01Z; by its own clock this capture begins 2027-01-15T08:00:00Z" "and why"
@@ -138,6 +143,10 @@ check_exit 6 "it is not" "$verify" run.cap
 check_prints "signed by the key $host, which is revoked: the disk was stolen" "for the reason that was given"
 check "and nobody is advised to trust it" test -z "$(grep 'gpukey trust' out)"
 check_exit 6 "nor does naming the key help" "$verify" --trust host.pub run.cap
+echo words >words.txt
+"$gpukey" sign -q -s host.key words.txt >sign.out 2>&1 || cat sign.out
+check_exit 6 "a file that the key signed is not accepted either" "$gpukey" check --trust host.pub words.txt
+check_prints "which is revoked: the disk was stolen" "for the same reason"
 check_exit 0 "list shows the revocation list" "$gpukey" list
 check_prints "^$authority  $authority .*\\(revokes 1\\)\$" "with how many it revokes"
 list=$GPUREC_HOME/trust/$authority.revocations

@@ -102,12 +102,15 @@ static bool fix_all(struct bytes *out, const char *text, size_t n, unsigned what
 static void must_be_canonical(const struct custody *c, const struct bytes *text)
 {
 	struct bytes again = {.failed = 0};
+	uint8_t previous[HASH_BYTES];
 	char line[CUSTODY_LINE_MAX];
 
+	custody_start(previous, subject()->reader->header.capture_id);
 	MUST(c->nlines > 0 && c->cut_bytes == 0);
 	for (size_t i = 0; i < c->nlines; i++) {
 		MUST(c->lines[i].number == i + 1 && custody_line_signed(&c->lines[i]));
-		MUST(custody_has(c, c->lines[i].hash));
+		MUST(custody_has(c, c->lines[i].hash) && memcmp(c->lines[i].previous, previous, HASH_BYTES) == 0);
+		memcpy(previous, c->lines[i].hash, HASH_BYTES);
 		bytes_add(&again, line, custody_line_format(line, &c->lines[i]));
 	}
 	MUST(again.len == text->len && memcmp(again.data, text->data, again.len) == 0);
@@ -159,6 +162,8 @@ unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), voi
 	}
 	chain.data[0] = FIX_ALL;
 	give(arg, chain.data, chain.len);
+	chain.data[0] = FIX_CAPTURE | FIX_SIGNATURE; /* so that what is signed may be linked wrongly */
+	give(arg, chain.data, chain.len);
 	bytes_free(&chain);
-	return n + 1;
+	return n + 2;
 }

@@ -108,6 +108,7 @@ unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), voi
 	static const struct narrowing some[] = {
 		{1u << CLASS_host, 0, UINT64_MAX},
 		{0, SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND},
+		{0, SAMPLE_BOOT + 200, SAMPLE_BOOT + 300}, /* inside a chunk */
 	};
 	unsigned n = 0;
 

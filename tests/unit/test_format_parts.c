@@ -11,6 +11,7 @@
 #include "format/columns.h"
 #include "format/escape.h"
 #include "format/pack.h"
+#include "format/record.h"
 
 #define MANY 3
 
@@ -19,7 +20,9 @@ static int decode(const uint8_t *bytes, size_t n, enum encoding enc, uint64_t fi
 		  struct fault *why)
 {
 	uint8_t *copy = malloc(n ? n : 1);
-	struct column_input in = {copy, copy + n, 0};
+	struct column_input in = {copy, copy + n, 0}, checked = in;
+	struct fault other = {0};
+	uint64_t times[2];
 	int r;
 
 	assert_non_null(copy);
@@ -27,8 +30,19 @@ static int decode(const uint8_t *bytes, size_t n, enum encoding enc, uint64_t fi
 		memcpy(copy, bytes, n);
 	memset(v, 0, MANY * sizeof(*v));
 	r = column_decode(&in, enc, v, MANY, first_ns, why);
-	if (r == 0)
+	/* The check without the values says the same. */
+	assert_int_equal(column_check(&checked, enc, MANY, first_ns, times, &other), r);
+	if (r == 0) {
 		assert_int_equal(in.at, in.p - copy);
+		assert_ptr_equal(checked.p, in.p);
+		assert_int_equal(checked.at, in.at);
+	} else {
+		assert_string_equal(other.text, why->text);
+	}
+	if (r == 0 && enc == ENC_TIME) {
+		assert_true(times[0] == v[0]);
+		assert_true(times[1] == v[MANY - 1]);
+	}
 	free(copy);
 	return r;
 }
@@ -79,6 +93,52 @@ static void a_column_that_could_be_written_otherwise_is_refused(void **state)
 	assert_int_equal(decode(small, sizeof(small), ENC_UINT, 0, v, &why), 0);
 	assert_int_equal(decode(small, sizeof(small), ENC_TIME, UINT64_MAX - 1, v, &why), 0);
 	assert_int_equal(decode(small, sizeof(small), ENC_TIME, UINT64_MAX, v, &why), ERR_FORMAT);
+}
+
+/* Differences of 8 bytes: those of the lower planes carry over, too. */
+static void times_that_overflow_anywhere_are_refused(void **state)
+{
+	uint8_t bytes[1 + 8 * MANY];
+	uint64_t v[MANY];
+	struct fault why;
+
+	(void)state;
+	memset(bytes, 0, sizeof(bytes));
+	bytes[0] = 8;
+	memset(bytes + 1 + 7 * MANY, 0x55, MANY);
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), 0);
+	for (size_t plane = 0; plane < 7; plane++)
+		memset(bytes + 1 + plane * MANY, 0x55, MANY);
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), 0);
+	assert_true(v[MANY - 1] == UINT64_MAX);
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 1, v, &why), ERR_FORMAT);
+	bytes[1]++;
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), ERR_FORMAT);
+	bytes[1]--;
+	bytes[1 + 7 * MANY] = 0x56;
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), ERR_FORMAT);
+}
+
+static void a_header_of_another_kind_of_file_is_refused(void **state)
+{
+	struct header h = {.major = FORMAT_MAJOR}, parsed;
+	struct bytes out = {0};
+	struct schema s;
+	uint8_t *schema;
+	size_t len;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(schema_build(&s, NULL, 0, &why), 0);
+	assert_int_equal(schema_encode(&s, &schema, &len, &why), 0);
+	header_encode(&out, &h, schema, len);
+	assert_int_equal(header_parse(&parsed, out.data + 8, out.len - 8, 0, &why), 0);
+	header_clear(&parsed);
+	out.data[8 + 7] ^= 1;
+	assert_int_equal(header_parse(&parsed, out.data + 8, out.len - 8, 0, &why), ERR_FORMAT);
+	bytes_free(&out);
+	free(schema);
+	schema_clear(&s);
 }
 
 static void a_text_is_at_most_its_limit_and_what_is_there(void **state)
@@ -399,6 +459,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(columns_of_extreme_values_come_back),
 		cmocka_unit_test(a_column_that_could_be_written_otherwise_is_refused),
+		cmocka_unit_test(times_that_overflow_anywhere_are_refused),
+		cmocka_unit_test(a_header_of_another_kind_of_file_is_refused),
 		cmocka_unit_test(a_text_is_at_most_its_limit_and_what_is_there),
 		cmocka_unit_test(only_the_one_form_of_lz4_frame_is_unpacked),
 		cmocka_unit_test(probes_that_cannot_be_written_are_refused),

@@ -628,9 +628,9 @@ static void an_older_list_does_not_replace_a_newer_one(void **state)
 	trust_key(HOST, "recorder");
 	put_revocations("old.txt", AUTHORITY, items, 1);
 	put_revocations("new.txt", AUTHORITY, items, 2);
+	put_revocations("other.txt", HOST, items, 2);
 	items[1].since_ns += S;
 	put_revocations("later.txt", AUTHORITY, items, 2);
-	put_revocations("other.txt", HOST, items, 2);
 	put_revocations("stranger.txt", 5, items, 2);
 	assert_int_equal(trust_list_read(&list, &why), 0);
 	assert_int_equal(trust_add_revocations(&list, "stranger.txt", "x", &why), ERR_KEY);
