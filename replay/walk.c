@@ -178,6 +178,11 @@ int walk(const struct replay *replay, const struct visitor *visitor, void *self,
 		if (r)
 			goto out;
 	}
+	/* All epochs were read, but behind them stands what is no capture. */
+	if (r == 0 && replay->unverified && w.reader->tail == TAIL_BROKEN) {
+		*why = w.reader->broken;
+		r = why->code;
+	}
 	if (r == 0) {
 		r = visit_end(&v, NULL);
 	} else if (replay->unverified && (r == ERR_FORMAT || r == ERR_FORGED)) {

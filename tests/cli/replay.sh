@@ -186,6 +186,10 @@ check "which is not made" [ ! -e new.txt ]
 at=$(LC_ALL=C grep -obUaP '\x04\x22\x4d\x18' run.cap | sed -n 2p | cut -d: -f1) # the first chunk's LZ4 frame
 cp run.cap hurt.cap
 printf '\xff\xff\xff\xff' | dd of=hurt.cap bs=1 seek=$((at + 20)) conv=notrunc 2>/dev/null
+{ cat run.cap; echo behind; } >tail.cap
+check_exit 1 "bytes behind the end are said to be there" "$replay" -q --unverified tail.cap
+check_says "the events end early: 7 bytes follow the end record" "in words"
+check "after all events" [ "$("$replay" -q --unverified --json tail.cap 2>/dev/null | grep -c '^{"at"')" = "$("$replay" -q --unverified --json run.cap | grep -c '^{"at"')" ]
 check_exit 1 "a damaged chunk ends what --unverified reads" "$replay" --unverified hurt.cap
 check_prints '^# UNVERIFIED: FORGED' "the output says what it is"
 check_prints '^# stopped: ' "and that it stops there"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forged fields behind repaired hashes and signatures: the checks of form have to hold by themselves. */
+#include "format/cursor.h"
 #include "tests/unit/forge.h"
 
 /* The events chunk of epoch 0: group launch (3 rows), then group switch. Its first column starts at byte 6. */
@@ -541,9 +542,45 @@ static void every_forged_field_gets_its_verdict_with_hashes_and_seals_repaired(v
 	assert_int_equal(wrong, 0);
 }
 
+/* The verdict checks rows without building them, the cursor builds them: of what is wrong both must say the same. */
+static void a_cursor_stops_at_forged_rows_with_the_verifier_s_words(void **state)
+{
+	unsigned tried = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(forgeries) / sizeof(forgeries[0]); i++) {
+		struct forged f = {0};
+		struct cursor *cur;
+		struct source src;
+		struct reader r;
+		struct event ev;
+		struct fault why;
+		int given;
+
+		if (forgeries[i].moment != ON_CONTENT)
+			continue;
+		forge_load(&f);
+		forge_write(&f, &forgeries[i]);
+		source_open_memory(&src, f.out.data, f.out.len);
+		assert_int_equal(reader_open(&r, &src, &why), 0);
+		assert_int_equal(cursor_open(&cur, &r, true, &why), 0);
+		while ((given = cursor_next(cur, &ev, &why)) > 0)
+			;
+		assert_int_equal(given, forgeries[i].verdict == VERDICT_OK ? 0 : ERR_FORMAT);
+		if (given < 0)
+			assert_non_null(strstr(why.text, forgeries[i].says));
+		tried++;
+		cursor_close(cur);
+		reader_close(&r);
+		forge_clear(&f);
+	}
+	assert_int_equal(tried, 18);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_cursor_stops_at_forged_rows_with_the_verifier_s_words),
 		cmocka_unit_test(every_forged_field_gets_its_verdict_with_hashes_and_seals_repaired),
 	};
 
