@@ -238,12 +238,20 @@ static int write_file(const struct settings *s, const struct replay *replay, con
 	const struct sigaction action = {.sa_handler = on_signal};
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct fault why, stopped;
-	int r = target_open(&target, s->output, s->force, &why), walked;
+	sigset_t held;
+	int r, walked;
 
+	/* A signal between making the temporary file and knowing how to remove it would leave it behind. */
+	sigemptyset(&held);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+		sigaddset(&held, signals[i]);
+		sigaction(signals[i], &action, NULL);
+	}
+	sigprocmask(SIG_BLOCK, &held, NULL);
+	r = target_open(&target, s->output, s->force, &why);
+	sigprocmask(SIG_UNBLOCK, &held, NULL);
 	if (r)
 		return tool_fault(NULL, &why);
-	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &action, NULL);
 	walked = exporter->write_file(replay, target.temporary, &stopped);
 	if (walked < 0) {
 		target_discard(&target);
