@@ -34,19 +34,37 @@
 	K(4, copy, events, CALL)                                                                                       \
 	K(5, set, events, CALL)                                                                                        \
 	K(6, wait, events, CALL)                                                                                       \
+	K(7, stream, events, CALL)                                                                                     \
+	K(8, graph, events, CALL)                                                                                      \
+	K(9, collective, events, CALL)                                                                                 \
+	K(10, context, events, CALL)                                                                                   \
+	K(11, map, events, CALL)                                                                                       \
+	K(12, load, events, CALL)                                                                                      \
 	K(16, switch, events, COUNTED)                                                                                 \
 	K(17, waking, events, COUNTED)                                                                                 \
 	K(18, futex, events, COUNTED)                                                                                  \
+	K(19, fault, events, COUNTED)                                                                                  \
 	K(20, fork, events, COUNTED)                                                                                   \
 	K(21, exec, events, COUNTED)                                                                                   \
 	K(22, exit, events, COUNTED)                                                                                   \
+	K(23, oom, events, COUNTED)                                                                                    \
+	K(24, health, events, PLAIN)                                                                                   \
+	K(25, cpu, events, PLAIN)                                                                                      \
+	K(26, reduction, events, PLAIN)                                                                                \
 	K(32, process, process, PLAIN)                                                                                 \
 	K(33, thread, process, PLAIN)                                                                                  \
+	K(34, namespaces, process, PLAIN)                                                                              \
 	K(40, module, path, PLAIN)                                                                                     \
 	K(41, executable, path, PLAIN)                                                                                 \
 	K(42, attach, path, PLAIN)                                                                                     \
+	K(43, command_line, path, PLAIN)                                                                               \
+	K(44, library, path, PLAIN)                                                                                    \
 	K(48, fact, host, PLAIN)                                                                                       \
-	K(56, frame, symbol, PLAIN)
+	K(49, gpu, host, PLAIN)                                                                                        \
+	K(50, xid, host, PLAIN)                                                                                        \
+	K(56, frame, symbol, PLAIN)                                                                                    \
+	K(57, kernel, symbol, PLAIN)                                                                                   \
+	K(64, cgroup, cgroup, PLAIN)
 
 /*
  * pid: process (thread group) id; tid: thread id, both as the initial pid namespace sees them.
@@ -75,7 +93,13 @@
 	F(launch, block_x, UINT, NUMBER)                                                                               \
 	F(launch, block_y, UINT, NUMBER)                                                                               \
 	F(launch, block_z, UINT, NUMBER)                                                                               \
-	F(launch, shared, UINT, BYTES)
+	F(launch, shared, UINT, BYTES)                                                                                 \
+	F(launch, stack, UINT, ID)
+
+/*
+ * function: what the call was given: the host stub of a runtime kernel, a CUfunction or CUkernel, an executable graph.
+ * A `kernel` row tells its name.
+ */
 
 /* stack: number of a stack told by `frame` rows, 0: none taken. memory: MEM_* */
 #define FIELDS_alloc(F)                                                                                                \
@@ -86,49 +110,132 @@
 	F(alloc, memory, UINT, ENUM)                                                                                   \
 	F(alloc, stack, UINT, ID)
 
-#define MEM_DEVICE 1  /* on the GPU */
-#define MEM_MANAGED 2 /* migrates between both */
-#define MEM_PINNED 3  /* host memory, page-locked */
-#define MEM_ARRAY 4   /* on the GPU, opaque layout */
+#define MEM_DEVICE 1     /* on the GPU */
+#define MEM_MANAGED 2    /* migrates between both */
+#define MEM_PINNED 3     /* host memory, page-locked */
+#define MEM_ARRAY 4      /* on the GPU, opaque layout */
+#define MEM_PHYSICAL 5   /* on the GPU, by handle (cuMemCreate): has an address only where it is mapped (`map`) */
+#define MEM_REGISTERED 6 /* host memory that was there and is page-locked now: no memory of its own */
 
 #define FIELDS_free(F)                                                                                                 \
 	CALL_FIELDS(F, free)                                                                                           \
 	F(free, addr, UINT, ADDRESS)                                                                                   \
 	F(free, stream, UINT, ADDRESS)                                                                                 \
-	F(free, memory, UINT, ENUM)
+	F(free, memory, UINT, ENUM)                                                                                    \
+	F(free, stack, UINT, ID)
 
-/* direction: cudaMemcpyKind: 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 by address */
+/*
+ * dst_device, src_device: of a copy between peers, device number + 1; 0: not told. count: copies of a batch, `bytes` is
+ * then 0 or their sum; 0: a single one.
+ * direction: cudaMemcpyKind: 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 by address
+ */
 #define FIELDS_copy(F)                                                                                                 \
 	CALL_FIELDS(F, copy)                                                                                           \
 	F(copy, dst, UINT, ADDRESS)                                                                                    \
 	F(copy, src, UINT, ADDRESS)                                                                                    \
 	F(copy, bytes, UINT, BYTES)                                                                                    \
 	F(copy, direction, UINT, ENUM)                                                                                 \
-	F(copy, stream, UINT, ADDRESS)
+	F(copy, stream, UINT, ADDRESS)                                                                                 \
+	F(copy, dst_device, UINT, NUMBER)                                                                              \
+	F(copy, src_device, UINT, NUMBER)                                                                              \
+	F(copy, count, UINT, NUMBER)                                                                                   \
+	F(copy, stack, UINT, ID)
 
 #define FIELDS_set(F)                                                                                                  \
 	CALL_FIELDS(F, set)                                                                                            \
 	F(set, addr, UINT, ADDRESS)                                                                                    \
 	F(set, bytes, UINT, BYTES)                                                                                     \
 	F(set, value, UINT, NUMBER)                                                                                    \
-	F(set, stream, UINT, ADDRESS)
+	F(set, stream, UINT, ADDRESS)                                                                                  \
+	F(set, stack, UINT, ID)
 
 /* object: the stream or event handle waited for; 0: the whole device */
 #define FIELDS_wait(F)                                                                                                 \
 	CALL_FIELDS(F, wait)                                                                                           \
-	F(wait, object, UINT, ADDRESS)
+	F(wait, object, UINT, ADDRESS)                                                                                 \
+	F(wait, stack, UINT, ID)
+
+/*
+ * Streams and events: made, destroyed, recorded, queried, made to wait, captured; which of these, the probe's name
+ * says. object: the event, or the graph that a capture gave.
+ */
+#define FIELDS_stream(F)                                                                                               \
+	CALL_FIELDS(F, stream)                                                                                         \
+	F(stream, stream, UINT, ADDRESS)                                                                               \
+	F(stream, object, UINT, ADDRESS)                                                                               \
+	F(stream, stack, UINT, ID)
+
+/* Graphs: made, instantiated, uploaded, destroyed. Launching one is a `launch`. exec: the executable graph. */
+#define FIELDS_graph(F)                                                                                                \
+	CALL_FIELDS(F, graph)                                                                                          \
+	F(graph, graph, UINT, ADDRESS)                                                                                 \
+	F(graph, exec, UINT, ADDRESS)                                                                                  \
+	F(graph, stream, UINT, ADDRESS)                                                                                \
+	F(graph, stack, UINT, ID)
+
+/*
+ * NCCL. count: elements of type `datatype` (ncclDataType_t) that this rank gives; bytes: their size. op: ncclRedOp_t.
+ * peer: root, or rank sent to or received from, + 1; 0: none. rank, nranks: of ncclCommInitRank.
+ */
+#define FIELDS_collective(F)                                                                                           \
+	CALL_FIELDS(F, collective)                                                                                     \
+	F(collective, comm, UINT, ADDRESS)                                                                             \
+	F(collective, stream, UINT, ADDRESS)                                                                           \
+	F(collective, send, UINT, ADDRESS)                                                                             \
+	F(collective, receive, UINT, ADDRESS)                                                                          \
+	F(collective, count, UINT, NUMBER)                                                                             \
+	F(collective, datatype, UINT, ENUM)                                                                            \
+	F(collective, bytes, UINT, BYTES)                                                                              \
+	F(collective, op, UINT, ENUM)                                                                                  \
+	F(collective, peer, UINT, NUMBER)                                                                              \
+	F(collective, rank, UINT, NUMBER)                                                                              \
+	F(collective, nranks, UINT, NUMBER)                                                                            \
+	F(collective, stack, UINT, ID)
+
+/*
+ * Contexts: made, retained, destroyed, reset. Destroying or resetting one frees what was allocated in it.
+ * device: number + 1; 0: not told.
+ */
+#define FIELDS_context(F)                                                                                              \
+	CALL_FIELDS(F, context)                                                                                        \
+	F(context, context, UINT, ADDRESS)                                                                             \
+	F(context, device, UINT, NUMBER)                                                                               \
+	F(context, stack, UINT, ID)
+
+/* Address ranges reserved, mapped to physical memory (`handle`, at `offset` in it), unmapped, given back. */
+#define FIELDS_map(F)                                                                                                  \
+	CALL_FIELDS(F, map)                                                                                            \
+	F(map, addr, UINT, ADDRESS)                                                                                    \
+	F(map, bytes, UINT, BYTES)                                                                                     \
+	F(map, handle, UINT, ADDRESS)                                                                                  \
+	F(map, offset, UINT, BYTES)                                                                                    \
+	F(map, stack, UINT, ID)
+
+/* Code for the GPU loaded or unloaded, functions looked up. module: CUmodule or CUlibrary; function: what was found. */
+#define FIELDS_load(F)                                                                                                 \
+	CALL_FIELDS(F, load)                                                                                           \
+	F(load, module, UINT, ADDRESS)                                                                                 \
+	F(load, function, UINT, ADDRESS)                                                                               \
+	F(load, stack, UINT, ID)
 
 /*
  * One thread leaves a CPU, another enters it. Recorded when either is a thread of a tracked process, or when a
  * tracked thread that was preempted on this CPU still waits to run again.
  * prev_state: the kernel's task state bits of the leaving thread; 0: still runnable, that is, preempted.
+ * prev_syscall: number + 1 of the system call in which it leaves to sleep (the host's numbers: fact `machine`);
+ * 0: none, or not known. prev_flags: SWITCH_*.
  */
 #define FIELDS_switch(F)                                                                                               \
 	F(switch, at, TIME, BOOT_NS)                                                                                   \
 	F(switch, cpu, UINT, CPU)                                                                                      \
 	F(switch, prev_tid, UINT, ID)                                                                                  \
 	F(switch, prev_state, UINT, FLAGS)                                                                             \
-	F(switch, next_tid, UINT, ID)
+	F(switch, next_tid, UINT, ID)                                                                                  \
+	F(switch, prev_syscall, UINT, NUMBER)                                                                          \
+	F(switch, prev_flags, UINT, FLAGS)
+
+#define SWITCH_IO 1    /* waits for a block device */
+#define SWITCH_FAULT 2 /* in a page fault, not in a system call */
 
 /*
  * A thread of a tracked process is made runnable; others' wakings are not recorded. waker_tid: the thread that ran on
@@ -144,7 +251,8 @@
 #define WAKE_TASK 0 /* the waker's own doing */
 #define WAKE_IRQ 1  /* from an interrupt (a timer, a device) while the waker happened to run */
 
-/* op: futex(2) command without its flag bits; flags: those bits. ret: result, or -errno. A call at its return. */
+/* op: futex(2) command without its flag bits; flags: those bits. ret: result, or -errno. A call at its return.
+ * addr2: where waiters are moved to, or what FUTEX_WAKE_OP changes; else 0. */
 #define FIELDS_futex(F)                                                                                                \
 	F(futex, at, TIME, BOOT_NS)                                                                                    \
 	F(futex, pid, UINT, ID)                                                                                        \
@@ -155,7 +263,18 @@
 	F(futex, flags, UINT, FLAGS)                                                                                   \
 	F(futex, addr, UINT, ADDRESS)                                                                                  \
 	F(futex, val, UINT, NUMBER)                                                                                    \
-	F(futex, ret, SINT, NUMBER)
+	F(futex, ret, SINT, NUMBER)                                                                                    \
+	F(futex, addr2, UINT, ADDRESS)
+
+/* A page fault in which a tracked thread slept, told when it runs again. dur: since the fault. addr: what it touched.
+ */
+#define FIELDS_fault(F)                                                                                                \
+	F(fault, at, TIME, BOOT_NS)                                                                                    \
+	F(fault, pid, UINT, ID)                                                                                        \
+	F(fault, tid, UINT, ID)                                                                                        \
+	F(fault, cpu, UINT, CPU)                                                                                       \
+	F(fault, dur, UINT, NS)                                                                                        \
+	F(fault, addr, UINT, ADDRESS)
 
 #define FIELDS_fork(F)                                                                                                 \
 	F(fork, at, TIME, BOOT_NS)                                                                                     \
@@ -177,6 +296,51 @@
 	F(exit, code, UINT, NUMBER)                                                                                    \
 	F(exit, last, UINT, NUMBER)
 
+/* The kernel chose a process to kill for want of memory, whichever it was. rss: of it, 0: not told. */
+#define FIELDS_oom(F)                                                                                                  \
+	F(oom, at, TIME, BOOT_NS)                                                                                      \
+	F(oom, pid, UINT, ID)                                                                                          \
+	F(oom, rss, UINT, BYTES)
+
+/*
+ * One look at one GPU through NVML. known: bit n set when the field n lines below it was told, else that field is 0.
+ * throttle: NVML's clocks-event reasons. ecc_*: since the driver was loaded. busy: of the time, % in the last period.
+ */
+#define FIELDS_health(F)                                                                                               \
+	F(health, at, TIME, BOOT_NS)                                                                                   \
+	F(health, gpu, UINT, ID)                                                                                       \
+	F(health, known, UINT, FLAGS)                                                                                  \
+	F(health, busy_percent, UINT, NUMBER)                                                                          \
+	F(health, memory_busy_percent, UINT, NUMBER)                                                                   \
+	F(health, memory_used, UINT, BYTES)                                                                            \
+	F(health, power_mw, UINT, NUMBER)                                                                              \
+	F(health, temperature_c, UINT, NUMBER)                                                                         \
+	F(health, sm_mhz, UINT, NUMBER)                                                                                \
+	F(health, memory_mhz, UINT, NUMBER)                                                                            \
+	F(health, throttle, UINT, FLAGS)                                                                               \
+	F(health, ecc_corrected, UINT, NUMBER)                                                                         \
+	F(health, ecc_uncorrected, UINT, NUMBER)                                                                       \
+	F(health, sm_mhz_max, UINT, NUMBER)
+
+/* Of one CPU, when it has changed. steal: taken by the hypervisor since boot. khz: frequency, 0: not told. */
+#define FIELDS_cpu(F)                                                                                                  \
+	F(cpu, at, TIME, BOOT_NS)                                                                                      \
+	F(cpu, cpu, UINT, CPU)                                                                                         \
+	F(cpu, steal, UINT, NS)                                                                                        \
+	F(cpu, khz, UINT, NUMBER)
+
+/*
+ * From now on some events are left out on purpose, and counted by probe as `counter` (sampled_out, over_rate).
+ * kind: of which; 0: all. keep: one in so many is recorded; rate: at most so many a second. 0: no such limit (any
+ * more).
+ */
+#define FIELDS_reduction(F)                                                                                            \
+	F(reduction, at, TIME, BOOT_NS)                                                                                \
+	F(reduction, kind, UINT, ID)                                                                                   \
+	F(reduction, counter, UINT, ID)                                                                                \
+	F(reduction, keep, UINT, NUMBER)                                                                               \
+	F(reduction, rate, UINT, NUMBER)
+
 /* A process instance is (pid, start): pids come round. start: boot clock. A later row for the same one renames it. */
 #define FIELDS_process(F)                                                                                              \
 	F(process, at, TIME, BOOT_NS)                                                                                  \
@@ -195,20 +359,61 @@
 	F(thread, start, UINT, BOOT_NS)                                                                                \
 	F(thread, name, TEXT, NONE)
 
-/* A file mapped as code: numbered from 1 by the recorder. build_id: lower-case hex, may be empty. */
+/* The kernel's inode numbers of a process's namespaces. pid_inside: its process id there. */
+#define FIELDS_namespaces(F)                                                                                           \
+	F(namespaces, at, TIME, BOOT_NS)                                                                               \
+	F(namespaces, pid, UINT, ID)                                                                                   \
+	F(namespaces, start, UINT, BOOT_NS)                                                                            \
+	F(namespaces, mount, UINT, NUMBER)                                                                             \
+	F(namespaces, pids, UINT, NUMBER)                                                                              \
+	F(namespaces, net, UINT, NUMBER)                                                                               \
+	F(namespaces, user, UINT, NUMBER)                                                                              \
+	F(namespaces, pid_inside, UINT, ID)
+
+/* A file mapped as code: numbered from 1 by the recorder. build_id: lower-case hex, may be empty.
+ * deleted: 1 when no path led to it any more. mount: the mount namespace in which `path` is meant; 0: not told. */
 #define FIELDS_module(F)                                                                                               \
 	F(module, at, TIME, BOOT_NS)                                                                                   \
 	F(module, id, UINT, ID)                                                                                        \
 	F(module, device, UINT, NUMBER)                                                                                \
 	F(module, inode, UINT, NUMBER)                                                                                 \
 	F(module, build_id, TEXT, NONE)                                                                                \
-	F(module, path, TEXT, NONE)
+	F(module, path, TEXT, NONE)                                                                                    \
+	F(module, deleted, UINT, NUMBER)                                                                               \
+	F(module, mount, UINT, NUMBER)
 
 #define FIELDS_executable(F)                                                                                           \
 	F(executable, at, TIME, BOOT_NS)                                                                               \
 	F(executable, pid, UINT, ID)                                                                                   \
 	F(executable, start, UINT, BOOT_NS)                                                                            \
-	F(executable, path, TEXT, NONE)
+	F(executable, path, TEXT, NONE)                                                                                \
+	F(executable, module, UINT, ID)
+
+/* The arguments, with a space between them. Cut at TEXT_MAX bytes: then `bytes` is greater than the text. */
+#define FIELDS_command_line(F)                                                                                         \
+	F(command_line, at, TIME, BOOT_NS)                                                                             \
+	F(command_line, pid, UINT, ID)                                                                                 \
+	F(command_line, start, UINT, BOOT_NS)                                                                          \
+	F(command_line, bytes, UINT, BYTES)                                                                            \
+	F(command_line, text, TEXT, NONE)
+
+/*
+ * What became of a file that was looked at for functions to probe. role: LIBRARY_*. functions: of those that we know it
+ * has so many; probed: probes put on. reason: why not all, in words; empty when all.
+ */
+#define FIELDS_library(F)                                                                                              \
+	F(library, at, TIME, BOOT_NS)                                                                                  \
+	F(library, module, UINT, ID)                                                                                   \
+	F(library, pid, UINT, ID)                                                                                      \
+	F(library, role, UINT, ENUM)                                                                                   \
+	F(library, functions, UINT, NUMBER)                                                                            \
+	F(library, probed, UINT, NUMBER)                                                                               \
+	F(library, reason, TEXT, NONE)
+
+#define LIBRARY_RUNTIME 1 /* libcudart */
+#define LIBRARY_DRIVER 2  /* libcuda */
+#define LIBRARY_NCCL 3
+#define LIBRARY_STATIC_RUNTIME 4 /* an executable or library with the runtime linked in */
 
 /* A probe was put on a function of a module, or (error is an errno, not 0) could not be. offset: in the file. */
 #define FIELDS_attach(F)                                                                                               \
@@ -223,6 +428,23 @@
 	F(fact, name, TEXT, NONE)                                                                                      \
 	F(fact, value, TEXT, NONE)
 
+/* A GPU of the host. index: as `health` rows count them. */
+#define FIELDS_gpu(F)                                                                                                  \
+	F(gpu, at, TIME, BOOT_NS)                                                                                      \
+	F(gpu, index, UINT, ID)                                                                                        \
+	F(gpu, memory, UINT, BYTES)                                                                                    \
+	F(gpu, name, TEXT, NONE)                                                                                       \
+	F(gpu, uuid, TEXT, NONE)                                                                                       \
+	F(gpu, pci, TEXT, NONE)
+
+/* An error that the NVIDIA driver wrote to the kernel's log. */
+#define FIELDS_xid(F)                                                                                                  \
+	F(xid, at, TIME, BOOT_NS)                                                                                      \
+	F(xid, code, UINT, NUMBER)                                                                                     \
+	F(xid, pid, UINT, ID)                                                                                          \
+	F(xid, pci, TEXT, NONE)                                                                                        \
+	F(xid, text, TEXT, NONE)
+
 /* One frame of a stack, depth 0 is the caller of the probed function. module 0: not in a file. offset: in the file. */
 #define FIELDS_frame(F)                                                                                                \
 	F(frame, at, TIME, BOOT_NS)                                                                                    \
@@ -232,6 +454,27 @@
 	F(frame, module, UINT, ID)                                                                                     \
 	F(frame, offset, UINT, BYTES)                                                                                  \
 	F(frame, symbol, TEXT, NONE)
+
+/*
+ * The name, as its compiler mangled it, of what `launch` rows of that process call `function`. Stands before (in time)
+ * the first of them, where it could. module: the file that holds a host stub; 0: a handle of the driver.
+ */
+#define FIELDS_kernel(F)                                                                                               \
+	F(kernel, at, TIME, BOOT_NS)                                                                                   \
+	F(kernel, pid, UINT, ID)                                                                                       \
+	F(kernel, start, UINT, BOOT_NS)                                                                                \
+	F(kernel, function, UINT, ADDRESS)                                                                             \
+	F(kernel, module, UINT, ID)                                                                                    \
+	F(kernel, offset, UINT, BYTES)                                                                                 \
+	F(kernel, name, TEXT, NONE)
+
+/* The control group (version 2, else the first hierarchy's) of a process. container: its id where the path has one. */
+#define FIELDS_cgroup(F)                                                                                               \
+	F(cgroup, at, TIME, BOOT_NS)                                                                                   \
+	F(cgroup, pid, UINT, ID)                                                                                       \
+	F(cgroup, start, UINT, BOOT_NS)                                                                                \
+	F(cgroup, path, TEXT, NONE)                                                                                    \
+	F(cgroup, container, TEXT, NONE)
 
 /*
  * Counters, per probe, cumulative, in every seal. fired = recorded + every LOST row, exactly, in END.
@@ -248,6 +491,8 @@
 	C(7, in_flight, LOST)    /* still inside the call when recording ended */                                      \
 	C(8, no_return, LOST)    /* entry seen, return not: left by longjmp or exception */                            \
 	C(9, not_staged, LOST)   /* the recorder had no memory for it */                                               \
+	C(10, sampled_out, LOST) /* left out on purpose: --sample */                                                   \
+	C(11, over_rate, LOST)   /* left out on purpose: --max-rate */                                                 \
 	C(64, unreadable, NOTED) /* an argument behind a pointer could not be read */                                  \
 	C(65, no_stack, NOTED)   /* no user stack could be taken */
 
@@ -257,6 +502,8 @@
 	R(2, terminated, "terminated (SIGTERM)")                                                                       \
 	R(3, duration, "the asked duration was over")                                                                  \
 	R(4, command, "the command ended")                                                                             \
-	R(5, processes, "the last recorded process ended")
+	R(5, processes, "the last recorded process ended")                                                             \
+	R(6, rotated, "another capture continues it")                                                                  \
+	R(7, size, "the asked size was reached")
 
 #endif

@@ -28,7 +28,8 @@
 #define HEADER_AT_FIRST_KEY 84
 #define HEADER_AT_START_BOOT 116
 #define HEADER_AT_START_WALL 124
-#define HEADER_AT_SCHEMA 132 /* up to the signature, the last 64 bytes */
+#define HEADER_AT_SCHEMA 132   /* up to the signature, the last 64 bytes; with FEATURE_CONTINUES after the next: */
+#define HEADER_AT_PREVIOUS 132 /* HASH_BYTES */
 #define HEADER_BYTES_MAX (1u << 20)
 
 #define CHUNK_AT_PACKED_BYTES 0

@@ -22,6 +22,10 @@
 #define FORMAT_MAJOR 1
 #define FORMAT_MINOR 0
 
+/* Incompatible feature bits. */
+#define FEATURE_CONTINUES 1u /* `previous` stands in the header */
+#define FEATURES_KNOWN FEATURE_CONTINUES
+
 struct header {
 	uint16_t major, minor;
 	uint64_t compatible;   /* feature bits a reader may ignore */
@@ -32,6 +36,8 @@ struct header {
 	uint8_t first_key[PUBLIC_KEY_BYTES]; /* seals epoch 0 */
 	uint64_t start_boot_ns;
 	uint64_t start_wall_ns; /* since 1970-01-01 UTC */
+	/* Hash of the last seal (without seals: of the header) of the capture that this one continues; else zeros. */
+	uint8_t previous[HASH_BYTES];
 	struct schema schema;
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];

@@ -71,6 +71,8 @@ void header_encode(struct bytes *out, struct header *h, const uint8_t *schema, s
 	bytes_add(out, h->first_key, PUBLIC_KEY_BYTES);
 	bytes_add_le64(out, h->start_boot_ns);
 	bytes_add_le64(out, h->start_wall_ns);
+	if (h->incompatible & FEATURE_CONTINUES)
+		bytes_add(out, h->previous, HASH_BYTES);
 	bytes_add(out, schema, schema_len);
 	frame_finish(out, start, domain_header, h->hash);
 }
@@ -147,7 +149,7 @@ static void signed_parse(uint8_t signature[SIGNATURE_BYTES], uint8_t hash[HASH_B
 int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t at, struct fault *why)
 {
 	struct header out = {0};
-	size_t signed_len;
+	size_t signed_len, schema = HEADER_AT_SCHEMA;
 	int r;
 
 	if (len < HEADER_AT_SCHEMA + SIGNATURE_BYTES || len > HEADER_BYTES_MAX ||
@@ -160,9 +162,9 @@ int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t 
 	if (out.major != FORMAT_MAJOR)
 		return fault_set(why, ERR_VERSION, at, "format version %u.%u; this build reads version %d", out.major,
 				 out.minor, FORMAT_MAJOR);
-	if (out.incompatible != 0)
+	if (out.incompatible & ~(uint64_t)FEATURES_KNOWN)
 		return fault_set(why, ERR_VERSION, at, "needs features that this build does not know (bits %llx)",
-				 (unsigned long long)out.incompatible);
+				 (unsigned long long)(out.incompatible & ~(uint64_t)FEATURES_KNOWN));
 	memcpy(out.capture_id, payload + HEADER_AT_CAPTURE_ID, CAPTURE_ID_BYTES);
 	memcpy(out.keynum, payload + HEADER_AT_KEYNUM, KEYNUM_BYTES);
 	memcpy(out.identity, payload + HEADER_AT_IDENTITY, PUBLIC_KEY_BYTES);
@@ -171,8 +173,13 @@ int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t 
 	out.start_wall_ns = get_le64(payload + HEADER_AT_START_WALL);
 	signed_len = len - SIGNATURE_BYTES;
 	signed_parse(out.signature, out.hash, domain_header, payload, len);
-	r = schema_parse(&out.schema, payload + HEADER_AT_SCHEMA, signed_len - HEADER_AT_SCHEMA, at + HEADER_AT_SCHEMA,
-			 why);
+	if (out.incompatible & FEATURE_CONTINUES) {
+		schema += HASH_BYTES;
+		if (schema > signed_len)
+			return fault_set(why, ERR_FORMAT, at, "the header is cut before its schema");
+		memcpy(out.previous, payload + HEADER_AT_PREVIOUS, HASH_BYTES);
+	}
+	r = schema_parse(&out.schema, payload + schema, signed_len - schema, at + schema, why);
 	if (r < 0)
 		return r;
 	*h = out;

@@ -229,6 +229,7 @@ enum act {
 	EDIT_SELF_STATS,
 	UNREPAIRED_VERSION,
 	UNREPAIRED_INCOMPATIBLE,
+	UNREPAIRED_CONTINUES,
 	UNREPAIRED_COMPATIBLE,
 	UNREPAIRED_KEYNUM,
 	UNREPAIRED_IDENTITY,
@@ -617,7 +618,9 @@ static int unrepaired(struct pieces *p, enum act act)
 	if (act == UNREPAIRED_VERSION)
 		put_le16(payload + HEADER_AT_MAJOR, FORMAT_MAJOR + 1);
 	else if (act == UNREPAIRED_INCOMPATIBLE)
-		payload[HEADER_AT_INCOMPATIBLE] ^= 1;
+		payload[HEADER_AT_INCOMPATIBLE + 7] ^= 0x80;
+	else if (act == UNREPAIRED_CONTINUES)
+		payload[HEADER_AT_INCOMPATIBLE] ^= FEATURE_CONTINUES;
 	else if (act == UNREPAIRED_COMPATIBLE)
 		payload[HEADER_AT_COMPATIBLE] ^= 1;
 	else if (act == UNREPAIRED_KEYNUM)
@@ -782,6 +785,8 @@ const struct attack attacks_on_frames[] = {
 	       "the next major version, the signature not repaired"),
 	FRAMES("unsigned-incompatible", UNREPAIRED_INCOMPATIBLE, VERDICT_UNCHECKED, "features",
 	       "an incompatible bit, the signature not repaired"),
+	FRAMES("unsigned-continues", UNREPAIRED_CONTINUES, ATTACK_REFUSED, NULL,
+	       "said to continue another capture, or not to, the signature not repaired"),
 	FRAMES("unsigned-compatible", UNREPAIRED_COMPATIBLE, VERDICT_FORGED, "the header is not signed",
 	       "a compatible bit, the signature not repaired"),
 	FRAMES("unsigned-keynum", UNREPAIRED_KEYNUM, VERDICT_FORGED, "the header is not signed", "another key number"),

@@ -106,7 +106,7 @@ CHANGE(second_time, f->header.schema.kinds[0].fields[3].encoding = ENC_TIME)
 CHANGE(kind_flags_future, f->header.schema.kinds[0].flags = 8)
 CHANGE(kind_class_unlisted, (f->header.schema.kinds[f->header.schema.nkinds - 1].id = 9000,
 			     f->header.schema.kinds[f->header.schema.nkinds - 1].class = 30))
-CHANGE(kinds_order, f->header.schema.kinds[f->header.schema.nkinds - 1].id = 7)
+CHANGE(kinds_order, f->header.schema.kinds[f->header.schema.nkinds - 1].id = 15)
 CHANGE(kinds_equal, f->header.schema.kinds[1] = f->header.schema.kinds[0])
 CHANGE(counter_role_future, f->header.schema.counters[2].role = 9)
 CHANGE(probe_yields_nothing_known, f->header.schema.probes[0].kind = 4321)
@@ -301,7 +301,7 @@ static const struct forgery forgeries[] = {
 	{"two groups of a kind", ON_CONTENT, kind_repeated, VERDICT_MALFORMED,
 	 "a group of rows has an unknown, repeated or misplaced kind"},
 	{"a byte left over in a chunk", ON_CONTENT, byte_left_over, VERDICT_MALFORMED, "a group of rows is cut"},
-	{"a byte missing in a chunk", ON_CONTENT, byte_missing, VERDICT_MALFORMED, "a column of"},
+	{"a byte missing in a chunk", ON_CONTENT, byte_missing, VERDICT_MALFORMED, "a column"},
 	{"first later than the first row", ON_RECORDS, first_later, VERDICT_MALFORMED,
 	 "a chunk's times are not those that its seal tells"},
 	{"last earlier than the last row", ON_RECORDS, last_later, VERDICT_MALFORMED,
