@@ -181,9 +181,9 @@ static int walk_groups(struct content *c, const struct schema *s, const struct c
 	return 0;
 }
 
-/* The chunk's bytes, decompressed into c->raw. */
-static int unpack(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
-		  struct fault *why)
+/* The chunk's packed bytes, into c->packed. */
+static int read_packed(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		       struct fault *why)
 {
 	const struct chunk *chunk = &e->chunks[index];
 	uint64_t at = chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES;
@@ -192,19 +192,32 @@ static int unpack(struct content *c, const struct reader *r, const struct epoch 
 
 	drop_groups(c);
 	bytes_reset(&c->packed);
-	bytes_reset(&c->raw);
-	if (!bytes_grow(&c->packed, chunk->packed_bytes) || !bytes_grow(&c->raw, UNPACK_ROOM))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes", chunk->raw_bytes);
+	if (!bytes_grow(&c->packed, chunk->packed_bytes))
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes",
+				 chunk->packed_bytes);
 	ret = source_read(r->source, at, c->packed.data, c->packed.len, why);
+	if (ret < 0 || !check)
+		return ret;
+	crypt_commit(commitment, r->header.capture_id, e->number, index, chunk->salt, c->packed.data, c->packed.len);
+	if (memcmp(commitment, chunk->commitment, HASH_BYTES) != 0)
+		return fault_set(why, ERR_FORGED, at, "chunk %u of epoch %llu is not what was sealed", index,
+				 (unsigned long long)e->number);
+	return 0;
+}
+
+/* The chunk's bytes, decompressed into c->raw. */
+static int unpack(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		  struct fault *why)
+{
+	const struct chunk *chunk = &e->chunks[index];
+	uint64_t at = chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES;
+	int ret = read_packed(c, r, e, index, check, why);
+
 	if (ret < 0)
 		return ret;
-	if (check) {
-		crypt_commit(commitment, r->header.capture_id, e->number, index, chunk->salt, c->packed.data,
-			     c->packed.len);
-		if (memcmp(commitment, chunk->commitment, HASH_BYTES) != 0)
-			return fault_set(why, ERR_FORGED, at, "chunk %u of epoch %llu is not what was sealed", index,
-					 (unsigned long long)e->number);
-	}
+	bytes_reset(&c->raw);
+	if (!bytes_grow(&c->raw, UNPACK_ROOM))
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes", chunk->raw_bytes);
 	ret = unpack_frame_into(c->raw.data, c->raw.len, chunk->raw_bytes, c->packed.data, c->packed.len, at, why);
 	c->raw.len = chunk->raw_bytes;
 	return ret;
@@ -233,4 +246,10 @@ int content_check(struct content *c, const struct reader *r, const struct epoch 
 	if (ret < 0)
 		return ret;
 	return walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, seen, why);
+}
+
+int content_authentic(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index,
+		      struct fault *why)
+{
+	return read_packed(c, r, e, index, true, why);
 }

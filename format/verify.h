@@ -17,8 +17,16 @@ enum verdict {
 	VERDICT_FORGED,
 };
 
+/* How far to look. Signatures, hash chain, clocks, counters and END are checked in any case. */
+enum verify_scope {
+	VERIFY_ROWS = 0, /* all: every byte is what was sealed, every row decodes and is what its seal counts */
+	VERIFY_BYTES,    /* every byte is what was sealed: what a plain signature proves. Rows are not decoded */
+	VERIFY_SEALS,    /* no chunk is read: for a reader that checks each against its commitment as it comes to it */
+};
+
 struct verification {
 	enum verdict verdict;
+	enum verify_scope scope;
 	struct fault why;   /* for all but the OK ones */
 	uint64_t nepochs;   /* that are sealed and authentic, from the start */
 	uint64_t end_ns;    /* boot clock, end of the last authentic epoch; start_boot_ns if none */
@@ -32,6 +40,7 @@ struct verification {
  * Always fills *v; for a capture that reader_open() refused, use verification_refused().
  */
 void verify(const struct reader *r, unsigned nthreads, struct verification *v);
+void verify_within(const struct reader *r, enum verify_scope scope, unsigned nthreads, struct verification *v);
 
 /* The verification of a file whose header cannot be read, from the fault that said so. */
 void verification_refused(struct verification *v, const struct fault *why);

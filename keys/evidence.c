@@ -70,7 +70,7 @@ int evidence_judge(struct evidence *e, const char *path, const struct evidence_o
 		goto out;
 	}
 	e->readable = true;
-	verify(&e->reader, o->nthreads, &e->verification);
+	verify_within(&e->reader, o->scope, o->nthreads, &e->verification);
 	r = find_signer(e, &sources, why);
 out:
 	trust_sources_clear(&sources);

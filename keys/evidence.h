@@ -16,6 +16,7 @@ struct evidence_options {
 	size_t ndelegation_files;
 	bool unverified;   /* --unverified: accept any verdict, as long as something can be read */
 	unsigned nthreads; /* 0: all cores */
+	enum verify_scope scope; /* how far to look; 0: all */
 };
 
 /* Not to be copied or moved: the reader points to the source inside. */

@@ -17,6 +17,7 @@ enum option_id {
 	OPT_TRUST = 1,
 	OPT_DELEGATION,
 	OPT_COMPLETE,
+	OPT_BYTES_ONLY,
 	OPT_JSON,
 	OPT_CUSTODY_FILE,
 	OPT_CUSTODY_HEAD,
@@ -31,6 +32,7 @@ static const struct tool_option table[] = {
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
 	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"require-complete", 0, NULL, "refuse (status 7) a capture of which parts are withheld", OPT_COMPLETE},
+	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster", OPT_BYTES_ONLY},
 	{"json", 0, NULL, "one JSON object a line for each file", OPT_JSON},
 	{"custody-file", 0, "PATH", "the chain of custody (FILE.custody, if it is there)", OPT_CUSTODY_FILE},
 	{"custody-head", 0, "HASH", "a line of custody that must be in the chain", OPT_CUSTODY_HEAD},
@@ -51,6 +53,8 @@ static const struct tool_options options = {
 	.more = "The verdict is the first word: OK, OK-SLICE, OK-REDACTED (0; authentic), FORGED (1), MALFORMED (4),\n"
 		"UNSEALED (5), UNTRUSTED (6), UNCHECKED (3). In brackets the exit status; of several files, the "
 		"worst's.\n"
+		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not that "
+		"rows\ncan be read.\n"
 		"-q prints no more than that line. A chain of custody that does not hold counts as FORGED, one by a "
 		"key "
 		"that\nis not trusted here as UNTRUSTED in the exit status.\n",
@@ -61,7 +65,7 @@ struct settings {
 	size_t ntrust_files;
 	const char **delegation_files; /* in the same memory */
 	size_t ndelegation_files;
-	bool require_complete, json;
+	bool require_complete, bytes_only, json;
 	const char *custody_file, *secret;
 	uint8_t head[HASH_BYTES];
 	bool has_head, record; /* --custody-head; --custody */
@@ -105,6 +109,8 @@ static int check_options(const struct settings *s, int nfiles)
 		return tool_usage("which capture? No file was named");
 	if (nfiles > 1 && (s->custody_file || s->has_head))
 		return tool_usage("--custody-file and --custody-head are about one capture, and %d were named", nfiles);
+	if (s->record && s->bytes_only)
+		return tool_usage("--custody says that all was checked; it does not go with --bytes-only");
 	if (!s->record && (s->act.who || s->act.note || s->secret || s->passphrase_fd >= 0))
 		return tool_usage("--name, --note, --secret and --passphrase-fd go with --custody ACT");
 	return -1;
@@ -125,6 +131,9 @@ static int read_options(struct settings *s, int argc, char **argv, int *operands
 			break;
 		case OPT_COMPLETE:
 			s->require_complete = true;
+			break;
+		case OPT_BYTES_ONLY:
+			s->bytes_only = true;
 			break;
 		case OPT_JSON:
 			s->json = true;
@@ -212,7 +221,8 @@ static int status_of(enum verdict verdict, bool refused)
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
 static int judge(const struct settings *s, const char *path, int *bad)
 {
-	const struct evidence_options o = {.trust_files = s->trust_files,
+	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,
+					   .trust_files = s->trust_files,
 					   .ntrust_files = s->ntrust_files,
 					   .delegation_files = s->delegation_files,
 					   .ndelegation_files = s->ndelegation_files};

@@ -191,7 +191,8 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	struct summary s;
 
 	escape_terminal(path, sizeof(path), j->path, strlen(j->path));
-	fprintf(f, "%s %s\n", verdict_word(e->verification.verdict), path);
+	fprintf(f, "%s %s%s\n", verdict_word(e->verification.verdict), path,
+		e->readable && e->verification.scope == VERIFY_BYTES ? " (rows not decoded)" : "");
 	if (brief)
 		return;
 	if (j->refused)
@@ -301,6 +302,7 @@ void verdict_print_json(FILE *f, const struct judgement *j)
 	fprintf(f, "{\"verdict\":\"%s\"", verdict_word(v->verdict));
 	json_text(f, "file", j->path);
 	fprintf(f, ",\"exit_status\":%d,\"refused\":%s", j->exit_status, j->refused ? "true" : "false");
+	fprintf(f, ",\"rows_decoded\":%s", v->scope == VERIFY_ROWS && e->readable ? "true" : "false");
 	if (!is_ok(v->verdict)) {
 		json_text(f, "why", v->why.text);
 		if (v->why.offset != FAULT_NOWHERE)

@@ -4,8 +4,8 @@
 #
 #   BUILD=build bash tests/bench/verify.sh [MIB] [PAIRS]        (default: 400 MiB, 9 pairs)
 #
-# gpuverify checks what minisign checks, every byte of the file, and that every row decodes; minisign only hashes. Both
-# read from the page cache. Runs alternate, first on all cores, then on one. Wall times mean something on an idle
+# `gpuverify --bytes-only` checks what minisign checks, every byte of the file against a signature, and all seals;
+# gpuverify also decodes every row. Both read from the page cache. Runs alternate, first on all cores, then on one. Wall times mean something on an idle
 # machine only, so the load is printed, and the CPU time, which depends on it less.
 set -eu
 
@@ -35,23 +35,28 @@ timed() {
 # middle FILE COLUMN: the median, and from where to where
 middle() { awk -v c="$2" '{ print $c }' "$1" | sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)], v[1], v[NR] }'; }
 
-# compare TITLE PREFIX...
+# compare TITLE PREFIX...: gpuverify whole, gpuverify --bytes-only, minisign
 compare() {
-	local title=$1 i ours theirs ours_cpu theirs_cpu
+	local title=$1 i
 	shift
 	rm -f "$scratch"/*.runs
 	for ((i = 0; i < pairs; i++)); do
-		timed "$scratch/ours.runs" "$@" "$BUILD/gpuverify" --trust "$scratch/big.pub" "$scratch/big.cap"
+		timed "$scratch/whole.runs" "$@" "$BUILD/gpuverify" --trust "$scratch/big.pub" "$scratch/big.cap"
+		timed "$scratch/bytes.runs" "$@" "$BUILD/gpuverify" --bytes-only --trust "$scratch/big.pub" "$scratch/big.cap"
 		timed "$scratch/theirs.runs" "$@" minisign -V -q -p "$scratch/m.pub" -m "$scratch/big.cap"
 	done
-	ours=$(middle "$scratch/ours.runs" 1) theirs=$(middle "$scratch/theirs.runs" 1)
-	ours_cpu=$(middle "$scratch/ours.runs" 2) theirs_cpu=$(middle "$scratch/theirs.runs" 2)
-	echo "$ours $theirs $ours_cpu $theirs_cpu" | awk -v title="$title" -v bytes="$bytes" '{
-		printf "%s\n", title
-		printf "  gpuverify    %6.3f s (%.3f to %.3f), %5.2f GB/s, CPU %6.3f s\n", $1, $2, $3, bytes / $1 / 1e9, $7
-		printf "  minisign -V  %6.3f s (%.3f to %.3f), %5.2f GB/s, CPU %6.3f s\n", $4, $5, $6, bytes / $4 / 1e9, $10
-		printf "  minisign takes %.2f times as long; its CPU time is %.2f of ours\n", $4 / $1, $10 / $7
-	}'
+	for i in whole bytes theirs; do
+		echo "$(middle "$scratch/$i.runs" 1) $(middle "$scratch/$i.runs" 2)"
+	done | awk -v title="$title" -v bytes="$bytes" '
+		BEGIN { split("gpuverify|gpuverify --bytes-only|minisign -V", name, "|"); print title }
+		{
+			printf "  %-22s %6.3f s (%.3f to %.3f), %5.2f GB/s, CPU %6.3f s\n", name[NR], $1, $2, $3, bytes / $1 / 1e9, $4
+			took[NR] = $1
+		}
+		END {
+			printf "  minisign takes %.2f times as long as the whole verdict, %.2f times as long as --bytes-only\n",
+				took[3] / took[1], took[3] / took[2]
+		}'
 }
 
 echo "$pairs pairs of runs, $bytes bytes, $(lz4 -dc "$scratch/big.cap" 2>/dev/null | wc -c) bytes of rows, load $(cut -d' ' -f1-3 /proc/loadavg)"

@@ -123,6 +123,24 @@ mkfifo pipe
 check_exit 3 "a pipe cannot be checked, and is not waited for" timeout 10 "$verify" pipe
 check_exit 3 "nor can a device" "$verify" /dev/null
 
+# Every byte, but no row.
+check_exit 0 "--bytes-only proves the bytes" "$verify" --bytes-only --trust run.pub run.cap
+check "and says on the first line what it did not look at" first_line "OK run.cap (rows not decoded)"
+check_prints '^  lost ' "losses are told all the same"
+check_exit 1 "a flipped bit is FORGED with --bytes-only too" "$verify" --bytes-only --trust run.pub flip.cap
+check_exit 5 "a cut is UNSEALED" "$verify" --bytes-only --trust run.pub cut.cap
+check_exit 6 "an unknown signer UNTRUSTED" "$verify" --bytes-only run.cap
+check_exit 0 "a redacted capture OK-REDACTED" "$verify" --bytes-only --trust run.pub less.cap
+check "and called so" first_line "OK-REDACTED less.cap (rows not decoded)"
+check "rows that a trusted signer made wrong" "$BUILD/tests/attack" group-rows-0 run.cap rows.cap --seed 1 --pub insider.pub
+check_exit 4 "are MALFORMED to the whole verdict" "$verify" --trust insider.pub rows.cap
+check_exit 0 "and not looked at with --bytes-only" "$verify" --bytes-only --trust insider.pub rows.cap
+check_exit 0 "JSON says whether rows were decoded" "$verify" --json --bytes-only --trust run.pub run.cap
+check_prints '"rows_decoded":false' "no"
+check_exit 0 "in the usual case" "$verify" --json --trust run.pub run.cap
+check_prints '"rows_decoded":true' "yes"
+check_exit 2 "a line of custody needs the whole verdict" "$verify" --bytes-only --custody verified run.cap
+
 # Several files.
 check_exit 5 "of several files the worst wins" "$verify" -q --trust run.pub run.cap less.cap nowhere.cap cut.cap run.cap
 mv out several
