@@ -28,7 +28,8 @@ WARN    := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-pro
 HARDEN  := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
-CALL    := -std=gnu11 -fPIE $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
+# Position-independent and hidden throughout: the same objects go into tools, libgpucap and the SQLite module.
+CALL    := -std=gnu11 -fPIC -fvisibility=hidden $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
 LDALL   := $(LDFLAGS) $(SANFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed -pthread
 
 BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
