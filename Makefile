@@ -4,6 +4,7 @@
 # Settings -----------------------------------------------------------------------------------------------------------
 BUILD   ?= build
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 BPF     ?= 1
 SAN     ?=
@@ -12,6 +13,7 @@ V       ?= 0
 T       ?= 60
 CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 CLANG   ?= clang
+OBJCOPY ?= objcopy
 BPFTOOL ?= $(or $(shell sh .ci/bpftool.sh),bpftool)
 CFLAGS  ?= -O2 -g
 
@@ -29,8 +31,8 @@ HARDEN  := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
 # Position-independent and hidden throughout: the same objects go into tools, libgpucap and the SQLite module.
-CALL    := -std=gnu11 -fPIC -fvisibility=hidden $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
-LDALL   := $(LDFLAGS) $(SANFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed -pthread
+CALL    := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
+LDALL   := $(LDFLAGS) $(SANFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
 
 BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
 BPF_FLAGS := -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
@@ -47,6 +49,7 @@ O_KEYS    := $(call objs,keys/*.c)
 O_REPLAY  := $(call objs,replay/*.c)
 O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
+LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a gpucap.pc)
 
 # A tool's libraries: ours in the order of who uses whom, then the system's.
 A_BASE       := $(BUILD)/libkeys.a $(BUILD)/libformat.a
@@ -83,7 +86,7 @@ CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.s
 .PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-all: $(addprefix $(BUILD)/,$(TOOLS))
+all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP)
 
 help:
 	@echo 'make             build the tools into $(BUILD)/            BPF=0: the four offline ones, without clang and libbpf'
@@ -141,6 +144,21 @@ $$(BUILD)/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS)) $$($
 	$$(Q)$$(CC) $$(LDALL) $$^ $$($(1)_L) -o $$@
 endef
 $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
+
+# libgpucap: the reader for programs of others. The static one is a single object in which all but its interface is local.
+LIBGPUCAP_O := $(BUILD)/replay/gpucap.o
+LIBGPUCAP_L := -lsodium -llz4 -pthread
+$(BUILD)/libgpucap.so.1: $(LIBGPUCAP_O) $(A_BASE) replay/gpucap.map
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(filter-out -pie,$(LDALL)) -shared -Wl,-soname,$(@F) -Wl,--version-script=replay/gpucap.map \
+		-Wl,--exclude-libs,ALL $(LIBGPUCAP_O) $(A_BASE) $(LIBGPUCAP_L) -o $@
+$(BUILD)/libgpucap.a: $(LIBGPUCAP_O) $(A_BASE)
+	@echo "  AR    $@"
+	$(Q)$(LD) -r $(LIBGPUCAP_O) $(A_BASE) -o $(BUILD)/libgpucap.o
+	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libgpucap.o
+	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/libgpucap.o
+$(BUILD)/gpucap.pc: replay/gpucap.pc.in $(BUILD)/flags
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
 
 # The kernel side: a CO-RE object, embedded as a skeleton.
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -300,12 +318,20 @@ DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md)
 install: all
 	install -d $(BINDIR) $(MANDIR) $(DOCDIR)
 	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(BUILD)/libgpucap.so.1 $(DESTDIR)$(LIBDIR)
+	ln -sf libgpucap.so.1 $(DESTDIR)$(LIBDIR)/libgpucap.so
+	install -m 644 $(BUILD)/libgpucap.a $(DESTDIR)$(LIBDIR)
+	install -m 644 $(BUILD)/gpucap.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	install -m 644 replay/gpucap.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(MANS) $(MANDIR)
 	install -m 644 $(DOCS) $(DOCDIR)
 
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
 	rm -f $(addprefix $(MANDIR)/,$(notdir $(MAINS:.c=.1)))
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a pkgconfig/gpucap.pc)
+	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
 	rmdir $(DOCDIR) 2>/dev/null || :
 
