@@ -8,6 +8,7 @@ LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
 BPF     ?= 1
 SAN     ?=
+STATIC  ?=
 CI      ?=
 V       ?= 0
 T       ?= 60
@@ -32,24 +33,26 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
 # Position-independent and hidden throughout: the same objects go into tools, libgpucap and the SQLite module.
 CALL    := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
-LDALL   := $(LDFLAGS) $(SANFLAGS) -pie -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
+# STATIC=1: tools that need nothing of the system they run on but its kernel.
+LDALL   := $(LDFLAGS) $(SANFLAGS) $(if $(filter 1,$(STATIC)),-static-pie,-pie) -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
 
 BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
 BPF_FLAGS := -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------
-# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey_*.c are the rest of gpukey.
+# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey_*.c and replay/gpureplay_*.c are the rest of these tools.
 TOOLS   := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
 MAINS   := keys/gpukey.c record/gpurec.c replay/gpuverify.c replay/gpureplay.c analyze/gpuanalyze.c
-objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS),$(wildcard $(1))))
+objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS),$(wildcard $(1))))
 gpukey_PARTS := $(wildcard keys/gpukey_*.c)
+gpureplay_PARTS := $(wildcard replay/gpureplay_*.c)
 O_FORMAT  := $(call objs,format/*.c)
 O_KEYS    := $(call objs,keys/*.c)
 O_REPLAY  := $(call objs,replay/*.c)
 O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
-LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a gpucap.pc)
+LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a)
 
 # A tool's libraries: ours in the order of who uses whom, then the system's.
 A_BASE       := $(BUILD)/libkeys.a $(BUILD)/libformat.a
@@ -86,7 +89,7 @@ CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.s
 .PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP)
+all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP) $(PAGES)
 
 help:
 	@echo 'make             build the tools into $(BUILD)/            BPF=0: the four offline ones, without clang and libbpf'
@@ -150,15 +153,20 @@ LIBGPUCAP_O := $(BUILD)/replay/gpucap.o
 LIBGPUCAP_L := -lsodium -llz4 -pthread
 $(BUILD)/libgpucap.so.1: $(LIBGPUCAP_O) $(A_BASE) replay/gpucap.map
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(filter-out -pie,$(LDALL)) -shared -Wl,-soname,$(@F) -Wl,--version-script=replay/gpucap.map \
+	$(Q)$(CC) $(filter-out -pie -static-pie,$(LDALL)) -shared -Wl,-soname,$(@F) -Wl,--version-script=replay/gpucap.map \
 		-Wl,--exclude-libs,ALL $(LIBGPUCAP_O) $(A_BASE) $(LIBGPUCAP_L) -o $@
 $(BUILD)/libgpucap.a: $(LIBGPUCAP_O) $(A_BASE)
 	@echo "  AR    $@"
 	$(Q)$(LD) -r $(LIBGPUCAP_O) $(A_BASE) -o $(BUILD)/libgpucap.o
 	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libgpucap.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/libgpucap.o
-$(BUILD)/gpucap.pc: replay/gpucap.pc.in $(BUILD)/flags
-	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' $< >$@
+# The guides that are manual pages too: made from the same text, so that they cannot differ.
+PAGES := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
+$(BUILD)/man/gpurec-format.5: docs/FORMAT.md
+$(BUILD)/man/gpurec-rules.7: docs/RULES.md
+$(PAGES): docs/man/page.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v page=$(@F) -f docs/man/page.awk $(filter %.md,$^) >$@
 
 # The kernel side: a CO-RE object, embedded as a skeleton.
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -311,27 +319,39 @@ run-coverage:
 
 # Install ------------------------------------------------------------------------------------------------------------
 BINDIR := $(DESTDIR)$(PREFIX)/bin
-MANDIR := $(DESTDIR)$(PREFIX)/share/man/man1
+MANDIR := $(DESTDIR)$(PREFIX)/share/man
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gpurec
+COMPDIR := $(DESTDIR)$(PREFIX)/share
 MANS   := $(foreach tool,$(TOOLS),$(wildcard docs/man/$(tool).1))
 DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md)
 install: all
-	install -d $(BINDIR) $(MANDIR) $(DOCDIR)
+	install -d $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(DOCDIR)
 	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(BUILD)/libgpucap.so.1 $(DESTDIR)$(LIBDIR)
 	ln -sf libgpucap.so.1 $(DESTDIR)$(LIBDIR)/libgpucap.so
 	install -m 644 $(BUILD)/libgpucap.a $(DESTDIR)$(LIBDIR)
-	install -m 644 $(BUILD)/gpucap.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' replay/gpucap.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
+	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
 	install -m 644 replay/gpucap.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 $(MANS) $(MANDIR)
+	install -m 644 $(MANS) $(MANDIR)/man1
+	install -m 644 $(filter %.5,$(PAGES)) $(MANDIR)/man5
+	install -m 644 $(filter %.7,$(PAGES)) $(MANDIR)/man7
 	install -m 644 $(DOCS) $(DOCDIR)
+	install -d $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions
+	install -m 644 docs/completion/gpurec.bash $(COMPDIR)/bash-completion/completions/gpurec
+	for tool in gpuverify gpureplay gpuanalyze gpukey; do \
+		ln -sf gpurec $(COMPDIR)/bash-completion/completions/$$tool; done
+	install -m 644 docs/completion/_gpurec $(COMPDIR)/zsh/site-functions
 
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
-	rm -f $(addprefix $(MANDIR)/,$(notdir $(MAINS:.c=.1)))
+	rm -f $(addprefix $(MANDIR)/man1/,$(notdir $(MAINS:.c=.1)))
+	rm -f $(addprefix $(MANDIR)/man5/,$(notdir $(filter %.5,$(PAGES)))) $(addprefix $(MANDIR)/man7/,$(notdir $(filter %.7,$(PAGES))))
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a pkgconfig/gpucap.pc)
-	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h
+	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
+	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
 	rmdir $(DOCDIR) 2>/dev/null || :
 
@@ -340,6 +360,6 @@ clean:
 
 # Which header each object was made from.
 -include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) \
-         $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS)))
+         $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS)))
 -include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(O_ATTACKS:.o=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
 -include $(wildcard $(BUILD)/workload/*.d)

@@ -253,14 +253,22 @@ int custody_hash_file(uint8_t hash[HASH_BYTES], const struct source *source, str
 	return r;
 }
 
-/* Who, if nobody said: user@host. */
+/* Who, if nobody said: user@host. From the file itself: the system's name services may ask a network. */
 static void name_of_user(char who[CUSTODY_WHO_MAX + 1])
 {
-	const struct passwd *entry = getpwuid(geteuid());
+	FILE *users = fopen("/etc/passwd", "re");
+	const struct passwd *entry = NULL;
 	struct utsname host;
+	char user[128];
 
-	snprintf(who, CUSTODY_WHO_MAX + 1, "%.120s@%.120s", entry ? entry->pw_name : "somebody",
-		 uname(&host) == 0 ? host.nodename : "somewhere");
+	snprintf(user, sizeof(user), "uid%u", (unsigned)geteuid());
+	while (users && (entry = fgetpwent(users)) && entry->pw_uid != geteuid())
+		;
+	if (entry)
+		snprintf(user, sizeof(user), "%s", entry->pw_name);
+	if (users)
+		fclose(users);
+	snprintf(who, CUSTODY_WHO_MAX + 1, "%.120s@%.120s", user, uname(&host) == 0 ? host.nodename : "somewhere");
 }
 
 static int fill_texts(const struct custody_request *q, struct custody_line *l, struct fault *why)

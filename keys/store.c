@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,6 @@ int store_path(char path[PATH_MAX], const char *leaf, struct fault *why)
 	/* secure_getenv: a recorder with file capabilities is not told by its caller where to write. */
 	const char *gpurec = secure_getenv("GPUREC_HOME"), *xdg = secure_getenv("XDG_CONFIG_HOME");
 	const char *user = secure_getenv("HOME");
-	const struct passwd *entry;
 	bool fits;
 
 	if (gpurec && *gpurec) {
@@ -38,13 +36,9 @@ int store_path(char path[PATH_MAX], const char *leaf, struct fault *why)
 	} else if (xdg && *xdg == '/') {
 		fits = join(path, xdg, "/gpurec", leaf);
 	} else {
-		if (!user || *user != '/') {
-			entry = getpwuid(geteuid());
-			user = entry ? entry->pw_dir : NULL;
-		}
 		if (!user || *user != '/')
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "this user has no home folder for keys; set GPUREC_HOME to a folder");
+					 "HOME names no home folder for keys; set it, or GPUREC_HOME to a folder");
 		fits = join(path, user, "/.config/gpurec", leaf);
 	}
 	if (!fits)

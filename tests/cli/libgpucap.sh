@@ -11,7 +11,7 @@ libdir=$TMP/root/usr/local/lib
 mkdir -p "$libdir/pkgconfig" root/usr/local/include
 cp "$BUILD/libgpucap.so.1" "$BUILD/libgpucap.a" "$libdir"
 ln -s libgpucap.so.1 "$libdir/libgpucap.so"
-sed "s|^prefix=.*|prefix=$TMP/root/usr/local|; s|^libdir=.*|libdir=$libdir|" "$BUILD/gpucap.pc" >"$libdir/pkgconfig/gpucap.pc"
+sed "s|@PREFIX@|$TMP/root/usr/local|; s|@LIBDIR@|$libdir|; s|@VERSION@|0|" "$repo/replay/gpucap.pc.in" >"$libdir/pkgconfig/gpucap.pc"
 cp "$repo/replay/gpucap.h" root/usr/local/include
 cp "$repo/docs/examples/slowest.c" .
 export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
@@ -24,7 +24,7 @@ if command -v pkg-config >/dev/null; then
 	static=$(pkg-config --static --libs gpucap)
 else
 	flags="-I$TMP/root/usr/local/include -L$libdir -lgpucap"
-	static="$flags $(sed -n 's/^Libs.private: //p' "$BUILD/gpucap.pc")"
+	static="$flags $(sed -n 's/^Libs.private: //p' "$repo/replay/gpucap.pc.in")"
 fi
 # shellcheck disable=SC2086 # one word per flag
 {

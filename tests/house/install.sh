@@ -17,6 +17,9 @@ wanted() {
 	printf '644 share/man/man1/%s.1\n' "${tools[@]}"
 	printf '644 share/doc/gpurec/%s\n' README.md LICENSE LICENSE.GPL-2.0
 	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md)
+	printf '644 share/man/%s\n' man5/gpurec-format.5 man7/gpurec-rules.7
+	printf '644 share/%s\n' bash-completion/completions/gpurec zsh/site-functions/_gpurec
+	printf '%s\n' '755 lib/libgpucap.so.1' '644 lib/libgpucap.a' '644 lib/pkgconfig/gpucap.pc' '644 include/gpucap.h'
 }
 same_files() {
 	diff <(wanted | sort -k2) <(installed)
@@ -45,6 +48,7 @@ check "make install succeeds" "${make[@]}" install
 check "it installs the tools, their man pages and the documents, and nothing else" same_files
 check "it writes nothing outside of PREFIX" outside
 check "the installed tools run" run_installed
+check "the library is found by its plain name" [ "$(readlink "$TMP/root/usr/lib/libgpucap.so")" = libgpucap.so.1 ]
 check "installing twice is no error" "${make[@]}" install
 check "make uninstall succeeds" "${make[@]}" uninstall
 check "it leaves nothing behind" nothing_left

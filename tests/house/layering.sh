@@ -81,7 +81,7 @@ quiet_keys() {
 		grep -E " ($SPEAKS|_*v?printf(_chk)?|puts|putchar|perror|stdout|stderr|v?(err|warn)x?|syslog)\$" | no_lines
 }
 check "keys/ says nothing below main(), but by tool.h" quiet_keys
-check "gpukey's own files are in no library" no_lines < <(nm -A "$BUILD"/lib*.a 2>/dev/null | grep -F ':gpukey')
+check "gpukey's and gpureplay's own files are in no library" no_lines < <(nm -A "$BUILD"/lib*.a 2>/dev/null | grep -E ':gpu(key|replay)[._]')
 
 # Mutable data outside main files: sections .data, .bss and .tdata. What is constant but holds addresses stands in
 # .data.rel.ro, which is read-only at run time. keys/tool.c is part of every main.

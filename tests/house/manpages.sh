@@ -30,7 +30,7 @@ letters() {
 }
 formats() {
 	local warnings
-	warnings=$(groff -mandoc -Tutf8 -ww -rLL=78n "docs/man/$1.1" 2>&1 >/dev/null) || return 1
+	warnings=$(groff -k -t -mandoc -Tutf8 -ww -rLL=78n "$1" 2>&1 >/dev/null) || return 1
 	[ -z "$warnings" ] || { echo "$warnings"; return 1; }
 }
 
@@ -42,9 +42,44 @@ for tool in gpurec gpuverify gpureplay gpuanalyze gpukey; do
 		skip "the page of $tool lists the options of --help, all and no other" "this build is without $tool"
 	fi
 	if command -v groff >/dev/null; then
-		check "the page of $tool formats without a warning" formats "$tool"
+		check "the page of $tool formats without a warning" formats "docs/man/$tool.1"
 	else
 		skip "the page of $tool formats without a warning" "groff is not installed"
 	fi
 done
+
+# The pages that are made from the guides.
+says() {
+	groff -k -t -man -Tutf8 -rLL=100n -P-cbou "$1" | grep -qF -- "$2"
+}
+for page in gpurec-format.5 gpurec-rules.7; do
+	if command -v groff >/dev/null; then
+		check "the page $page formats without a warning" formats "$BUILD/man/$page"
+	else
+		skip "the page $page formats without a warning" "groff is not installed"
+	fi
+done
+if command -v groff >/dev/null; then
+	check "the page of the format has its headings" says "$BUILD/man/gpurec-format.5" "WHAT A STRANGER CAN MEET"
+	check "and its tables" says "$BUILD/man/gpurec-format.5" "CHUNK_RAW_MAX"
+	check "and its example" says "$BUILD/man/gpurec-format.5" '"gpurecap"'
+	check "the page of the rules has its headings" says "$BUILD/man/gpurec-rules.7" "LAUNCH-LATENCY"
+else
+	skip "what the made pages say" "groff is not installed"
+fi
+
+# Completion offers what --help lists.
+offers() {
+	bash -c '. docs/completion/gpurec.bash; COMP_WORDS=("$1" --); COMP_CWORD=1; PATH=$2:$PATH; _gpurec "$1" -- "$1"
+		printf "%s\n" "${COMPREPLY[@]}"' completion "$1" "$(cd "$BUILD" && pwd)" | sed -n 's/^--//p' | sort -u >"$TMP/offered"
+	help_of_tool "$1" | sort -u | diff - "$TMP/offered"
+}
+help_of_tool() {
+	"$BUILD/$1" --help | sed -nE 's/^ +((-[A-Za-z0-9]), )?--([a-z][a-z-]+).*/\3/p'
+}
+for tool in gpuverify gpureplay gpuanalyze gpukey; do
+	check "bash completes the options of $tool, all and no other" offers "$tool"
+done
+check "and the commands of gpukey" bash -c '. docs/completion/gpurec.bash; COMP_WORDS=(gpukey tru); COMP_CWORD=1; PATH=$1:$PATH
+	_gpurec gpukey tru gpukey; [ "${COMPREPLY[*]}" = trust ]' completion "$(cd "$BUILD" && pwd)"
 finish
