@@ -32,12 +32,12 @@ HARDEN  := -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
 # Position-independent and hidden throughout: the same objects go into tools, libgpucap and the SQLite module.
-CALL    := -std=gnu11 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
+CALL    := -std=gnu11 -ffile-prefix-map=$(CURDIR)=. -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
 # STATIC=1: tools that need nothing of the system they run on but its kernel.
 LDALL   := $(LDFLAGS) $(SANFLAGS) $(if $(filter 1,$(STATIC)),-static-pie,-pie) -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
 
 BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
-BPF_FLAGS := -O2 -g -Wall -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+BPF_FLAGS := -O2 -g -Wall -ffile-prefix-map=$(CURDIR)=. -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------
@@ -102,6 +102,7 @@ help:
 	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
 	@echo 'make coverage    which lines of format/ and keys/ the tests run; below 90 % fails'
 	@echo 'make install     into $$(DESTDIR)$$(PREFIX), which is $(DESTDIR)$(PREFIX); make uninstall takes it away'
+	@echo 'make dist        archives, static binaries, packages, sums: the same bytes each time  DIST=folder SIGN=key'
 	@echo 'make clean       remove $(BUILD)/'
 	@echo
 	@echo 'Settings: BUILD=folder PREFIX=folder DESTDIR=folder BPF=0|1 SAN=address,undefined CI=1 (warnings are errors)'
@@ -354,6 +355,12 @@ uninstall:
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
 	rmdir $(DOCDIR) 2>/dev/null || :
+
+# What is handed to those who install without a network: see docs/packaging/dist.sh. DIST=folder, SIGN=secret-key-file.
+DIST ?= $(BUILD)/dist
+.PHONY: dist
+dist: $(BUILD)/gpukey
+	@OUT=$(DIST) SIGN=$(SIGN) GPUKEY=$(BUILD)/gpukey PARTS="$(PARTS)" docs/packaging/dist.sh
 
 clean:
 	rm -rf $(BUILD)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf test lint fuzz coverage
+#   .ci/deps.sh GROUP...        groups: build bpf test dist lint fuzz coverage
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -31,6 +31,10 @@ test     sqlite3                                   sqlite3              sqlite
 test     minisign                                  minisign             minisign
 test     protoc                                    protobuf-compiler    protobuf-compiler
 test     groff                                     groff-base           groff-base
+dist     dpkg-buildpackage                         dpkg-dev             dpkg-dev
+dist     dh                                        debhelper            debhelper
+dist     lintian                                   lintian              lintian
+dist     xz                                        xz-utils             xz
 lint     clang                                     clang                clang
 lint     clang-format                              clang-format         clang-tools-extra
 lint     clang-tidy                                clang-tidy           clang-tools-extra

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What is handed to those who install without a network: a source archive, static binaries, Debian packages, a bill of
+# materials, and their SHA-256 sums, signed where a key is given. Called by `make dist`, in the root of the sources.
+#
+#   OUT=folder [SIGN=secret-key-file] [PARTS="source static deb"] docs/packaging/dist.sh
+#
+# The same sources and tools give the same bytes, wherever and whenever it is run: times are those of the last change of
+# docs/packaging/debian/changelog (or SOURCE_DATE_EPOCH), order and owners are fixed, no path of this machine gets in.
+set -euo pipefail
+
+root=$PWD
+mkdir -p "$OUT"
+out=$(cd "$OUT" && pwd)
+parts=" ${PARTS:-source static deb} "
+version=$(sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool.h)
+machine=$(uname -m)
+changelog=docs/packaging/debian/changelog
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -u -d "$(sed -n 's/^ -- .*>  //p;T;q' $changelog)" +%s)}
+export LC_ALL=C TZ=UTC
+umask 022
+work=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-dist.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+name=gpurec-$version
+tree=$work/$name
+
+need() {
+	command -v "$1" >/dev/null || { echo "dist: there is no $1 here: 'sh .ci/deps.sh dist' (as root) installs it" >&2; exit 1; }
+}
+
+# pack FOLDER ARCHIVE: what is below $work/FOLDER
+pack() {
+	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu \
+		-cf - "$1" | xz -9 -T1 >"$2"
+}
+
+# The sources as they are here, without what git ignores; in an unpacked archive, all but what was built.
+copy_sources() {
+	mkdir -p "$tree"
+	if git rev-parse --git-dir >/dev/null 2>&1; then
+		git ls-files -z | xargs -0 cp --parents -t "$tree"
+	else
+		tar -cf - --exclude=./build --exclude="./${out#"$root"/}" . | tar -C "$tree" -xf -
+	fi
+	find "$tree" -type d -exec chmod 755 {} +
+	find "$tree" -type f -perm /111 -exec chmod 755 {} +
+	find "$tree" -type f ! -perm /111 -exec chmod 644 {} +
+}
+
+build_static() {
+	local folder=$name-linux-$machine build=$work/static
+	make -C "$tree" -s --no-print-directory CI=1 STATIC=1 BUILD="$build" all
+	make -C "$tree" -s --no-print-directory STATIC=1 BUILD="$build" PREFIX= DESTDIR="$work/$folder" install >/dev/null
+	# What is for building against shared libraries has no place among static tools.
+	rm -rf "${work:?}/$folder/lib" "$work/$folder/include"
+	strip --strip-all "$work/$folder"/bin/*
+	pack "$folder" "$out/$folder.tar.xz"
+}
+
+build_deb() {
+	need dpkg-buildpackage
+	need dh
+	cp -r "$tree/docs/packaging/debian" "$tree/debian"
+	(cd "$tree" && DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" dpkg-buildpackage -b -us -uc -tc) >"$work/deb.log" 2>&1 ||
+		{ tail -n 30 "$work/deb.log" >&2; echo "dist: the Debian packages could not be built" >&2; exit 1; }
+	rm -rf "$tree/debian"
+	cp "$work"/*.deb "$out"
+}
+
+need xz
+copy_sources
+case $parts in *" source "*) pack "$name" "$out/$name.tar.xz" ;; esac
+case $parts in *" static "*) build_static ;; esac
+case $parts in *" deb "*) build_deb ;; esac
+sh docs/packaging/sbom.sh "$version" "$out" >"$out/$name.spdx.json"
+(cd "$out" && find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\0' | sort -z | xargs -0 sha256sum >SHA256SUMS)
+if [ -n "${SIGN:-}" ]; then
+	"${GPUKEY:-$root/build/gpukey}" sign -s "$SIGN" -f "$out/SHA256SUMS"
+else
+	echo "dist: not signed: SIGN=secret-key-file signs SHA256SUMS (gpukey sign; minisign -V checks it)"
+fi
+sed 's/^/  /' "$out/SHA256SUMS"
