@@ -54,6 +54,8 @@ O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
 LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a)
 
+PAGES     := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
+
 # A tool's libraries: ours in the order of who uses whom, then the system's.
 A_BASE       := $(BUILD)/libkeys.a $(BUILD)/libformat.a
 L_BASE       := -lseccomp -lcap -lsodium -llz4
@@ -162,7 +164,6 @@ $(BUILD)/libgpucap.a: $(LIBGPUCAP_O) $(A_BASE)
 	$(Q)$(OBJCOPY) --localize-hidden $(BUILD)/libgpucap.o
 	$(Q)rm -f $@ && $(AR) rcs $@ $(BUILD)/libgpucap.o
 # The guides that are manual pages too: made from the same text, so that they cannot differ.
-PAGES := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
 $(BUILD)/man/gpurec-format.5: docs/FORMAT.md
 $(BUILD)/man/gpurec-rules.7: docs/RULES.md
 $(PAGES): docs/man/page.awk
