@@ -30,7 +30,7 @@ gpukey=$(cd "$BUILD" && pwd)/gpukey
 one=$TMP/one two=$TMP/some/where/else/two
 copy "$one"
 copy "$two"
-"$gpukey" generate -W -o "$TMP/release" >/dev/null 2>&1 || exit 1
+"$gpukey" generate -W -s "$TMP/release.key" -p "$TMP/release.pub" >/dev/null 2>&1 || exit 1
 check "make dist makes everything" dist "$one" "$TMP/dist-one" "$TMP/release.key"
 check "and again in another folder" dist "$two" "$TMP/dist-two"
 same() {
