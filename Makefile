@@ -53,6 +53,9 @@ O_REPLAY  := $(call objs,replay/*.c)
 O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
 LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a)
+# The SQLite module: what talks to SQLite is compiled anew, against the SQLite that loads it.
+MODULE    := $(BUILD)/gpucap.so
+O_MODULE  := $(patsubst %.c,$(BUILD)/module/%.o,$(wildcard replay/sql*.c replay/module*.c))
 
 PAGES     := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
 
@@ -65,10 +68,10 @@ gpuverify_A  := $(BUILD)/libreplay.a $(A_BASE)
 gpuverify_L  := -lsqlite3 $(L_BASE)
 gpureplay_A  := $(gpuverify_A)
 gpureplay_L  := $(gpuverify_L) -lm
-gpuanalyze_A := $(BUILD)/libanalyze.a $(A_BASE)
-gpuanalyze_L := $(L_BASE) -lm
+gpuanalyze_A := $(BUILD)/libanalyze.a $(BUILD)/libreplay.a $(A_BASE)
+gpuanalyze_L := -lsqlite3 $(L_BASE) -lm
 gpurec_A     := $(BUILD)/librecord.a $(A_BASE)
-gpurec_L     := -lbpf -lelf -lz $(L_BASE)
+gpurec_L     := -lbpf -lelf -lz $(L_BASE) -ldl
 
 # Tests: a binary for each tests/unit/test_*.c; those that look into record/ need libbpf and are left out with BPF=0.
 UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
@@ -91,7 +94,7 @@ CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.s
 .PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
-all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP) $(PAGES)
+all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP) $(MODULE) $(PAGES)
 
 help:
 	@echo 'make             build the tools into $(BUILD)/            BPF=0: the four offline ones, without clang and libbpf'
@@ -158,6 +161,14 @@ $(BUILD)/libgpucap.so.1: $(LIBGPUCAP_O) $(A_BASE) replay/gpucap.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(filter-out -pie -static-pie,$(LDALL)) -shared -Wl,-soname,$(@F) -Wl,--version-script=replay/gpucap.map \
 		-Wl,--exclude-libs,ALL $(LIBGPUCAP_O) $(A_BASE) $(LIBGPUCAP_L) -o $@
+$(BUILD)/module/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  CC    $< (module)"
+	$(Q)$(CC) $(CPPALL) -DGPUCAP_LOADABLE $(CALL) -c $< -o $@
+$(MODULE): $(O_MODULE) $(BUILD)/libreplay.a $(A_BASE)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(filter-out -pie -static-pie,$(LDALL)) -shared $(if $(SAN),,-Wl,-z,defs) $(O_MODULE) $(BUILD)/libreplay.a \
+		$(A_BASE) $(L_BASE) -o $@
 $(BUILD)/libgpucap.a: $(LIBGPUCAP_O) $(A_BASE)
 	@echo "  AR    $@"
 	$(Q)$(LD) -r $(LIBGPUCAP_O) $(A_BASE) -o $(BUILD)/libgpucap.o
@@ -333,6 +344,7 @@ install: all
 	install -m 755 $(BUILD)/libgpucap.so.1 $(DESTDIR)$(LIBDIR)
 	ln -sf libgpucap.so.1 $(DESTDIR)$(LIBDIR)/libgpucap.so
 	install -m 644 $(BUILD)/libgpucap.a $(DESTDIR)$(LIBDIR)
+	install -m 755 $(MODULE) $(DESTDIR)$(LIBDIR)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' replay/gpucap.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
@@ -351,7 +363,7 @@ uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
 	rm -f $(addprefix $(MANDIR)/man1/,$(notdir $(MAINS:.c=.1)))
 	rm -f $(addprefix $(MANDIR)/man5/,$(notdir $(filter %.5,$(PAGES)))) $(addprefix $(MANDIR)/man7/,$(notdir $(filter %.7,$(PAGES))))
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a pkgconfig/gpucap.pc)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a gpucap.so pkgconfig/gpucap.pc)
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
@@ -367,7 +379,7 @@ clean:
 	rm -rf $(BUILD)
 
 # Which header each object was made from.
--include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) \
+-include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) $(O_MODULE) \
          $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS)))
 -include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(O_ATTACKS:.o=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
 -include $(wildcard $(BUILD)/workload/*.d)

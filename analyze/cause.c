@@ -5,9 +5,27 @@
 
 const char *cause_class_name(enum cause_class class)
 {
-	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "futex", "asleep", "unknown"};
+	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "futex",	"page-fault",
+							 "io",	   "asleep",	      "unknown"};
 
 	return names[class];
+}
+
+const char *cause_class_key(enum cause_class class)
+{
+	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "futex_ns",  "page_fault_ns",
+							"io_ns",     "asleep_ns",	   "unknown_ns"};
+
+	return keys[class];
+}
+
+const char *cause_class_label(enum cause_class class)
+{
+	static const char *const labels[CAUSE_CLASSES] = {
+		"on CPU",	  "waiting for a CPU", "asleep in a futex", "in a page fault",
+		"waiting for disk", "asleep otherwise",  "unknown"};
+
+	return labels[class];
 }
 
 const char *chain_end_name(enum chain_end end)
@@ -21,7 +39,7 @@ const char *chain_end_name(enum chain_end end)
 static bool same_cause(const struct part *a, const struct part *b)
 {
 	return a->class == b->class && a->futex == b->futex && a->tid == b->tid && a->cpu == b->cpu &&
-	       a->task_state == b->task_state && a->flags == b->flags && a->reason == b->reason &&
+	       a->task_state == b->task_state && a->syscall == b->syscall && a->flags == b->flags && a->reason == b->reason &&
 	       a->likely == b->likely && a->joined == b->joined;
 }
 
@@ -101,6 +119,20 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 	add_part(w->split, &rest);
 }
 
+enum cause_class class_of_sleep(unsigned flags)
+{
+	if (flags & SPAN_FAULT)
+		return CAUSE_FAULT;
+	if (flags & SPAN_FUTEX)
+		return CAUSE_FUTEX;
+	return flags & SPAN_IO ? CAUSE_IO : CAUSE_ASLEEP;
+}
+
+bool cause_class_sleeps(enum cause_class class)
+{
+	return class == CAUSE_FUTEX || class == CAUSE_FAULT || class == CAUSE_IO || class == CAUSE_ASLEEP;
+}
+
 static void visit_piece(void *arg, const struct span *piece)
 {
 	struct splitting *w = arg;
@@ -124,7 +156,8 @@ static void visit_piece(void *arg, const struct span *piece)
 		split_runnable(w, piece, &p);
 		return;
 	case STATE_ASLEEP:
-		p.class = piece->flags & SPAN_FUTEX ? CAUSE_FUTEX : CAUSE_ASLEEP;
+		p.class = (uint8_t)class_of_sleep(piece->flags);
+		p.syscall = p.class == CAUSE_FUTEX || p.class == CAUSE_FAULT ? 0 : piece->syscall;
 		p.futex = piece->futex;
 		p.flags = piece->flags;
 		p.task_state = piece->task_state;
@@ -166,7 +199,8 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class telling[] = {CAUSE_FUTEX, CAUSE_RUNNABLE, CAUSE_ASLEEP, CAUSE_CPU, CAUSE_UNKNOWN};
+	static const enum cause_class telling[] = {CAUSE_FUTEX,	CAUSE_RUNNABLE, CAUSE_FAULT,  CAUSE_IO,
+						    CAUSE_ASLEEP, CAUSE_CPU,	   CAUSE_UNKNOWN};
 	enum cause_class best = telling[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)
@@ -195,7 +229,7 @@ static const struct part *next_link(struct cause *c)
 		c->end = CHAIN_RAN;
 	else if (class == CAUSE_RUNNABLE)
 		c->end = CHAIN_NO_CPU;
-	if (!p || (class != CAUSE_FUTEX && class != CAUSE_ASLEEP))
+	if (!p || !cause_class_sleeps(class))
 		return NULL;
 	if (p->flags & SPAN_TIMED_OUT)
 		c->end = CHAIN_TIMED_OUT;

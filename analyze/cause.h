@@ -15,13 +15,21 @@ enum cause_class {
 	CAUSE_CPU = 0,  /* it ran */
 	CAUSE_RUNNABLE, /* it could have run, but had no CPU */
 	CAUSE_FUTEX,    /* asleep in a futex */
+	CAUSE_FAULT,    /* asleep in a page fault */
+	CAUSE_IO,       /* asleep until a disk has answered */
 	CAUSE_ASLEEP,   /* asleep in something else */
 	CAUSE_UNKNOWN,
 	CAUSE_CLASSES,
 };
 
-/* "on-cpu", "waiting-for-cpu", "futex", "asleep", "unknown". */
-const char *cause_class_name(enum cause_class class);
+const char *cause_class_name(enum cause_class class);  /* "on-cpu", "waiting-for-cpu", "futex", "page-fault", "io", ... */
+const char *cause_class_key(enum cause_class class);   /* "on_cpu_ns", "waiting_for_cpu_ns", ...: members of the JSON */
+const char *cause_class_label(enum cause_class class); /* "on CPU", "waiting for a CPU", ...: for people */
+
+/* What a sleep with these span_flags is. */
+enum cause_class class_of_sleep(unsigned flags);
+/* FUTEX, FAULT, IO, ASLEEP. */
+bool cause_class_sleeps(enum cause_class class);
 
 /* Time of one class with one cause. */
 struct part {
@@ -29,11 +37,12 @@ struct part {
 	uint64_t count; /* stretches */
 	uint64_t longest_begin_ns, longest_end_ns;
 	uint64_t futex;      /* CAUSE_FUTEX: address */
-	uint32_t tid;        /* FUTEX, ASLEEP: the waker; RUNNABLE: who had the CPU; TID_NONE: not known, or not one */
+	uint32_t tid;        /* FUTEX, FAULT, IO, ASLEEP: the waker; RUNNABLE: who had the CPU; TID_NONE: not known, or not one */
 	uint32_t cpu;        /* CPU, RUNNABLE */
-	uint32_t task_state; /* FUTEX, ASLEEP */
+	uint32_t task_state; /* FUTEX, FAULT, IO, ASLEEP */
+	uint32_t syscall;    /* ASLEEP, IO: in which system call, its number + 1; 0: none or not told */
+	uint16_t flags;      /* enum span_flags */
 	uint8_t class;       /* enum cause_class */
-	uint8_t flags;       /* enum span_flags */
 	uint8_t reason;      /* UNKNOWN: enum unknown_reason */
 	bool likely;         /* RUNNABLE: `tid` is whom the CPU came from or went to; not seen for all of the time */
 	bool joined;         /* several causes, too many to tell apart */

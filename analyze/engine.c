@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */
+
 struct engine {
 	struct context ctx;
 	struct settings settings;
@@ -10,9 +12,15 @@ struct engine {
 	struct timeline *timeline;
 	struct calls calls;
 	void *states[NRULES];
+	/* Which rules want to see rows of a kind; 0, which is KIND_epoch: marks. */
+	struct wants {
+		uint8_t n;
+		uint8_t rules[NRULES];
+	} wants[KINDS_SEEN];
 	struct event *batch; /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
+	uint64_t end_ns; /* of the epochs seen */
 };
 
 /* For the timeline: since when rows about this thread are recorded. */
@@ -23,6 +31,16 @@ static uint64_t tracked_since(void *arg, uint32_t tid)
 	const struct process *p = pid ? names_current(&e->names, pid) : NULL;
 
 	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
+}
+
+static void note_wants(struct engine *e)
+{
+	for (unsigned i = 0; i < NRULES; i++) {
+		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
+			e->wants[*kind].rules[e->wants[*kind].n++] = (uint8_t)i;
+		if (rules[i]->marks)
+			e->wants[KIND_epoch].rules[e->wants[KIND_epoch].n++] = (uint8_t)i;
+	}
 }
 
 int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
@@ -38,7 +56,10 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	}
 	e->ctx = *ctx;
 	e->ctx.names = &e->names;
+	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
+	e->ctx.now_ns = 0;
 	e->settings = *settings;
+	note_wants(e);
 	r = timeline_open(&e->timeline, why);
 	if (r < 0)
 		goto out;
@@ -107,6 +128,7 @@ static enum rank rank_of(const struct engine *e, const struct event *ev)
 	case KIND_switch:
 		return RANK_SWITCH;
 	case KIND_futex:
+	case KIND_fault:
 		return RANK_FUTEX;
 	default:
 		return event_is_call(ev) && !event_is_nested(ev) ? RANK_CALL : RANK_INNER;
@@ -128,6 +150,27 @@ static int take_futex(struct engine *e, const struct event *ev, struct fault *wh
 	return timeline_futex(e->timeline, &row, why);
 }
 
+static int take_switch(struct engine *e, const struct event *ev, struct fault *why)
+{
+	const struct switch_row row = {.at_ns = ev->at_ns,
+				       .cpu = (uint32_t)ev->v[F_switch_cpu],
+				       .prev_tid = as_tid(ev->v[F_switch_prev_tid]),
+				       .prev_state = (uint32_t)ev->v[F_switch_prev_state],
+				       .next_tid = as_tid(ev->v[F_switch_next_tid]),
+				       .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
+				       .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
+
+	return timeline_switch(e->timeline, &row, why);
+}
+
+static int take_fault(struct engine *e, const struct event *ev, struct fault *why)
+{
+	uint64_t dur_ns = ev->v[F_fault_dur];
+
+	return timeline_fault(e->timeline, dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, ev->at_ns,
+			      as_tid(ev->v[F_fault_tid]), (uint32_t)ev->v[F_fault_cpu], why);
+}
+
 static int take(struct engine *e, const struct event *ev, struct fault *why)
 {
 	struct timeline *tl = e->timeline;
@@ -136,8 +179,7 @@ static int take(struct engine *e, const struct event *ev, struct fault *why)
 
 	switch (ev->kind) {
 	case KIND_switch:
-		return timeline_switch(tl, ev->at_ns, (uint32_t)v[F_switch_cpu], as_tid(v[F_switch_prev_tid]),
-				       (uint32_t)v[F_switch_prev_state], as_tid(v[F_switch_next_tid]), why);
+		return take_switch(e, ev, why);
 	case KIND_waking:
 		return timeline_waking(tl, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
 				       as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
@@ -147,6 +189,10 @@ static int take(struct engine *e, const struct event *ev, struct fault *why)
 		return timeline_exit(tl, ev->at_ns, as_tid(v[F_exit_tid]), why);
 	case KIND_futex:
 		return take_futex(e, ev, why);
+	case KIND_fault:
+		return take_fault(e, ev, why);
+	case KIND_cpu:
+		return timeline_steal(tl, ev->at_ns, (uint32_t)v[F_cpu_cpu], v[F_cpu_steal], why);
 	default:
 		if (!event_is_call(ev))
 			return 0;
@@ -158,10 +204,14 @@ static int take(struct engine *e, const struct event *ev, struct fault *why)
 
 static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
 {
+	const struct wants *w = ev->kind < KINDS_SEEN ? &e->wants[ev->kind] : NULL;
 	int r = 0;
 
-	for (unsigned i = 0; i < NRULES && r == 0; i++)
-		r = rules[i]->feed(e->states[i], &e->ctx, e->settings.v[i], ev, why);
+	for (unsigned i = 0; w && i < w->n && r == 0; i++) {
+		unsigned rule = w->rules[i];
+
+		r = rules[rule]->feed(e->states[rule], &e->ctx, e->settings.v[rule], ev, why);
+	}
 	return r;
 }
 
@@ -218,7 +268,13 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 		r = flush(e, why);
 	if (r < 0)
 		return r;
+	if (e->ctx.begin_ns == UINT64_MAX)
+		e->ctx.begin_ns = ev->at_ns;
+	if (ev->at_ns > e->ctx.now_ns)
+		e->ctx.now_ns = ev->at_ns;
 	if (ev->kind == KIND_epoch) {
+		if (ev->epoch->end_ns > e->end_ns)
+			e->end_ns = ev->epoch->end_ns;
 		r = take_epoch(e, ev, why);
 		return r < 0 ? r : to_rules(e, ev, why);
 	}
@@ -235,8 +291,12 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 {
 	int r = flush(e, why);
 
+	if (e->ctx.now_ns < e->end_ns)
+		e->ctx.now_ns = e->end_ns;
 	for (unsigned i = 0; i < NRULES && r == 0; i++)
 		r = rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out, why);
+	if (r == 0 && !findings_complete(out, e->ctx.now_ns - e->ctx.begin_ns))
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
 	if (r == 0)
 		findings_sort(out);
 	return r;

@@ -14,6 +14,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 	     uint64_t end_ns)
 {
 	e->nwhos = 0;
+	e->machine = names->machine;
 	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
 	for (unsigned i = 0; i < e->cause.nlinks; i++)
 		remember(e, names, e->cause.links[i].tid);
@@ -79,10 +80,24 @@ static const char *why_unknown(const struct part *p)
 	return p && !p->joined ? reasons[p->reason] : "for several reasons";
 }
 
+/* " in system call ioctl (state D)"; what is known of a sleep that is none in a futex. */
+static void add_sleep(struct text *t, const struct explained *e, const struct part *p)
+{
+	const char *name = p->syscall ? syscall_name(e->machine, p->syscall - 1) : NULL;
+
+	if (name)
+		text_add(t, " in system call %s", name);
+	else if (p->syscall)
+		text_add(t, " in system call %u", p->syscall - 1);
+	if (p->class == CAUSE_ASLEEP)
+		text_add(t, " (state %s)", task_state_letter(p->task_state));
+}
+
 /* "13.0 ms asleep in futex 0x7f..."; how the time of one class went, without who is behind it. */
-static void add_class(struct text *t, const struct split *s, enum cause_class class)
+static void add_class(struct text *t, const struct explained *e, const struct split *s, enum cause_class class)
 {
 	const struct part *p = split_longest(s, class);
+	bool one = p && !p->joined;
 
 	text_add_ns(t, s->ns[class]);
 	switch (class) {
@@ -93,13 +108,23 @@ static void add_class(struct text *t, const struct split *s, enum cause_class cl
 		text_add(t, " waiting for a CPU");
 		break;
 	case CAUSE_FUTEX:
-		if (p && !p->joined && p->ns == s->ns[class])
+		if (one && p->ns == s->ns[class])
 			text_add(t, " asleep in futex 0x%" PRIx64, p->futex);
 		else
 			text_add(t, " asleep in futexes, most in 0x%" PRIx64, p ? p->futex : 0);
 		break;
+	case CAUSE_FAULT:
+		text_add(t, " asleep in a page fault%s", one && p->flags & SPAN_IO ? ", reading from disk" : "");
+		break;
+	case CAUSE_IO:
+		text_add(t, " waiting for a disk");
+		if (one)
+			add_sleep(t, e, p);
+		break;
 	case CAUSE_ASLEEP:
-		text_add(t, " asleep (state %s)", p ? task_state_letter(p->task_state) : "?");
+		text_add(t, " asleep");
+		if (one)
+			add_sleep(t, e, p);
 		break;
 	default:
 		text_add(t, " unknown (%s)", why_unknown(p));
@@ -123,6 +148,8 @@ static void add_no_cpu(struct text *t, const struct explained *e, const struct p
 /* Who ended the sleep that the chain follows. */
 static void add_waker(struct text *t, const struct explained *e, const struct part *p)
 {
+	if (p->flags & SPAN_IRQ && (p->class == CAUSE_IO || p->class == CAUSE_FAULT))
+		return; /* a disk's answer is an interrupt */
 	if (p->flags & SPAN_TIMED_OUT) {
 		text_add(t, " until its time was up");
 	} else if (p->flags & SPAN_IRQ) {
@@ -160,12 +187,19 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		text_add_ns(t, p->ns);
 		break;
 	case CAUSE_FUTEX:
+	case CAUSE_FAULT:
+	case CAUSE_IO:
 	case CAUSE_ASLEEP:
 		text_add(t, ", which itself was ");
-		if (class == CAUSE_FUTEX)
-			text_add(t, "asleep in futex 0x%" PRIx64 " for ", p->futex);
-		else
-			text_add(t, "asleep (state %s) for ", task_state_letter(p->task_state));
+		if (class == CAUSE_FUTEX) {
+			text_add(t, "asleep in futex 0x%" PRIx64, p->futex);
+		} else if (class == CAUSE_FAULT) {
+			text_add(t, "asleep in a page fault");
+		} else {
+			text_add(t, class == CAUSE_IO ? "waiting for a disk" : "asleep");
+			add_sleep(t, e, p);
+		}
+		text_add(t, " for ");
 		text_add_ns(t, p->ns);
 		add_waker(t, e, p);
 		break;
@@ -186,11 +220,11 @@ void text_add_cause(struct text *t, const struct explained *e)
 		text_add(t, "no time at all");
 		return;
 	}
-	add_class(t, first, class);
+	add_class(t, e, first, class);
 	if (class == CAUSE_RUNNABLE) {
 		text_add(t, ", ");
 		add_no_cpu(t, e, p);
-	} else if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP) {
+	} else if (cause_class_sleeps(class)) {
 		add_waker(t, e, p);
 	}
 	for (unsigned i = 1; i < e->cause.nlinks; i++)
@@ -206,6 +240,6 @@ void text_add_cause(struct text *t, const struct explained *e)
 		if (c == (unsigned)class || first->ns[c] < whole_ns / 5 || first->ns[c] == 0)
 			continue;
 		text_add(t, "; and ");
-		add_class(t, first, (enum cause_class)c);
+		add_class(t, e, first, (enum cause_class)c);
 	}
 }

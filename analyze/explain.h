@@ -13,6 +13,7 @@ struct explained {
 	struct cause cause;
 	struct who whos[EXPLAINED_WHOS_MAX];
 	unsigned nwhos;
+	enum machine machine;
 };
 
 /* Find the cause of [begin_ns, end_ns] on the thread and remember the names in it. */

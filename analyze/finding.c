@@ -20,6 +20,13 @@ const char *confidence_name(enum confidence c)
 	return names[c];
 }
 
+const char *part_name(enum part_played p)
+{
+	static const char *const names[PARTS_PLAYED] = {"waiter", "waker", "keeper"};
+
+	return names[p];
+}
+
 static bool make_room(struct findings *f)
 {
 	size_t room = f->room ? f->room * 2 : 16;
@@ -58,6 +65,7 @@ bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const 
 	one->severity = SEVERITY_INFO;
 	one->confidence = CONFIDENCE_HIGH;
 	one->count = one->weight = n;
+	one->unit = WEIGHT_EVENTS;
 	text_add(&one->headline, "%" PRIu64 " %s were not judged: there are more than this rule keeps in mind", n,
 		 what);
 	return !one->headline.failed;
@@ -74,7 +82,11 @@ bool findings_take(struct findings *f, struct findings *from, size_t i)
 
 static bool comes_before(const struct finding *a, const struct finding *b)
 {
-	return a->severity != b->severity ? a->severity > b->severity : a->weight > b->weight;
+	static const uint8_t order[] = {[WEIGHT_NS] = 0, [WEIGHT_BYTES] = 1, [WEIGHT_EVENTS] = 2, [WEIGHT_NONE] = 3};
+
+	if (a->severity != b->severity)
+		return a->severity > b->severity;
+	return a->unit != b->unit ? order[a->unit] < order[b->unit] : a->weight > b->weight;
 }
 
 /* Stable: what is equal stays in the order in which the rules told it. */
@@ -90,14 +102,80 @@ void findings_sort(struct findings *f)
 	}
 }
 
+static void worst_clear(struct worst *w)
+{
+	free(w->why);
+	scene_free(w->scene);
+	w->why = NULL;
+	w->scene = NULL;
+}
+
+/* "how sure": why the confidence is what it is, in general. */
+static void write_sure(struct finding *f)
+{
+	static const char *const words[] = {
+		[CONFIDENCE_HIGH] = "Sure: the recorded rows tell the whole of it",
+		[CONFIDENCE_MEDIUM] = "Fairly sure: it happened, but the rows do not tell all of why or how much",
+		[CONFIDENCE_LOW] = "Not sure: it happened, but rows about its cause are missing",
+	};
+
+	text_add(&f->sure, "%s", words[f->confidence]);
+}
+
+/* "what it cost": time and its share of the run, or bytes, or how many. */
+static void write_cost(struct finding *f)
+{
+	switch (f->unit) {
+	case WEIGHT_NS:
+		text_add(&f->cost, "It cost ");
+		text_add_ns(&f->cost, f->weight);
+		if (f->count > 1)
+			text_add(&f->cost, " in %" PRIu64 " times", f->count);
+		text_add(&f->cost, ", %" PRIu64 ".%" PRIu64 " %% of the recorded time", f->share_ppm / 10000,
+			 f->share_ppm / 1000 % 10);
+		break;
+	case WEIGHT_BYTES:
+		text_add(&f->cost, "It concerns ");
+		text_add_size(&f->cost, f->weight);
+		break;
+	case WEIGHT_EVENTS:
+		text_add(&f->cost, f->count == 1 ? "It happened once" : "It happened %" PRIu64 " times", f->count);
+		break;
+	case WEIGHT_NONE:
+		break;
+	}
+}
+
+bool findings_complete(struct findings *all, uint64_t run_ns)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct finding *f = all->all[i];
+
+		if (f->unit == WEIGHT_NS && run_ns)
+			f->share_ppm = (uint64_t)(((unsigned __int128)f->weight * 1000000 + run_ns / 2) / run_ns);
+		if (f->sure.len == 0)
+			write_sure(f);
+		if (f->cost.len == 0)
+			write_cost(f);
+		if (f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed)
+			return false;
+	}
+	return true;
+}
+
 static void finding_free(struct finding *f)
 {
 	if (!f)
 		return;
 	text_clear(&f->headline);
+	text_clear(&f->sure);
+	text_clear(&f->cost);
 	text_clear(&f->advice);
 	for (unsigned i = 0; i < f->nworst; i++)
-		free(f->worst[i].why);
+		worst_clear(&f->worst[i]);
+	free(f->hist);
+	free(f->levels);
+	free(f->series);
 	for (unsigned i = 0; i < f->nfacts; i++)
 		free(f->facts[i].text);
 	free(f);
@@ -154,48 +232,93 @@ static uint64_t length_of(const struct worst *w)
 	return w->at.end_ns - w->at.begin_ns;
 }
 
-/* Keep it if it is longer than one of those kept; of equals the earlier stays. */
-static bool keep_worst(struct tally *t, const struct occurrence *o, const struct explained *why)
+/* Where it would stand among the worst; WORST_KEPT: nowhere. Of equals the earlier stays. */
+static unsigned place_among_worst(const struct tally *t, uint64_t ns)
 {
-	struct worst one = {.at = *o};
 	unsigned at = 0;
 
-	while (at < WORST_KEPT && t->worst[at].why && length_of(&t->worst[at]) >= length_of(&one))
+	while (at < WORST_KEPT && t->worst[at].why && length_of(&t->worst[at]) >= ns)
 		at++;
-	if (at == WORST_KEPT)
-		return true;
+	return at;
+}
+
+static bool keep_worst(struct tally *t, unsigned at, const struct timeline *tl, const struct occurrence *o,
+		       const struct explained *why)
+{
+	struct worst one = {.at = *o};
+
 	one.why = malloc(sizeof(*one.why));
-	if (!one.why)
+	one.scene = one.why ? scene_make(tl, &why->cause, o->keeper_tid) : NULL;
+	if (!one.scene) {
+		worst_clear(&one);
 		return false;
+	}
 	*one.why = *why;
-	free(t->worst[WORST_KEPT - 1].why);
+	worst_clear(&t->worst[WORST_KEPT - 1]);
 	memmove(&t->worst[at + 1], &t->worst[at], (WORST_KEPT - 1 - at) * sizeof(one));
 	t->worst[at] = one;
 	return true;
 }
 
-bool tally_add(struct tally *t, uint64_t begin_ns, uint64_t end_ns, const struct explained *why)
+static bool count_in(struct tally *t, const struct occurrence *o)
 {
-	const struct cause *cause = &why->cause;
-	const struct occurrence o = {.begin_ns = begin_ns,
-				     .end_ns = end_ns,
-				     .tid = cause->links[0].tid,
-				     .waker_tid = cause->nlinks > 1 ? cause->links[1].tid : TID_NONE,
-				     .keeper_tid = explained_keeper(why)};
-	uint64_t ns = end_ns - begin_ns;
+	uint64_t ns = o->end_ns - o->begin_ns;
 
 	if (!t->hist)
 		t->hist = calloc(1, sizeof(*t->hist));
-	if (!t->hist || !keep_worst(t, &o, why))
+	if (!t->hist)
 		return false;
 	if (t->count < OCCURRENCES_KEPT)
-		t->first[t->count] = o;
+		t->first[t->count] = *o;
 	hist_add(t->hist, ns);
 	t->min_ns = t->count == 0 || ns < t->min_ns ? ns : t->min_ns;
 	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
 	t->count++;
 	t->total_ns += ns;
 	return true;
+}
+
+static struct occurrence occurrence_of(const struct explained *why, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct cause *cause = &why->cause;
+
+	return (struct occurrence){.begin_ns = begin_ns,
+				   .end_ns = end_ns,
+				   .tid = cause->links[0].tid,
+				   .waker_tid = cause->nlinks > 1 ? cause->links[1].tid : TID_NONE,
+				   .keeper_tid = explained_keeper(why)};
+}
+
+bool tally_add(struct tally *t, const struct timeline *tl, uint64_t begin_ns, uint64_t end_ns,
+	       const struct explained *why)
+{
+	const struct occurrence o = occurrence_of(why, begin_ns, end_ns);
+	unsigned at = place_among_worst(t, end_ns - begin_ns);
+
+	return (at == WORST_KEPT || keep_worst(t, at, tl, &o, why)) && count_in(t, &o);
+}
+
+bool tally_add_call(struct tally *t, const struct timeline *tl, const struct names *names, uint32_t tid,
+		    uint64_t begin_ns, uint64_t end_ns, struct explained *scratch)
+{
+	struct occurrence o = {
+		.begin_ns = begin_ns, .end_ns = end_ns, .tid = tid, .waker_tid = TID_NONE, .keeper_tid = TID_NONE};
+
+	if (place_among_worst(t, end_ns - begin_ns) < WORST_KEPT) {
+		explain(scratch, tl, names, tid, begin_ns, end_ns);
+		return tally_add(t, tl, begin_ns, end_ns, scratch);
+	}
+	return count_in(t, &o);
+}
+
+static uint64_t quantile_within(const struct tally *t, unsigned percent)
+{
+	uint64_t ns = t->hist ? hist_quantile(t->hist, NULL, percent) : 0;
+
+	/* The middle of a histogram's bucket may lie outside of what was seen. */
+	if (ns < t->min_ns)
+		return t->min_ns;
+	return ns > t->max_ns ? t->max_ns : ns;
 }
 
 void tally_give(struct tally *t, struct finding *f)
@@ -205,25 +328,21 @@ void tally_give(struct tally *t, struct finding *f)
 	f->total_ns = t->total_ns;
 	f->min_ns = t->min_ns;
 	f->max_ns = t->max_ns;
-	if (t->hist)
-		f->median_ns = hist_quantile(t->hist, NULL, 50);
-	/* The middle of a histogram's bucket may lie outside of what was seen. */
-	if (f->median_ns < f->min_ns)
-		f->median_ns = f->min_ns;
-	if (f->median_ns > f->max_ns)
-		f->median_ns = f->max_ns;
+	f->median_ns = quantile_within(t, 50);
+	f->p90_ns = quantile_within(t, 90);
+	f->p99_ns = quantile_within(t, 99);
+	f->hist = t->hist;
 	f->nfirst = t->count < OCCURRENCES_KEPT ? (unsigned)t->count : OCCURRENCES_KEPT;
 	memcpy(f->first, t->first, sizeof(f->first));
 	for (f->nworst = 0; f->nworst < WORST_KEPT && t->worst[f->nworst].why; f->nworst++)
 		f->worst[f->nworst] = t->worst[f->nworst];
-	free(t->hist);
 	memset(t, 0, sizeof(*t));
 }
 
 void tally_clear(struct tally *t)
 {
 	for (unsigned i = 0; i < WORST_KEPT; i++)
-		free(t->worst[i].why);
+		worst_clear(&t->worst[i]);
 	free(t->hist);
 	memset(t, 0, sizeof(*t));
 }

@@ -5,6 +5,8 @@
 
 #include "analyze/explain.h"
 #include "analyze/hist.h"
+#include "analyze/levels.h"
+#include "analyze/scene.h"
 
 enum severity { SEVERITY_INFO = 0, SEVERITY_WARNING, SEVERITY_ERROR, SEVERITIES };
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };
@@ -27,8 +29,34 @@ struct occurrence {
 /* An occurrence with its cause. */
 struct worst {
 	struct occurrence at;
-	struct explained *why; /* owned */
+	struct explained *why; /* owned; never NULL */
+	struct scene *scene;   /* owned; the threads in it and what they did then; never NULL */
 };
+
+/* What `weight` counts. */
+enum weight_unit { WEIGHT_NONE = 0, WEIGHT_NS, WEIGHT_BYTES, WEIGHT_EVENTS };
+
+#define SERIES_MAX 64
+
+/* Something over time, in `n` slices of equal width. */
+struct series {
+	const char *label; /* a literal: "outstanding bytes (lowest in each slice)" */
+	enum series_unit { SERIES_BYTES, SERIES_CELSIUS, SERIES_MHZ, SERIES_COUNT } unit;
+	uint64_t begin_ns, width_ns;
+	unsigned n;
+	uint64_t value[SERIES_MAX];
+};
+
+/* A thread that plays a part, most time first within each part. */
+enum part_played { PART_WAITER, PART_WAKER, PART_KEEPER, PARTS_PLAYED };
+struct party {
+	enum part_played part;
+	struct who who;
+	uint64_t count, ns;
+};
+#define PARTIES_MAX 24
+
+const char *part_name(enum part_played p); /* "waiter", "waker", "keeper" */
 
 enum fact_kind { FACT_NUMBER, FACT_ADDRESS, FACT_TEXT, FACT_BOOL };
 
@@ -45,15 +73,32 @@ struct finding {
 	const char *class; /* a literal: what kind of cause */
 	enum severity severity;
 	enum confidence confidence;
+	/* The subject: as much of it as the rule knows. */
 	uint64_t process; /* number of the instance; 0: none */
+	uint64_t tid;     /* the one thread that it is about; 0: none, or several */
+	uint64_t probe;   /* the one function; 0: none, or several */
 	uint64_t stack;   /* number of a stack to show; 0: none */
 	uint64_t futex;   /* that it is about; 0: none. Two findings about one are the same trouble from two sides */
-	uint64_t weight;  /* what was lost by it, ns or bytes: the order within a severity */
+	uint64_t gpu;     /* index + 1; 0: none */
+	/* How much. */
+	uint64_t weight; /* what was lost by it: the order within a severity */
+	enum weight_unit unit;
+	uint64_t share_ppm; /* WEIGHT_NS: millionths of the recorded time; more than a million where threads lost it side
+			       by side */
 	uint64_t count;
-	bool timed; /* the following four say something */
-	uint64_t total_ns, min_ns, median_ns, max_ns;
-	struct text headline; /* one sentence without the full stop */
-	struct text advice;   /* what to do about it */
+	bool timed; /* the following say something */
+	uint64_t total_ns, min_ns, median_ns, p90_ns, p99_ns, max_ns;
+	struct hist *hist;     /* owned; of the durations, with `timed`; else NULL */
+	uint64_t usual_ns;     /* the median that it is measured against; 0: none */
+	uint64_t threshold_ns; /* what is longer counted; 0: none */
+	struct levels *levels; /* owned; outstanding bytes over time, where memory is concerned; else NULL */
+	struct series *series; /* owned; something else over time; else NULL */
+	struct party parties[PARTIES_MAX];
+	unsigned nparties;
+	/* For people: each one sentence without the full stop. What happened; how sure that is; what it cost; what to do.
+	 */
+	struct text headline, sure, cost, advice;
+	/* As evidence. */
 	struct occurrence first[OCCURRENCES_KEPT];
 	unsigned nfirst;
 	struct worst worst[WORST_KEPT]; /* longest first */
@@ -75,7 +120,9 @@ struct finding *findings_add(struct findings *f);
 bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what);
 /* Move number `i` of `from` over, leaving NULL behind. False: no memory, and it stays. */
 bool findings_take(struct findings *f, struct findings *from, size_t i);
-/* Severity, then weight, then in the order of the rules. */
+/* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: no memory. */
+bool findings_complete(struct findings *f, uint64_t run_ns);
+/* Severity, then weight (ns, bytes, events: each among its like), then in the order of the rules. */
 void findings_sort(struct findings *f);
 void findings_clear(struct findings *f);
 
@@ -93,9 +140,15 @@ struct tally {
 	struct worst worst[WORST_KEPT];
 };
 
-/* Count one in, which took [begin_ns, end_ns] of the thread; a copy of its cause is kept if it is among the worst.
- * False: no memory. */
-bool tally_add(struct tally *t, uint64_t begin_ns, uint64_t end_ns, const struct explained *why);
+/*
+ * Count one in, which took [begin_ns, end_ns] of the thread; a copy of its cause is kept if it is among the worst. It
+ * must be the latest thing that happened: the timeline is asked what all the threads in it did. False: no memory.
+ */
+bool tally_add(struct tally *t, const struct timeline *tl, uint64_t begin_ns, uint64_t end_ns,
+	       const struct explained *why);
+/* The same without a cause at hand: it is looked for (in *scratch) only if this is among the worst. */
+bool tally_add_call(struct tally *t, const struct timeline *tl, const struct names *names, uint32_t tid,
+		    uint64_t begin_ns, uint64_t end_ns, struct explained *scratch);
 /* Hand everything over to a finding; the tally is empty then. */
 void tally_give(struct tally *t, struct finding *f);
 void tally_clear(struct tally *t);

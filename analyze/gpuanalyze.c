@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/about_rules.h"
+#include "analyze/forms.h"
+#include "analyze/gauges.h"
 #include "analyze/output.h"
-#include "analyze/report.h"
 #include "keys/confine.h"
+#include "keys/custody.h"
 #include "keys/tool.h"
 
 enum option_id {
@@ -16,7 +19,10 @@ enum option_id {
 	OPT_FORCE,
 	OPT_FAIL_ON,
 	OPT_SET,
+	OPT_SETTINGS,
+	OPT_RULES,
 	OPT_LIST_RULES,
+	OPT_EXPLAIN,
 	OPT_TRUST,
 	OPT_DELEGATION,
 	OPT_UNVERIFIED,
@@ -24,13 +30,17 @@ enum option_id {
 
 static const struct tool_option table[] = {
 	{"report", 0, "[=OUT]",
-	 "the findings: as text on standard output, or to OUT, whose ending .txt or .json says how", OPT_REPORT},
+	 "the findings: as text on standard output, or to OUT, whose ending .txt, .json, .sarif or .html says how",
+	 OPT_REPORT},
 	{"json", 0, NULL, "the findings as JSON on standard output", OPT_JSON},
 	{"force", 0, NULL, "replace OUT if it is there", OPT_FORCE},
 	{"fail-on", 0, "SEVERITY", "exit with 1 if there is a finding of this severity (info, warning, error) or above",
 	 OPT_FAIL_ON},
 	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", OPT_SET},
+	{"settings", 0, "FILE", "the same for each line of FILE; may be repeated", OPT_SETTINGS},
+	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", OPT_RULES},
 	{"list-rules", 0, NULL, "show the rules, their settings and the reasons for them", OPT_LIST_RULES},
+	{"explain", 0, "RULE", "show what a rule means, when it is wrong, and what to do", OPT_EXPLAIN},
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
 	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", OPT_UNVERIFIED},
@@ -47,41 +57,30 @@ static const struct tool_options options = {
 		"3 could not do it.\n",
 };
 
-enum output_form { FORM_TEXT, FORM_JSON };
-
 struct request {
 	const char **trust_files;
 	size_t ntrust_files;
 	const char **delegation_files; /* in the same memory */
 	size_t ndelegation_files;
 	bool unverified, force, json, list_rules;
-	const char *out; /* NULL: standard output */
-	enum output_form out_form;
+	const char *explain; /* NULL: none */
+	const char *out;     /* NULL: standard output */
+	enum form out_form;
 	bool fails;
 	enum severity fail_on;
 	struct settings settings;
-	struct text text, document; /* of all files */
-	struct json writer;         /* into document */
+	struct user_rules rules;
+	struct forms forms; /* of all files */
 };
-
-static bool ends_with(const char *s, const char *suffix)
-{
-	size_t n = strlen(s), k = strlen(suffix);
-
-	return n > k && strcmp(s + n - k, suffix) == 0;
-}
 
 static int take_report(struct request *q, const char *value)
 {
 	if (!value)
 		return -1;
 	q->out = value;
-	if (ends_with(value, ".txt"))
-		q->out_form = FORM_TEXT;
-	else if (ends_with(value, ".json"))
-		q->out_form = FORM_JSON;
-	else
-		return tool_usage("--report=%s: the ending says how to write it, and must be .txt or .json", value);
+	q->out_form = form_of(value);
+	if (q->out_form == FORMS)
+		return tool_usage("--report=%s: the ending says how to write it, and must be %s", value, forms_endings());
 	return -1;
 }
 
@@ -97,11 +96,30 @@ static int take_fail_on(struct request *q, const char *value)
 	return tool_usage("--fail-on: '%s' is none of info, warning, error", value);
 }
 
-/* One option; -1, or the status to leave with. */
-static int take_option(struct request *q, enum option_id id, const char *value)
+/* Options about rules: -1, or the status to leave with. */
+static int take_rule_option(struct request *q, enum option_id id, const char *value)
 {
 	struct fault why;
 
+	switch (id) {
+	case OPT_SET:
+		return settings_set(&q->settings, value, &why) ? tool_usage("%s", why.text) : -1;
+	case OPT_SETTINGS:
+		return settings_read(&q->settings, value, &why) ? tool_fault(NULL, &why) : -1;
+	case OPT_RULES:
+		return user_rules_read(&q->rules, value, &why) ? tool_fault(NULL, &why) : -1;
+	case OPT_LIST_RULES:
+		q->list_rules = true;
+		return -1;
+	default:
+		q->explain = value;
+		return -1;
+	}
+}
+
+/* One option; -1, or the status to leave with. */
+static int take_option(struct request *q, enum option_id id, const char *value)
+{
 	switch (id) {
 	case OPT_REPORT:
 		return take_report(q, value);
@@ -113,11 +131,6 @@ static int take_option(struct request *q, enum option_id id, const char *value)
 		return -1;
 	case OPT_FAIL_ON:
 		return take_fail_on(q, value);
-	case OPT_SET:
-		return settings_set(&q->settings, value, &why) ? tool_usage("%s", why.text) : -1;
-	case OPT_LIST_RULES:
-		q->list_rules = true;
-		return -1;
 	case OPT_TRUST:
 		q->trust_files[q->ntrust_files++] = value;
 		return -1;
@@ -127,79 +140,145 @@ static int take_option(struct request *q, enum option_id id, const char *value)
 	case OPT_UNVERIFIED:
 		q->unverified = true;
 		return -1;
+	default:
+		return take_rule_option(q, id, value);
 	}
-	return -1;
 }
 
-static void list_rules(const struct settings *settings)
+/* --list-rules, --explain: what needs no capture. */
+static int tell_rules(const struct request *q)
 {
 	struct text t = {0};
+	int status = TOOL_FINE;
 
-	for (unsigned i = 0; i < NRULES; i++) {
-		text_add(&t, "%s%s (%s): %s\n", i ? "\n" : "", rules[i]->name, severity_name(rules[i]->severity),
-			 rules[i]->summary);
-		for (unsigned k = 0; k < rules[i]->nsettings; k++) {
-			text_add(&t, "  %s.%s = ", rules[i]->name, rules[i]->settings[k].key);
-			setting_text(&rules[i]->settings[k], settings->v[i][k], &t);
-			text_add(&t, "\n      %s\n", rules[i]->settings[k].help);
-		}
-	}
+	if (q->explain && !about_rule(q->explain, &q->settings, &q->rules, &t))
+		status = tool_usage("--explain: there is no rule %s; --list-rules shows them", q->explain);
+	else if (!q->explain)
+		about_all_rules(&q->settings, &q->rules, &t);
 	fputs(text_string(&t), stdout);
 	text_clear(&t);
+	return status;
 }
 
-/* Where events that were read with --unverified end before the capture does. */
-struct stop {
-	bool early;
+/* What is made of one capture. */
+struct work {
+	struct engine *engine;
+	struct findings findings;
+	struct gauges gauges;
+	struct custody custody;
+	bool has_custody;
+	/* Where events that were read with --unverified end before the capture does. */
+	bool stopped;
 	uint64_t last_ns; /* of the last event that could be read; the start if there is none */
-	struct fault why;
+	struct fault stop;
 };
 
-/* All events through the engine. ERR_*; with `unverified` what cannot be read ends the events, and is told in *stop. */
-static int run_engine(struct engine *e, const struct reader *reader, bool unverified, struct stop *stop,
-		      struct fault *why)
+/* All events through the engine. ERR_*; with `unverified` what cannot be read ends the events, and is told in w->stop. */
+static int run_engine(struct work *w, const struct reader *reader, bool unverified, struct fault *why)
 {
 	struct cursor *cur = NULL;
 	struct event ev;
 	int fed = 0, r = cursor_open(&cur, reader, unverified, why);
 
-	stop->last_ns = reader->header.start_boot_ns;
-
+	w->last_ns = w->gauges.begin_ns = reader->header.start_boot_ns;
+	w->gauges.end_ns = reader->nepochs ? reader->epochs[reader->nepochs - 1].end_ns : w->last_ns;
 	if (r < 0)
 		return r;
-	while ((r = cursor_next(cur, &ev, why)) > 0) {
-		stop->last_ns = ev.at_ns;
-		fed = engine_feed(e, &ev, why);
-		if (fed < 0)
-			break;
+	while (fed == 0 && (r = cursor_next(cur, &ev, why)) > 0) {
+		w->last_ns = ev.at_ns;
+		fed = engine_feed(w->engine, &ev, why);
+		if (fed == 0 && ev.kind == KIND_health)
+			fed = gauges_feed(&w->gauges, &ev, why);
 	}
 	cursor_close(cur);
 	if (fed < 0)
 		return fed;
 	if (r < 0 && unverified && (r == ERR_FORMAT || r == ERR_FORGED)) {
-		stop->why = *why;
-		stop->early = true;
+		w->stop = *why;
+		w->stopped = true;
 		return 0;
 	}
 	if (r == 0 && reader->tail == TAIL_BROKEN) {
-		stop->why = reader->broken;
-		stop->early = true;
+		w->stop = reader->broken;
+		w->stopped = true;
 	}
 	return r;
 }
 
-/* What was found goes into the text and the JSON of this request. */
-static void add_report(struct request *q, const struct report *report)
+/* The chain that lies beside the capture, if one does. */
+static int read_custody(struct work *w, const char *path, const struct evidence *evidence, struct fault *why)
 {
-	bool text = q->out ? q->out_form == FORM_TEXT : !q->json;
+	const struct custody_subject subject = custody_subject_of(evidence);
+	char beside[PATH_MAX];
+	int r = custody_path(beside, path, why);
 
-	if (text) {
-		if (q->text.len)
-			text_add(&q->text, "\n");
-		report_text(report, &q->text);
-	}
-	if (q->json || (q->out && q->out_form == FORM_JSON))
-		report_json(report, &q->writer);
+	if (r == 0)
+		r = custody_read(&w->custody, beside, &subject, why);
+	w->has_custody = r > 0;
+	return r < 0 ? r : 0;
+}
+
+/*
+ * How the SQLite module of a capture begins (replay/module.h): the one thing of replay/ that is used here, by its name
+ * alone, as any program does that loads a module of SQLite.
+ */
+int sqlite3_gpucap_init(struct sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
+
+static int run_rules_over(struct request *q, const char *path, bool unverified, struct findings *out,
+			  struct fault *why)
+{
+	const struct user_rules_view view = {.path = path,
+					     .trust_files = q->trust_files,
+					     .ntrust_files = q->ntrust_files,
+					     .delegation_files = q->delegation_files,
+					     .ndelegation_files = q->ndelegation_files,
+					     .unverified = unverified};
+	struct text sql = {0};
+	int r;
+
+	user_rules_prepare(&view, &sql);
+	r = sql.failed ? fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when running rules")
+		       : user_rules_run(&q->rules, sqlite3_gpucap_init, text_string(&sql), out, why);
+	text_clear(&sql);
+	return r;
+}
+
+/* The user's rules, after the built-in ones: their findings stand among the others. */
+static int run_user_rules(struct request *q, struct work *w, const char *path, struct fault *why)
+{
+	const struct context *ctx = engine_context(w->engine);
+	int r;
+
+	if (q->rules.n == 0)
+		return 0;
+	r = run_rules_over(q, path, ctx->unverified, &w->findings, why);
+	if (r == 0 && !findings_complete(&w->findings, ctx->now_ns - ctx->begin_ns))
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
+	findings_sort(&w->findings);
+	return r;
+}
+
+static int analyze(struct request *q, const char *path, const struct evidence *evidence, struct work *w,
+		   struct fault *why)
+{
+	const struct context ctx = {
+		.schema = &evidence->reader.header.schema,
+		.reader = &evidence->reader,
+		.unverified = q->unverified && evidence->verification.verdict >= VERDICT_UNCHECKED &&
+			      evidence->verification.verdict != VERDICT_UNSEALED,
+		.unsealed = evidence->reader.tail != TAIL_END,
+	};
+	int r = engine_open(&w->engine, &ctx, &q->settings, why);
+
+	if (r == 0)
+		r = run_engine(w, &evidence->reader, ctx.unverified, why);
+	if (r == 0)
+		r = engine_finish(w->engine, &w->findings, why);
+	if (r == 0)
+		r = run_user_rules(q, w, path, why);
+	if (r == 0)
+		r = read_custody(w, path, evidence, why);
+	return r;
 }
 
 static bool is_met(const struct request *q, const struct findings *findings)
@@ -210,43 +289,35 @@ static bool is_met(const struct request *q, const struct findings *findings)
 	return false;
 }
 
-static int analyze(struct request *q, const char *path, const struct evidence *evidence)
+static int report_on(struct request *q, const char *path, const struct evidence *evidence)
 {
-	const struct context ctx = {
-		.schema = &evidence->reader.header.schema,
-		.reader = &evidence->reader,
-		.unverified = q->unverified && evidence->verification.verdict >= VERDICT_UNCHECKED &&
-			      evidence->verification.verdict != VERDICT_UNSEALED,
-		.unsealed = evidence->reader.tail != TAIL_END,
-	};
-	struct engine *engine = NULL;
-	struct findings findings = {0};
-	struct stop stop = {0};
+	struct work w = {0};
 	struct fault why;
-	int status = TOOL_FINE, r = engine_open(&engine, &ctx, &q->settings, &why);
+	int status, r = analyze(q, path, evidence, &w, &why);
 
-	if (r == 0)
-		r = run_engine(engine, &evidence->reader, ctx.unverified, &stop, &why);
-	if (r == 0)
-		r = engine_finish(engine, &findings, &why);
 	if (r == 0) {
 		const struct report report = {.evidence = evidence,
-					      .engine = engine,
-					      .findings = &findings,
+					      .engine = w.engine,
+					      .findings = &w.findings,
 					      .settings = &q->settings,
-					      .stopped = stop.early ? &stop.why : NULL,
-					      .stopped_ns = stop.last_ns};
+					      .user_rules = &q->rules,
+					      .custody = w.has_custody ? &w.custody : NULL,
+					      .gauges = &w.gauges,
+					      .stopped = w.stopped ? &w.stop : NULL,
+					      .stopped_ns = w.last_ns};
 
-		add_report(q, &report);
-		status = is_met(q, &findings) || stop.early ? TOOL_BAD : TOOL_FINE;
-		if (stop.early)
-			tool_fault("the events end early", &stop.why);
+		forms_add(&q->forms, &report);
+		status = is_met(q, &w.findings) || w.stopped ? TOOL_BAD : TOOL_FINE;
+		if (w.stopped)
+			tool_fault("the events end early", &w.stop);
 	} else {
-		tool_fault(path, &why);
+		tool_fault(r == ERR_INPUT ? NULL : path, &why);
 		status = r == ERR_FORMAT || r == ERR_FORGED ? TOOL_BAD : TOOL_FAILED;
 	}
-	findings_clear(&findings);
-	engine_close(engine);
+	findings_clear(&w.findings);
+	gauges_clear(&w.gauges);
+	custody_clear(&w.custody);
+	engine_close(w.engine);
 	return status;
 }
 
@@ -267,25 +338,24 @@ static int analyze_file(struct request *q, const char *path)
 		tool_fault(path, &why);
 		status = evidence.verification.verdict == VERDICT_UNCHECKED ? TOOL_FAILED : TOOL_BAD;
 	} else {
-		status = analyze(q, path, &evidence);
+		status = report_on(q, path, &evidence);
 	}
 	evidence_close(&evidence);
 	return status;
 }
 
-static int write_results(const struct request *q)
+static int write_results(struct request *q)
 {
-	const struct text *out = q->out_form == FORM_JSON ? &q->document : &q->text;
+	const struct text *out = &q->forms.out[q->json ? FORM_JSON : FORM_TEXT];
 	struct fault why;
 
-	if (q->text.failed || q->document.failed) {
+	if (!forms_end(&q->forms)) {
 		tool_error("out of memory when writing the report");
 		return TOOL_FAILED;
 	}
-	if (q->json)
-		fwrite(text_string(&q->document), 1, q->document.len, stdout);
-	else if (!q->out)
-		fwrite(text_string(&q->text), 1, q->text.len, stdout);
+	if (q->json || !q->out)
+		fwrite(text_string(out), 1, out->len, stdout);
+	out = &q->forms.out[q->out_form];
 	if (q->out && output_write(q->out, text_string(out), out->len, q->force, &why))
 		return tool_fault(NULL, &why);
 	return TOOL_FINE;
@@ -305,10 +375,8 @@ static int read_options(struct request *q, int argc, char **argv, int *operands)
 	}
 	if (id < 0)
 		return status;
-	if (q->list_rules) {
-		list_rules(&q->settings);
-		return TOOL_FINE;
-	}
+	if (q->list_rules || q->explain)
+		return tell_rules(q);
 	if (*operands >= argc)
 		return tool_usage("which capture? No file was named");
 	if (q->out && output_check(q->out, q->force, &why))
@@ -318,20 +386,17 @@ static int read_options(struct request *q, int argc, char **argv, int *operands)
 
 static int run(struct request *q, char **paths, int npaths)
 {
-	int worst = TOOL_FINE, analysed = 0, status;
+	int worst = TOOL_FINE, status;
 
-	q->writer.out = &q->document;
-	report_json_begin(&q->writer);
+	q->forms.wanted[FORM_JSON] = q->json;
+	q->forms.wanted[q->out ? q->out_form : FORM_TEXT] |= q->out || !q->json;
+	forms_begin(&q->forms);
 	for (int i = 0; i < npaths; i++) {
-		size_t before = q->text.len + q->document.len;
-
 		status = analyze_file(q, paths[i]);
 		worst = status > worst ? status : worst;
-		analysed += q->text.len + q->document.len > before;
 	}
-	report_json_end(&q->writer);
 	/* With nothing to report there is no report, not an empty one that looks like a clean one. */
-	if (analysed == 0)
+	if (q->forms.nreports == 0)
 		return worst;
 	status = write_results(q);
 	return status > worst ? status : worst;
@@ -357,7 +422,7 @@ int main(int argc, char **argv)
 	if (status < 0)
 		status = run(&q, argv + operands, argc - operands);
 	free(q.trust_files);
-	text_clear(&q.text);
-	text_clear(&q.document);
+	user_rules_clear(&q.rules);
+	forms_clear(&q.forms);
 	return tool_finish(status);
 }

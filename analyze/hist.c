@@ -19,8 +19,7 @@ static unsigned bucket_of(uint64_t value)
 	return ((shift + 1) << HIST_SUB_BITS) + (unsigned)((value >> shift) & (SUB - 1));
 }
 
-/* The middle of the bucket. */
-static uint64_t value_of(unsigned bucket)
+uint64_t hist_bucket_value(unsigned bucket)
 {
 	unsigned shift;
 
@@ -55,9 +54,9 @@ uint64_t hist_quantile(const struct hist *h, const struct hist *also, unsigned p
 	for (unsigned b = 0; b < HIST_BUCKETS; b++) {
 		seen += h->buckets[b] + (also ? (uint64_t)also->buckets[b] : 0);
 		if (seen >= rank)
-			return value_of(b);
+			return hist_bucket_value(b);
 	}
-	return value_of(HIST_BUCKETS - 1);
+	return hist_bucket_value(HIST_BUCKETS - 1);
 }
 
 void baseline_add(struct baseline *b, uint64_t value)

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/syscalls.h"
 #include "analyze/table.h"
 #include "format/cursor.h"
 
@@ -80,7 +81,8 @@ struct names {
 	struct table modules;                   /* struct module */
 	struct refusal refusals[REFUSALS_KEPT]; /* the first ones */
 	uint64_t nrefusals;
-	uint64_t nunkept; /* rows beyond the limits above */
+	uint64_t nunkept;     /* rows beyond the limits above */
+	enum machine machine; /* whose numbers system calls have */
 };
 
 /*

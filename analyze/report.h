@@ -1,27 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was found, for people and for programs. The same capture, settings and version give the same bytes: no clock, no
- * locale, no file names. docs/RULES.md describes the JSON.
+ * What was found, for people and for programs. The same capture, rules, settings and version give the same bytes: no
+ * clock, no locale, no file names. docs/REPORTS.md describes all forms.
  */
 #ifndef GPUREC_ANALYZE_REPORT_H
 #define GPUREC_ANALYZE_REPORT_H
 
 #include "analyze/engine.h"
+#include "analyze/html.h"
 #include "analyze/json.h"
+#include "analyze/user_rules.h"
 #include "keys/evidence.h"
 
 #define REPORT_VERSION 1 /* of the JSON */
+
+struct custody;
+struct gauges;
 
 struct report {
 	const struct evidence *evidence;
 	const struct engine *engine;
 	const struct findings *findings;
 	const struct settings *settings;
-	const struct fault *stopped; /* why the events end early, which needs --unverified; or NULL */
-	uint64_t stopped_ns;         /* with it: the last event's time */
+	const struct user_rules *user_rules; /* may be NULL */
+	const struct custody *custody;       /* the chain beside the capture; NULL: there is none */
+	const struct gauges *gauges;         /* may be NULL */
+	const struct fault *stopped;         /* why the events end early, which needs --unverified; or NULL */
+	uint64_t stopped_ns;                 /* with it: the last event's time */
 };
 
-/* Lines of UTF-8 text. Failure (no memory) shows in out->failed. */
+/* Lines of UTF-8 text. Failure (no memory) shows in out->failed, here and below. */
 void report_text(const struct report *r, struct text *out);
 
 /* One report of the JSON, as an element of the array "reports" which is open in `j`. */
@@ -30,11 +38,23 @@ void report_json(const struct report *r, struct json *j);
 void report_json_begin(struct json *j);
 void report_json_end(struct json *j);
 
-/* What both reports tell of the capture. */
+/* One run of a SARIF 2.1.0 log, as an element of the array "runs". */
+void report_sarif(const struct report *r, struct json *j);
+void report_sarif_begin(struct json *j);
+void report_sarif_end(struct json *j);
+
+/* One report of the page; `number` counts them from 1. */
+void report_html(const struct report *r, unsigned number, struct html *h);
+void report_html_begin(struct html *h);
+void report_html_end(struct html *h);
+extern const char report_style[];
+
+/* What all reports tell of the capture. */
 struct report_facts {
 	char capture_id[2 * CAPTURE_ID_BYTES + 1];
-	char last_seal[2 * HASH_BYTES + 1]; /* hash of END or of the last seal; "" if there is none */
-	char rules_hash[2 * HASH_BYTES + 1];
+	char last_seal[2 * HASH_BYTES + 1];     /* hash of END or of the last seal; "" if there is none */
+	char rules_hash[2 * HASH_BYTES + 1];    /* of the rules' names, all settings, and the user's rule files */
+	char settings_hash[2 * HASH_BYTES + 1]; /* of all settings */
 	uint64_t nepochs;
 	uint64_t begin_ns, end_ns; /* boot clock; of what was read */
 	bool ended;                /* there is an END */
@@ -50,5 +70,11 @@ void report_gather(const struct report *r, struct report_facts *f);
  * The worst findings but those that only inform, each trouble from one side only, at most `max` of them; their number.
  */
 unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max);
+
+/* What the capture could not see: sentences, a line each. */
+void report_unseen(const struct report *r, const struct report_facts *f, struct text *t);
+
+/* "1 epoch", "2 epochs". */
+void report_count(struct text *t, uint64_t n, const char *singular);
 
 #endif

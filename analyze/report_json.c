@@ -40,6 +40,7 @@ static void add_rules(const struct report *r, const struct report_facts *f, stru
 {
 	json_open(j, "rules", '{');
 	json_string(j, "hash", f->rules_hash);
+	json_string(j, "settings_hash", f->settings_hash);
 	json_open(j, "settings", '{');
 	for (unsigned i = 0; i < NRULES; i++) {
 		json_open(j, rules[i]->name, '{');
@@ -48,6 +49,14 @@ static void add_rules(const struct report *r, const struct report_facts *f, stru
 		json_close(j, '}');
 	}
 	json_close(j, '}');
+	json_open(j, "user", '[');
+	for (size_t i = 0; r->user_rules && i < r->user_rules->n; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "name", r->user_rules->all[i].name);
+		json_string(j, "severity", severity_name(r->user_rules->all[i].severity));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
 	json_close(j, '}');
 }
 
@@ -90,6 +99,8 @@ static void add_part(struct json *j, const struct explained *e, const struct par
 		json_bool(j, "lock", p->flags & SPAN_LOCK);
 		json_bool(j, "timed_out", p->flags & SPAN_TIMED_OUT);
 		/* fallthrough */
+	case CAUSE_FAULT:
+	case CAUSE_IO:
 	case CAUSE_ASLEEP:
 		json_string(j, "state", task_state_letter(p->task_state));
 		json_string(j, "woken",
@@ -117,16 +128,13 @@ static void add_part(struct json *j, const struct explained *e, const struct par
 
 static void add_split(struct json *j, const struct explained *e, const struct split *s)
 {
-	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "futex_ns", "asleep_ns",
-							"unknown_ns"};
-
 	json_open(j, NULL, '{');
 	add_who(j, e, s->tid);
 	json_u64(j, "begin_ns", s->begin_ns);
 	json_u64(j, "end_ns", s->end_ns);
 	json_string(j, "main", cause_class_name(split_main(s)));
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
-		json_u64(j, keys[c], s->ns[c]);
+		json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
 	json_open(j, "parts", '[');
 	for (unsigned i = 0; i < s->nparts; i++)
 		add_part(j, e, &s->parts[i]);
@@ -214,6 +222,81 @@ static void add_process(struct json *j, const struct names *names, uint64_t numb
 	json_close(j, '}');
 }
 
+/* What else it is about, and how much. */
+static void add_subject(const struct report *r, struct json *j, const struct finding *f)
+{
+	static const char *const units[] = {
+		[WEIGHT_NONE] = "none", [WEIGHT_NS] = "ns", [WEIGHT_BYTES] = "bytes", [WEIGHT_EVENTS] = "events"};
+
+	if (f->tid)
+		json_u64(j, "tid", f->tid);
+	if (f->probe)
+		json_string(j, "function", call_name(&r->evidence->reader.header.schema, f->probe));
+	if (f->futex)
+		json_hex(j, "futex", f->futex);
+	if (f->gpu)
+		json_u64(j, "gpu", f->gpu - 1);
+	json_u64(j, "weight", f->weight);
+	json_string(j, "weight_unit", units[f->unit]);
+	if (f->unit == WEIGHT_NS)
+		json_u64(j, "share_ppm", f->share_ppm);
+}
+
+/* The distribution: pairs of a duration and how many took about that. */
+static void add_durations(struct json *j, const struct finding *f)
+{
+	if (f->usual_ns)
+		json_u64(j, "usual_ns", f->usual_ns);
+	if (f->threshold_ns)
+		json_u64(j, "threshold_ns", f->threshold_ns);
+	json_open(j, "durations", '[');
+	for (unsigned i = 0; f->hist && i < HIST_BUCKETS; i++) {
+		if (f->hist->buckets[i] == 0)
+			continue;
+		json_open(j, NULL, '{');
+		json_u64(j, "about_ns", hist_bucket_value(i));
+		json_u64(j, "count", f->hist->buckets[i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void add_parties(struct json *j, const struct finding *f)
+{
+	if (f->nparties == 0)
+		return;
+	json_open(j, "parties", '[');
+	for (unsigned i = 0; i < f->nparties; i++) {
+		const struct party *p = &f->parties[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "part", part_name(p->part));
+		json_u64(j, "tid", p->who.tid);
+		json_text(j, "name", p->who.name.s, p->who.name.len);
+		json_u64(j, "count", p->count);
+		json_u64(j, "ns", p->ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void add_series(struct json *j, const struct series *s)
+{
+	static const char *const units[] = {
+		[SERIES_BYTES] = "bytes", [SERIES_CELSIUS] = "celsius", [SERIES_MHZ] = "mhz", [SERIES_COUNT] = "count"};
+
+	json_open(j, "series", '{');
+	json_string(j, "label", s->label);
+	json_string(j, "unit", units[s->unit]);
+	json_u64(j, "begin_ns", s->begin_ns);
+	json_u64(j, "width_ns", s->width_ns);
+	json_open(j, "values", '[');
+	for (unsigned i = 0; i < s->n; i++)
+		json_u64(j, NULL, s->value[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
 static void add_finding(const struct report *r, struct json *j, const struct finding *f)
 {
 	const struct names *names = engine_context(r->engine)->names;
@@ -224,16 +307,25 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 	json_string(j, "severity", severity_name(f->severity));
 	json_string(j, "confidence", confidence_name(f->confidence));
 	add_text(j, "headline", &f->headline);
+	add_text(j, "sure", &f->sure);
+	add_text(j, "cost", &f->cost);
 	add_text(j, "advice", &f->advice);
 	add_process(j, names, f->process);
+	add_subject(r, j, f);
 	json_u64(j, "count", f->count);
 	if (f->timed) {
 		json_u64(j, "total_ns", f->total_ns);
 		json_u64(j, "min_ns", f->min_ns);
 		json_u64(j, "median_ns", f->median_ns);
+		json_u64(j, "p90_ns", f->p90_ns);
+		json_u64(j, "p99_ns", f->p99_ns);
 		json_u64(j, "max_ns", f->max_ns);
+		add_durations(j, f);
 	}
 	add_facts(j, f);
+	add_parties(j, f);
+	if (f->series)
+		add_series(j, f->series);
 	if (f->stack)
 		add_stack(j, names, f->stack);
 	json_open(j, "first", '[');

@@ -46,14 +46,21 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
 	text_add(t, r->stopped ? "Recorded   %s, read only for " : "Recorded   %s, for ", wall);
 	text_add_ns(t, f->end_ns > f->begin_ns ? f->end_ns - f->begin_ns : 0);
-	text_add(t, ", %" PRIu64 " events in %" PRIu64 " epochs; ", engine_nevents(r->engine), f->nepochs);
+	text_add(t, ", ");
+	report_count(t, engine_nevents(r->engine), "event");
+	text_add(t, " in ");
+	report_count(t, f->nepochs, "epoch");
+	text_add(t, "; ");
 	if (r->stopped)
 		text_add(t, "read only up to where it breaks\n");
 	else if (f->ended)
 		text_add(t, "ended because: %s\n", reason ? reason : "a reason of a later version");
 	else
 		text_add(t, "no end: analysed up to the last seal\n");
-	text_add(t, "Judged by  gpuanalyze %s, %d rules, settings %.16s\n", TOOL_VERSION, NRULES, f->rules_hash);
+	text_add(t, "Judged by  gpuanalyze %s, %d rules", TOOL_VERSION, NRULES);
+	if (r->user_rules && r->user_rules->n)
+		text_add(t, " and %zu of the user", r->user_rules->n);
+	text_add(t, ", rules and settings %.16s\n", f->rules_hash);
 }
 
 static void add_summary(const struct report *r, struct text *t)
@@ -85,8 +92,6 @@ static void add_bar(struct text *t, const char *label, uint64_t ns, uint64_t who
 
 static void add_worst(const struct report_facts *f, struct text *t, const struct worst *w)
 {
-	static const char *const labels[CAUSE_CLASSES] = {"on CPU", "waiting for a CPU", "asleep in a futex",
-							  "asleep otherwise", "unknown"};
 	const struct split *s = &w->why->cause.links[0];
 	const struct who *who = explained_who(w->why, s->tid);
 
@@ -104,7 +109,7 @@ static void add_worst(const struct report_facts *f, struct text *t, const struct
 	text_add(t, "\n");
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
 		if (s->ns[c])
-			add_bar(t, labels[c], s->ns[c], s->end_ns - s->begin_ns);
+			add_bar(t, cause_class_label((enum cause_class)c), s->ns[c], s->end_ns - s->begin_ns);
 }
 
 static void add_stack(const struct names *names, struct text *t, uint64_t number)
@@ -129,36 +134,71 @@ static void add_stack(const struct names *names, struct text *t, uint64_t number
 	}
 }
 
-static void add_finding(const struct report *r, const struct report_facts *f, struct text *t,
-			const struct finding *finding, size_t number)
+static void add_line(struct text *t, const char *before, const struct text *sentence)
+{
+	if (sentence->len)
+		text_add(t, "      %s%s.\n", before, text_string(sentence));
+}
+
+/* For people, in at most five lines: what it is, what happened, how sure that is, what it cost, what to do. */
+static void add_finding(const struct report *r, struct text *t, const struct finding *f, size_t number)
 {
 	const struct names *names = engine_context(r->engine)->names;
-	const struct process *p = finding->process ? names_instance(names, finding->process) : NULL;
+	const struct process *p = f->process ? names_instance(names, f->process) : NULL;
 
-	text_add(t, "\n  [%zu] %s %s: %s (confidence: %s)", number, finding->rule, severity_name(finding->severity),
-		 finding->class, confidence_name(finding->confidence));
+	text_add(t, "\n  [%zu] %s %s: %s (confidence: %s)", number, f->rule, severity_name(f->severity), f->class,
+		 confidence_name(f->confidence));
 	if (p) {
 		text_add(t, ", process %" PRIu64 "%s", p->pid, p->name.len ? " " : "");
 		text_add_escaped(t, p->name.s, p->name.len);
 	}
-	text_add(t, "\n      %s.\n", text_string(&finding->headline));
-	if (finding->timed) {
-		text_add(t, "      %" PRIu64 " times, ", finding->count);
-		text_add_ns(t, finding->total_ns);
+	text_add(t, "\n      %s.\n", text_string(&f->headline));
+	add_line(t, "", &f->sure);
+	add_line(t, "", &f->cost);
+	add_line(t, "To do: ", &f->advice);
+}
+
+/* What a finding rests on: how often and how long, where, and the worst of it. */
+static void add_evidence(const struct report *r, const struct report_facts *facts, struct text *t,
+			 const struct finding *f, size_t number)
+{
+	if (!f->timed && !f->stack && f->nworst == 0)
+		return;
+	text_add(t, "\n  [%zu] %s: %s", number, f->rule, f->class);
+	if (f->timed) {
+		text_add(t, ", ");
+		report_count(t, f->count, "time");
+		text_add(t, ", ");
+		text_add_ns(t, f->total_ns);
 		text_add(t, " in all; shortest ");
-		text_add_ns(t, finding->min_ns);
+		text_add_ns(t, f->min_ns);
 		text_add(t, ", median ");
-		text_add_ns(t, finding->median_ns);
+		text_add_ns(t, f->median_ns);
 		text_add(t, ", longest ");
-		text_add_ns(t, finding->max_ns);
-		text_add(t, "\n");
+		text_add_ns(t, f->max_ns);
 	}
-	if (finding->stack)
-		add_stack(names, t, finding->stack);
-	for (unsigned i = 0; i < finding->nworst; i++)
-		add_worst(f, t, &finding->worst[i]);
-	if (finding->advice.len)
-		text_add(t, "      To do: %s.\n", text_string(&finding->advice));
+	text_add(t, "\n");
+	if (f->stack)
+		add_stack(engine_context(r->engine)->names, t, f->stack);
+	for (unsigned i = 0; i < f->nworst; i++)
+		add_worst(facts, t, &f->worst[i]);
+}
+
+static void add_findings(const struct report *r, const struct report_facts *f, struct text *t)
+{
+	size_t before;
+
+	if (r->findings->n == 0)
+		return;
+	text_add(t, "\nFindings\n");
+	for (size_t i = 0; i < r->findings->n; i++)
+		add_finding(r, t, r->findings->all[i], i + 1);
+	before = t->len;
+	text_add(t, "\nEvidence\n");
+	for (size_t i = 0; i < r->findings->n; i++)
+		add_evidence(r, f, t, r->findings->all[i], i + 1);
+	if (t->len == before + strlen("\nEvidence\n") && !t->failed)
+		t->s[t->len = before] = 0;
 }
 
 static void add_call(struct text *t, const struct schema *schema, const struct call_stats *s, uint64_t whole_ns)
@@ -208,52 +248,21 @@ static void add_calls(const struct report *r, struct text *t)
 	free(all);
 }
 
-static void add_losses(const struct report_facts *f, const struct schema *schema, struct text *t)
-{
-	for (uint32_t i = 0; i < f->ncounters; i++) {
-		const struct counter *c = &f->counters[i];
-		const struct counter_type *type = schema_counter(schema, c->id);
-
-		if (!type || (type->role != ROLE_LOST && type->role != ROLE_NOTED))
-			continue;
-		text_add(t, "  %" PRIu64 " of %s: %s%s\n", c->value, call_name(schema, c->probe), type->name,
-			 type->role == ROLE_LOST ? " (not recorded)" : " (recorded without it)");
-	}
-}
-
 static void add_unseen(const struct report *r, const struct report_facts *f, struct text *t)
 {
-	const struct schema *schema = &r->evidence->reader.header.schema;
-	const struct names *names = engine_context(r->engine)->names;
-	size_t before;
+	struct text lines = {0};
+	const char *line, *end;
 
+	report_unseen(r, f, &lines);
 	text_add(t, "\nWhat the capture could not see\n");
-	before = t->len;
-	add_losses(f, schema, t);
-	for (unsigned c = 0; c < CLASSES_MAX; c++)
-		if (f->nwithheld[c] && schema_class_name(schema, (uint8_t)c))
-			text_add(t, "  %" PRIu64 " chunks of class %s were withheld\n", f->nwithheld[c],
-				 schema_class_name(schema, (uint8_t)c));
-	for (uint64_t i = 0; i < names->nrefusals && i < REFUSALS_KEPT; i++)
-		text_add(t, "  %s could not be probed in module %" PRIu64 " (%s)\n",
-			 call_name(schema, names->refusals[i].probe), names->refusals[i].module,
-			 strerrordesc_np((int)(names->refusals[i].error & 0xfff)) ?: "unknown error");
-	if (f->nrunning)
-		text_add(t,
-			 "  %" PRIu64
-			 " of the processes ran before recording began; what they did and held until then\n",
-			 f->nrunning);
-	if (names->nunkept)
-		text_add(t, "  %" PRIu64 " names beyond what is kept\n", names->nunkept);
-	if (!f->ended)
-		text_add(t, "  Anything after the last seal\n");
-	if (r->stopped) {
-		text_add(t, "  Anything after the place where the events cannot be read: ");
-		text_add_escaped(t, r->stopped->text, strlen(r->stopped->text));
-		text_add(t, "\n");
+	for (line = text_string(&lines); *line; line = end + 1) {
+		end = strchrnul(line, '\n');
+		text_add(t, "  %.*s\n", (int)(end - line), line);
+		if (!*end)
+			break;
 	}
-	if (t->len == before)
-		text_add(t, "  Nothing is missing of what it set out to record.\n");
+	t->failed |= lines.failed;
+	text_clear(&lines);
 }
 
 void report_text(const struct report *r, struct text *t)
@@ -263,10 +272,7 @@ void report_text(const struct report *r, struct text *t)
 	report_gather(r, &f);
 	add_head(r, &f, t);
 	add_summary(r, t);
-	if (r->findings->n)
-		text_add(t, "\nFindings\n");
-	for (size_t i = 0; i < r->findings->n; i++)
-		add_finding(r, &f, t, r->findings->all[i], i + 1);
+	add_findings(r, &f, t);
 	add_calls(r, t);
 	add_unseen(r, &f, t);
 }

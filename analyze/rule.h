@@ -21,7 +21,8 @@ struct setting {
 	const char *help; /* what it means, and why this value */
 };
 
-#define SETTINGS_MAX 12 /* of one rule */
+#define SETTINGS_MAX 12    /* of one rule */
+#define RULE_KINDS_MAX 24 /* and the 0 behind them */
 
 /* What rules may look at. Events have been taken into all of it before a rule sees them. */
 struct context {
@@ -31,14 +32,26 @@ struct context {
 	struct timeline *timeline;
 	bool unverified; /* the evidence was not good, and the user wants a look all the same */
 	bool unsealed;   /* there is no END */
+	/* Set by the engine. */
+	uint64_t begin_ns; /* when recording began: the header says so, or the first event */
+	uint64_t now_ns;   /* the latest event's time; in finish() the end of what was recorded */
 };
+
+/* All kinds of calls. */
+#define RULE_CALLS                                                                                                     \
+	KIND_launch, KIND_alloc, KIND_free, KIND_copy, KIND_set, KIND_wait, KIND_stream, KIND_graph, KIND_collective,  \
+		KIND_context, KIND_map, KIND_load
 
 struct rule {
 	const char *name;
 	enum severity severity; /* of its findings, where it has no reason to say otherwise */
 	const char *summary;
+	/* For --explain and as docs/RULES.md has them at length: what a finding means, when it is wrong, what to do. */
+	const char *meaning, *wrong, *todo;
 	const struct setting *settings;
 	unsigned nsettings;
+	uint16_t kinds[RULE_KINDS_MAX]; /* of the rows that feed() wants to see, ended by 0 */
+	bool marks;                     /* and the marks between epochs */
 	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.
 	 */
 	int (*open)(void **state, struct fault *why);
@@ -49,10 +62,12 @@ struct rule {
 	void (*close)(void *state);
 };
 
-#define NRULES 4
+#define NRULES 15
 
 extern const struct rule *const rules[NRULES];
-extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule;
+extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule, failed_call_rule,
+	sync_stall_rule, memcpy_sync_rule, memcpy_pageable_rule, alloc_churn_rule, launch_gap_rule, runqueue_rule,
+	throttle_rule, xid_rule, oom_rule, straggler_rule;
 
 /* The values of all settings. */
 struct settings {
@@ -74,6 +89,9 @@ bool event_is_nested(const struct event *ev);
 uint64_t call_begin_ns(const struct event *ev);
 /* Name of the probed function; "" if the capture has no such probe. */
 const char *call_name(const struct schema *schema, uint64_t probe);
+
+/* ERR_MEMORY with a sentence that names the rule. */
+int rule_no_memory(const struct rule *rule, struct fault *why);
 
 /* A number of the capture as a thread id: what does not fit is no thread. */
 uint32_t as_tid(uint64_t v);

@@ -6,9 +6,20 @@
 
 const struct rule *const rules[NRULES] = {
 	&evidence_rule,
+	&xid_rule,
+	&oom_rule,
+	&failed_call_rule,
+	&alloc_leak_rule,
 	&launch_latency_rule,
 	&futex_stall_rule,
-	&alloc_leak_rule,
+	&launch_gap_rule,
+	&runqueue_rule,
+	&sync_stall_rule,
+	&memcpy_sync_rule,
+	&memcpy_pageable_rule,
+	&alloc_churn_rule,
+	&straggler_rule,
+	&throttle_rule,
 };
 
 void settings_default(struct settings *s)
@@ -155,4 +166,9 @@ const char *call_name(const struct schema *schema, uint64_t probe)
 uint32_t as_tid(uint64_t v)
 {
 	return v < TID_NONE ? (uint32_t)v : TID_NONE;
+}
+
+int rule_no_memory(const struct rule *rule, struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule %s", rule->name);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/kinds.h"
+
 /* The kernel's bits in prev_state, from include/linux/sched.h. */
 #define TASK_UNINTERRUPTIBLE_BIT 0x2
 #define TASK_GONE_BITS 0xb0 /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
@@ -29,8 +31,10 @@ void timeline_close(struct timeline *tl)
 		return;
 	for (size_t i = 0; i < tl->threads.nitems; i++)
 		ring_clear(&((struct thread *)tl->threads.items[i])->spans);
-	for (size_t i = 0; i < tl->cpus.nitems; i++)
+	for (size_t i = 0; i < tl->cpus.nitems; i++) {
 		ring_clear(&((struct cpu *)tl->cpus.items[i])->occupants);
+		ring_clear(&((struct cpu *)tl->cpus.items[i])->thefts);
+	}
 	table_clear(&tl->threads);
 	table_clear(&tl->cpus);
 	ring_clear(&tl->blind);
@@ -111,56 +115,67 @@ static int prove_running(struct thread *th, uint64_t at_ns, uint32_t cpu, struct
 	return thread_runs(th, at_ns, cpu, why);
 }
 
-static int cpu_switch(struct timeline *tl, uint64_t at_ns, uint32_t number, uint32_t prev, uint32_t next,
-		      struct fault *why)
+/* 0 with *out NULL: beyond the limit. */
+static int cpu_get(struct timeline *tl, uint32_t number, struct cpu **out, struct fault *why)
 {
 	struct cpu *cpu = table_find(&tl->cpus, number, 0);
 
-	if (!cpu) {
-		if (tl->cpus.nitems >= TIMELINE_CPUS_MAX)
-			return 0;
+	if (!cpu && tl->cpus.nitems < TIMELINE_CPUS_MAX) {
 		cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
 		if (!cpu)
 			return no_memory(why);
 	}
+	*out = cpu;
+	return 0;
+}
+
+static int cpu_switch(struct timeline *tl, const struct switch_row *row, struct fault *why)
+{
+	struct cpu *cpu = NULL;
+	int r = cpu_get(tl, row->cpu, &cpu, why);
+
+	if (r < 0 || !cpu)
+		return r;
 	/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
-	if (cpu->known && cpu->tid == prev && cpu->since_ns < at_ns) {
-		const struct occupant o = {.begin_ns = cpu->since_ns, .end_ns = at_ns, .tid = prev};
+	if (cpu->known && cpu->tid == row->prev_tid && cpu->since_ns < row->at_ns) {
+		const struct occupant o = {.begin_ns = cpu->since_ns, .end_ns = row->at_ns, .tid = row->prev_tid};
 
 		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
 			return no_memory(why);
 	}
 	cpu->known = true;
-	cpu->tid = next;
-	cpu->since_ns = at_ns;
+	cpu->tid = row->next_tid;
+	cpu->since_ns = row->at_ns;
 	return 0;
 }
 
-static int leave_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t task_state,
-		     uint32_t next_tid, struct fault *why)
+static int leave_cpu(struct timeline *tl, const struct switch_row *row, struct fault *why)
 {
-	struct span next = {.cpu = cpu, .other_tid = TID_NONE};
+	struct span next = {.cpu = row->cpu, .other_tid = TID_NONE};
 	struct thread *th;
-	int r = thread_get(tl, tid, &th, why);
+	int r = thread_get(tl, row->prev_tid, &th, why);
 
 	if (r < 0 || !th)
 		return r;
 	if (th->first_ns == NEVER) {
 		th->began_running = true;
-		th->first_cpu = cpu;
-	} else if (th->open.state != STATE_RUNNING || th->open.cpu != cpu) {
+		th->first_cpu = row->cpu;
+	} else if (th->open.state != STATE_RUNNING || th->open.cpu != row->cpu) {
 		contradict(th);
 		th->woken_while_running = false;
 	}
-	if (task_state == 0) {
+	if (row->prev_state == 0) {
 		next.state = STATE_RUNNABLE;
 		next.flags = SPAN_PREEMPTED;
-		next.other_tid = next_tid;
-	} else if (!(task_state & TASK_GONE_BITS)) {
+		next.other_tid = row->next_tid;
+	} else if (!(row->prev_state & TASK_GONE_BITS)) {
 		next.state = STATE_ASLEEP;
-		next.task_state = task_state;
+		next.task_state = row->prev_state;
+		next.syscall = row->prev_syscall <= UINT16_MAX ? (uint16_t)row->prev_syscall : 0;
+		next.flags = (uint16_t)((row->prev_flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
+					(row->prev_flags & SWITCH_IO ? SPAN_IO : 0));
 	}
-	return thread_turn(th, at_ns, &next, why);
+	return thread_turn(th, row->at_ns, &next, why);
 }
 
 static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t prev_tid,
@@ -174,6 +189,8 @@ static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t
 	if (th->open.state == STATE_ASLEEP && th->woken_while_running) {
 		th->open.state = STATE_RUNNABLE; /* see timeline.h: the waking row came first */
 		th->open.task_state = 0;
+		th->open.syscall = 0;
+		th->open.flags = 0;
 		th->open.cpu = cpu;
 		th->open.other_tid = prev_tid;
 	} else if (th->open.state == STATE_RUNNABLE && !(th->open.flags & SPAN_PREEMPTED)) {
@@ -186,14 +203,13 @@ static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t
 	return thread_runs(th, at_ns, cpu, why);
 }
 
-int timeline_switch(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t prev_tid, uint32_t prev_state,
-		    uint32_t next_tid, struct fault *why)
+int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why)
 {
-	int r = cpu_switch(tl, at_ns, cpu, prev_tid, next_tid, why);
+	int r = cpu_switch(tl, row, why);
 
 	if (r == 0)
-		r = leave_cpu(tl, at_ns, cpu, prev_tid, prev_state, next_tid, why);
-	return r < 0 ? r : enter_cpu(tl, at_ns, cpu, next_tid, prev_tid, why);
+		r = leave_cpu(tl, row, why);
+	return r < 0 ? r : enter_cpu(tl, row->at_ns, row->cpu, row->next_tid, row->prev_tid, why);
 }
 
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
@@ -219,7 +235,7 @@ int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t 
 		return 0;
 	if (th->open.state == STATE_ASLEEP) {
 		/* The idle task does nothing of its own: who interrupted it did. */
-		th->open.flags |= SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0);
+		th->open.flags |= (uint16_t)(SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0));
 		th->open.other_tid = waker_tid;
 	}
 	return thread_turn(th, at_ns, &runnable, why);
@@ -312,25 +328,68 @@ static bool futex_is_lock(const struct futex_row *row)
 	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
 }
 
+/* The next sleep of [begin_ns, at_ns], from the latest back; *i: spans.n at first. NULL: there are no more. */
+static struct span *sleep_inside(const struct thread *th, unsigned *i, uint64_t begin_ns, uint64_t at_ns)
+{
+	while (*i > 0) {
+		struct span *s = ring_at(&th->spans, --*i);
+
+		if (s->end_ns <= begin_ns || s->begin_ns < begin_ns)
+			break;
+		if (s->state == STATE_ASLEEP && s->end_ns <= at_ns)
+			return s;
+	}
+	return NULL;
+}
+
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
 {
 	int r = timeline_call(tl, row->begin_ns, row->at_ns, row->tid, row->cpu, why);
 	const struct thread *th = table_find(&tl->threads, row->tid, 0);
 	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
+	unsigned i = th ? th->spans.n : 0;
+	struct span *s;
 
 	if (r < 0 || !th || !futex_op_waits(row->op))
 		return r;
-	for (unsigned i = th->spans.n; i-- > 0;) {
-		struct span *s = ring_at(&th->spans, i);
-
-		if (s->end_ns <= row->begin_ns || s->begin_ns < row->begin_ns)
-			break;
-		if (s->state != STATE_ASLEEP || s->end_ns > row->at_ns || s->task_state & TASK_UNINTERRUPTIBLE_BIT)
+	while ((s = sleep_inside(th, &i, row->begin_ns, row->at_ns))) {
+		if (s->task_state & TASK_UNINTERRUPTIBLE_BIT || s->flags & SPAN_FAULT)
 			continue;
-		s->flags |= SPAN_FUTEX | kind | ended;
+		s->flags |= (uint16_t)(SPAN_FUTEX | kind | ended);
 		s->futex = row->addr;
 		ended = 0; /* how it ended speaks of the last sleep */
 	}
+	return 0;
+}
+
+int timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu,
+		   struct fault *why)
+{
+	int r = timeline_call(tl, begin_ns, at_ns, tid, cpu, why);
+	const struct thread *th = table_find(&tl->threads, tid, 0);
+	unsigned i = th ? th->spans.n : 0;
+	struct span *s;
+
+	while (r == 0 && th && (s = sleep_inside(th, &i, begin_ns, at_ns)))
+		s->flags |= SPAN_FAULT;
+	return r;
+}
+
+int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
+{
+	struct cpu *cpu = NULL;
+	int r = cpu_get(tl, number, &cpu, why);
+
+	if (r < 0 || !cpu)
+		return r;
+	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
+		const struct theft t = {cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
+
+		if (!ring_push(&cpu->thefts, &t, sizeof(t), TIMELINE_THEFTS_MAX))
+			return no_memory(why);
+	}
+	cpu->looked_ns = at_ns;
+	cpu->steal_ns = steal_ns;
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each thread was doing when: running on a CPU, runnable and waiting for one, or asleep, built in one pass from
- * the rows of kinds switch, waking, futex, fork, exit and the calls. All times are boot clock, ns.
+ * the rows of kinds switch, waking, futex, fault, fork, exit and the calls. All times are boot clock, ns.
  *
  * A call or futex row arrives at its end, so the past of every thread is kept for a while: the last
  * TIMELINE_SPANS_MAX changes of state. What is older, lost, withheld or contradictory is *unknown*, never fine.
@@ -26,6 +26,7 @@
 
 #define TIMELINE_SPANS_MAX 512       /* kept for a thread */
 #define TIMELINE_OCCUPANTS_MAX 4096  /* changes of occupant kept for a CPU */
+#define TIMELINE_THEFTS_MAX 4096    /* looks at a CPU from which time was stolen */
 #define TIMELINE_BLIND_MAX 1024      /* blind intervals kept; older ones are joined, with what is between them */
 #define TIMELINE_THREADS_MAX 1048576 /* threads followed; the others are unknown */
 #define TIMELINE_CPUS_MAX 8192
@@ -56,6 +57,8 @@ enum span_flags {
 	SPAN_PREEMPTED = 32, /* runnable: it was made to leave the CPU */
 	SPAN_LOCK = 128,     /* asleep in a futex that, by the way it waited, is a lock (see timeline_futex()) */
 	SPAN_FORKED = 64,    /* runnable: it has never run yet */
+	SPAN_FAULT = 256,    /* asleep in a page fault */
+	SPAN_IO = 512,       /* asleep until a block device has answered */
 };
 
 /* A piece of a thread's time. */
@@ -66,8 +69,9 @@ struct span {
 				or TID_NONE */
 	uint32_t cpu;        /* running: where; runnable: where it waited */
 	uint32_t task_state; /* asleep: the kernel's state bits */
+	uint16_t flags;      /* enum span_flags */
+	uint16_t syscall;    /* asleep: in which system call, its number + 1; 0: in none, or not told */
 	uint8_t state;       /* enum state */
-	uint8_t flags;       /* enum span_flags */
 	uint8_t reason;      /* unknown: enum unknown_reason */
 };
 
@@ -76,12 +80,20 @@ struct timeline;
 int timeline_open(struct timeline **tl, struct fault *why);
 void timeline_close(struct timeline *tl);
 
+struct switch_row {
+	uint64_t at_ns;
+	uint32_t cpu;
+	uint32_t prev_tid, prev_state;
+	uint32_t next_tid;
+	uint32_t prev_syscall; /* number + 1; 0: none, or not told */
+	uint32_t prev_flags;   /* SWITCH_* of format/kinds.h */
+};
+
 /*
  * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, switches, other wakings, futex
- * rows, calls. All return 0 or ERR_MEMORY.
+ * and fault rows, calls. All return 0 or ERR_MEMORY.
  */
-int timeline_switch(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t prev_tid, uint32_t prev_state,
-		    uint32_t next_tid, struct fault *why);
+int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why);
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
 		    struct fault *why);
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why);
@@ -109,6 +121,19 @@ struct futex_row {
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
 
+/* As timeline_call(); sleeps inside it are sleeps in that page fault. */
+int timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu,
+		   struct fault *why);
+
+/* A `cpu` row: what the hypervisor has taken from this CPU since boot. */
+int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, struct fault *why);
+
+/*
+ * How much of [begin_ns, end_ns) the hypervisor can at most have taken from the CPU, as far as `cpu` rows around it
+ * tell; 0 if they tell nothing.
+ */
+uint64_t timeline_stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
+
 /* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are told in order, more or less. */
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why);
 
@@ -132,6 +157,9 @@ bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
  */
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
 		   void (*visit)(void *arg, const struct span *piece), void *arg);
+
+/* What the thread did last before what it does now, as its rows alone tell. False: nothing is kept. */
+bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last);
 
 /*
  * Who had the CPU in [begin_ns, end_ns): `visit` is called for each known stretch, in order, with the thread

@@ -26,9 +26,17 @@ struct occupant {
 	uint32_t tid;
 };
 
+/* Between two looks at a CPU that was not left alone. */
+struct theft {
+	uint64_t begin_ns, end_ns;
+	uint64_t stolen_ns;
+};
+
 struct cpu {
 	struct table_key key; /* a: its number */
 	struct ring occupants;
+	struct ring thefts;
+	uint64_t looked_ns, steal_ns; /* at the last look; looked_ns 0: none yet */
 	bool known;
 	uint32_t tid;
 	uint64_t since_ns;

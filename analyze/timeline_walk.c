@@ -124,3 +124,32 @@ const char *task_state_letter(uint32_t task_state)
 			return letters[i].letter;
 	return "?";
 }
+
+uint64_t timeline_stolen(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	uint64_t sum_ns = 0;
+
+	if (!cpu)
+		return 0;
+	for (unsigned i = ring_first_after(&cpu->thefts, begin_ns); i < cpu->thefts.n; i++) {
+		const struct theft *t = ring_at(&cpu->thefts, i);
+		uint64_t from_ns = t->begin_ns > begin_ns ? t->begin_ns : begin_ns;
+		uint64_t to_ns = t->end_ns < end_ns ? t->end_ns : end_ns;
+
+		if (t->begin_ns >= end_ns)
+			break;
+		sum_ns += t->stolen_ns < to_ns - from_ns ? t->stolen_ns : to_ns - from_ns;
+	}
+	return sum_ns;
+}
+
+bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last)
+{
+	const struct thread *th = table_find(&tl->threads, tid, 0);
+
+	if (!th || th->spans.n == 0)
+		return false;
+	*last = *(const struct span *)ring_at(&th->spans, th->spans.n - 1);
+	return true;
+}

@@ -26,7 +26,7 @@ static __always_inline void read_words(struct frame *f, const struct pt_regs *ct
 		f->word[i] = ctx->regs[i];
 #endif
 	if (nwords > REGISTER_WORDS)
-		bpf_probe_read_user(&f->word[REGISTER_WORDS], (CALL_WORDS - REGISTER_WORDS) * 8,
+		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8,
 				    (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
 }
 
@@ -37,8 +37,8 @@ static __always_inline bool read_peeks(struct frame *f, __u32 probe)
 
 	for (int i = 0; i < PEEKS; i++) {
 		__u32 n = plans[probe].peek[i].n & 7;
-		__u32 slot = plans[probe].peek[i].slot & 7;
-		__u64 at = f->word[plans[probe].peek[i].arg & 7] + plans[probe].peek[i].from * 8;
+		__u32 slot = plans[probe].peek[i].slot & 15;
+		__u64 at = f->word[plans[probe].peek[i].arg & 15] + plans[probe].peek[i].from * 8;
 
 		if (n && bpf_probe_read_user(&f->word[slot], n * 8, (const void *)at))
 			ok = false;
@@ -51,11 +51,11 @@ static __always_inline void clear_peeks(struct frame *f, __u32 probe)
 {
 	for (int i = 0; i < PEEKS; i++) {
 		__u32 n = plans[probe].peek[i].n & 7;
-		__u32 slot = plans[probe].peek[i].slot & 7;
+		__u32 slot = plans[probe].peek[i].slot & 15;
 
 		for (__u32 k = 0; k < PEEK_WORDS_MAX; k++)
 			if (k < n)
-				f->word[(slot + k) & 15] = 0;
+				f->word[slot + k] = 0;
 	}
 }
 
@@ -73,11 +73,26 @@ static __always_inline void drop_left(struct thread_state *s, __u64 sp, __u32 sa
 		f = frame_at(s, s->depth - 1);
 		if (f->sp > sp || (f->sp == sp && f->probe != same))
 			break;
-		count(f->probe, COUNT_no_return);
+		if (!f->left_out)
+			count(f->probe, COUNT_no_return);
 		s->depth--;
 	}
 	if (s->depth < CALL_DEPTH)
 		s->over = 0;
+}
+
+/* Whether this call is left out on purpose, and counted so. A call of the same kind around it has decided already. */
+static __always_inline bool call_left_out(struct thread_state *s, __u32 probe)
+{
+	struct frame *around = s->depth ? frame_at(s, s->depth - 1) : 0;
+	enum counter_index why;
+
+	if (around && plans[around->probe & (PROBES_LIMIT - 1)].kind == plans[probe].kind)
+		why = around->left_out;
+	else
+		why = left_out(probe);
+	count_left_out(probe, why);
+	return frame_at(s, s->depth)->left_out = why;
 }
 
 static __always_inline int call_enter(struct pt_regs *ctx)
@@ -99,12 +114,14 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 		return 0;
 	}
 	f = frame_at(s, s->depth);
-	read_words(f, ctx, plans[probe].words);
 	f->nested = s->depth ? CALL_NESTED : 0;
 	f->probe = probe;
 	f->sp = REGS_SP(ctx);
-	if (plans[probe].early && !read_peeks(f, probe))
-		count(probe, COUNT_unreadable);
+	if (!reducing || !call_left_out(s, probe)) {
+		read_words(f, ctx, plans[probe].words);
+		if (plans[probe].early && !read_peeks(f, probe))
+			count(probe, COUNT_unreadable);
+	}
 	s->depth++;
 	f->start_ns = bpf_ktime_get_boot_ns();
 	return 0;
@@ -126,7 +143,8 @@ static __always_inline struct frame *frame_pop(struct thread_state *s, __u64 sp,
 			s->over = 0;
 			return f;
 		}
-		count(f->probe, COUNT_no_return);
+		if (!f->left_out)
+			count(f->probe, COUNT_no_return);
 	}
 	if (s->depth == CALL_DEPTH && s->over) {
 		s->over--; /* counted when it was entered */
@@ -137,82 +155,144 @@ static __always_inline struct frame *frame_pop(struct thread_state *s, __u64 sp,
 	return 0;
 }
 
-static __always_inline void call_fill(struct ring_call *r, const struct frame *f, struct task_struct *t, __s64 ret)
+/* A call that returned. */
+struct done {
+	struct task_struct *task;
+	struct thread_state *state;
+	struct frame *frame;
+	__s32 ret;
+};
+
+/* Takes the time, too. */
+static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwords, const struct done *d,
+				      enum ring_type type)
 {
-	r->pid = t->tgid;
-	r->tid = t->pid;
-	r->dur_ns = r->head.at_ns - f->start_ns;
-	r->probe = f->probe;
-	r->flags = f->nested;
-	r->ret = ret;
-	for (int i = 0; i < CALL_WORDS; i++)
-		r->word[i] = f->word[i];
+	if (!d->state->start_ns)
+		d->state->start_ns = process_start(d->task);
+	r->start_ns = d->state->start_ns;
+	r->pid = d->task->tgid;
+	r->tid = d->task->pid;
+	r->probe = d->frame->probe;
+	r->flags = d->frame->nested;
+	r->ret = d->ret;
+	for (int i = 0; i < nwords; i++)
+		word[i] = d->frame->word[i];
+	head_fill(&r->head, type);
+	r->dur_ns = r->head.at_ns - d->frame->start_ns;
 }
 
-static __always_inline bool call_record_stack(void *ctx, struct frame *f, struct task_struct *t, __s64 ret)
+static __always_inline bool call_record_stack(void *ctx, const struct done *d)
 {
 	struct ring_call_stack *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	long n;
 
 	if (!r)
 		return false;
-	head_fill(&r->call.head, RING_CALL_STACK);
-	call_fill(&r->call, f, t, ret);
-	r->start_ns = process_start(t);
+	call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_STACK);
 	n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
 	r->nframes = n > 0 ? (__u64)n / 8 : 0;
 	if (n <= 0)
-		count(f->probe, COUNT_no_stack);
+		count(d->frame->probe, COUNT_no_stack);
 	submit_bulk(r);
 	return true;
 }
 
-static __always_inline bool call_record(struct frame *f, struct task_struct *t, __s64 ret)
-{
-	struct ring_call *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
+/* Whether it took so long that its stack is wanted is known only once there is room and the time was taken. */
+#define CALL_RECORD(type, members, nwords)                                                                             \
+	do {                                                                                                           \
+		struct members *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);                                         \
+                                                                                                                       \
+		if (!r)                                                                                                \
+			return false;                                                                                  \
+		call_fill(&r->call, r->word, nwords, d, type);                                                         \
+		if (r->call.dur_ns < slow_ns) {                                                                        \
+			submit_bulk(r);                                                                                \
+			return true;                                                                                   \
+		}                                                                                                      \
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
+	} while (0)
 
-	if (!r)
-		return false;
-	head_fill(&r->head, RING_CALL);
-	call_fill(r, f, t, ret);
-	submit_bulk(r);
+static __always_inline bool call_record(void *ctx, const struct done *d, __u32 used)
+{
+	if (used <= CALL_WORDS_FEW)
+		CALL_RECORD(RING_CALL_FEW, ring_call_few, CALL_WORDS_FEW);
+	else if (used <= CALL_WORDS_MANY)
+		CALL_RECORD(RING_CALL_MANY, ring_call_many, CALL_WORDS_MANY);
+	else
+		CALL_RECORD(RING_CALL_ALL, ring_call_all, CALL_WORDS);
+	return call_record_stack(ctx, d);
+}
+
+/* With the name that the call told, in as little room as it needs. A name without room for it is tried with more. */
+#define NAME_RECORD(room)                                                                                              \
+	do {                                                                                                           \
+		struct ring_call_name *r = bpf_ringbuf_reserve(&bulk, sizeof(*r) + (room), 0);                         \
+		long n;                                                                                                \
+                                                                                                                       \
+		if (!r)                                                                                                \
+			return false;                                                                                  \
+		n = bpf_probe_read_user_str(r->text, (room), (const void *)at);                                        \
+		if (n < (room) || (room) == NAME_BYTES) {                                                              \
+			r->nbytes = n > 0 ? n - 1 : 0;                                                                 \
+			if (n < 0)                                                                                     \
+				count(d->frame->probe, COUNT_unreadable);                                              \
+			call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_NAME);                           \
+			submit_bulk(r);                                                                                \
+			return true;                                                                                   \
+		}                                                                                                      \
+		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
+	} while (0)
+
+static __always_inline bool call_record_name(const struct done *d, __u64 at)
+{
+	NAME_RECORD(NAME_BYTES_FEW);
+	NAME_RECORD(NAME_BYTES_MANY);
+	NAME_RECORD(NAME_BYTES);
 	return true;
+}
+
+/* What stands behind pointers now, and the record. False: there was no room for it. */
+static __always_inline bool call_end(void *ctx, const struct done *d, __u32 probe)
+{
+	const volatile struct call_plan *plan = &plans[probe];
+	bool failed = d->ret && !(plan->asks && d->ret == CALL_NOT_READY);
+
+	if (!plan->early) {
+		if (d->ret)
+			clear_peeks(d->frame, probe);
+		else if (!read_peeks(d->frame, probe))
+			count(probe, COUNT_unreadable);
+	}
+	if (failed || plan->stack)
+		return call_record_stack(ctx, d);
+	if (plan->name == PLAN_NAME)
+		return call_record_name(d, d->frame->word[plan->name_at & 15]);
+	return call_record(ctx, d, plan->used);
 }
 
 static __always_inline int call_leave(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	__u32 probe = (__u32)bpf_get_attach_cookie(ctx) & (PROBES_LIMIT - 1);
-	__s64 ret = (__s32)REGS_RESULT(ctx);
-	struct thread_state *s;
-	struct frame *f;
-	bool done;
+	struct done d = {.task = t};
 
 	if (!running)
 		return 0;
-	s = bpf_task_storage_get(&threads, t, 0, 0);
-	if (!s) {
+	d.state = bpf_task_storage_get(&threads, t, 0, 0);
+	if (!d.state) {
 		if (!track_of(t->tgid))
 			return 0;
 		count(probe, COUNT_fired);
 		count(probe, COUNT_no_entry);
 		return 0;
 	}
-	f = frame_pop(s, REGS_SP(ctx) - RETURN_POPS, probe);
-	if (!f)
+	d.frame = frame_pop(d.state, REGS_SP(ctx) - RETURN_POPS, probe);
+	if (!d.frame || d.frame->left_out)
 		return 0;
-	if (!plans[probe].early) {
-		if (ret)
-			clear_peeks(f, probe);
-		else if (!read_peeks(f, probe))
-			count(probe, COUNT_unreadable);
-	}
-	tell_tracked(t, s);
-	if (plans[probe].stack && !ret)
-		done = call_record_stack(ctx, f, t, ret);
-	else
-		done = call_record(f, t, ret);
-	if (!done)
+	if (!plans[probe].no_result)
+		d.ret = (__s32)REGS_RESULT(ctx);
+	tell_tracked(t, d.state);
+	if (!call_end(ctx, &d, probe))
 		count(probe, COUNT_ring_full);
 	return 0;
 }

@@ -30,7 +30,30 @@ static __always_inline struct cpu_state *cpu_state(__u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
-/* Whether a tracked, preempted thread waits on `cpu`; brings the books up to date with this switch. */
+/* It slept in a page fault and runs again. */
+static __always_inline void fault_end(struct task_struct *t, struct thread_state *s)
+{
+	struct ring_fault *r;
+
+	s->fault.slept = 0;
+	count(PROBE_FAULT, COUNT_fired);
+	if (drop(PROBE_FAULT))
+		return;
+	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
+	if (!r) {
+		count(PROBE_FAULT, COUNT_ring_full);
+		return;
+	}
+	head_fill(&r->head, RING_FAULT);
+	r->pid = t->tgid;
+	r->tid = t->pid;
+	r->addr = s->fault.addr;
+	r->dur_ns = r->head.at_ns - s->fault.start_ns;
+	s->fault.start_ns = r->head.at_ns; /* it may sleep again in the same fault: told from here on */
+	submit_bulk(r);
+}
+
+/* Whether a tracked, preempted thread waits on this CPU; brings the books up to date with this switch. */
 static __always_inline bool note_waits(struct task_struct *prev, bool prev_tracked, struct task_struct *next,
 				       bool next_tracked, bool preempted)
 {
@@ -58,14 +81,42 @@ static __always_inline bool note_waits(struct task_struct *prev, bool prev_track
 	return waiting;
 }
 
+/* In what a tracked thread goes to sleep: number + 1 of the system call, and SWITCH_*. */
+static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 *flags)
+{
+	struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(t);
+	struct thread_state *s;
+
+	if (BPF_CORE_READ_BITFIELD(t, in_iowait))
+		*flags |= SWITCH_IO;
+	if (SYSCALL_NR(user) >= 0)
+		return (__u32)SYSCALL_NR(user) + 1;
+	s = bpf_task_storage_get(&threads, t, 0, 0);
+	if (s && s->fault.start_ns && s->fault.ip == REGS_IP(user)) {
+		*flags |= SWITCH_FAULT;
+		s->fault.slept = 1;
+	}
+	return 0;
+}
+
+static __always_inline void note_fault(struct task_struct *next)
+{
+	struct thread_state *s = bpf_task_storage_get(&threads, next, 0, 0);
+
+	if (s && s->fault.slept) {
+		tell(next, true);
+		fault_end(next, s);
+	}
+}
+
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool prev_tracked, next_tracked, waiting;
+	__u32 state, nr = 0, flags = 0;
 	struct ring_switch *r;
-	__u32 state;
 
 	if (!running)
 		return 0;
@@ -76,7 +127,13 @@ int on_switch(__u64 *ctx)
 	waiting = note_waits(prev, prev_tracked, next, next_tracked, !state);
 	if (!prev_tracked && !next_tracked && !waiting)
 		return 0;
+	if (prev_tracked && state)
+		nr = sleeps_in(prev, &flags);
+	if (next_tracked)
+		note_fault(next);
 	count(PROBE_SWITCH, COUNT_fired);
+	if (drop(PROBE_SWITCH))
+		return 0;
 	tell(prev, prev_tracked);
 	tell(next, next_tracked);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -88,8 +145,69 @@ int on_switch(__u64 *ctx)
 	r->prev_tid = prev->pid;
 	r->next_tid = next->pid;
 	r->prev_state = state;
-	r->pad = 0;
+	r->prev_syscall = nr;
+	r->prev_flags = flags;
 	submit_bulk(r);
+	return 0;
+}
+
+/* Where a tracked thread's fault began; whether it sleeps in it, sched_switch sees. */
+SEC("tp_btf/page_fault_user")
+int on_fault(__u64 *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct pt_regs *regs = (void *)ctx[1];
+	struct thread_state *s;
+
+	if (!running)
+		return 0;
+	s = bpf_task_storage_get(&threads, t, 0, 0);
+	if (!s && track_of(t->tgid))
+		s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!s)
+		return 0;
+	s->fault.addr = ctx[0];
+	s->fault.ip = REGS_IP(regs);
+	s->fault.start_ns = bpf_ktime_get_boot_ns();
+	return 0;
+}
+
+static __always_inline __u64 resident_pages(struct task_struct *t)
+{
+	struct mm_struct *mm = t->mm;
+
+	if (!mm)
+		return 0;
+	return BPF_CORE_READ(mm, rss_stat[0].count) + BPF_CORE_READ(mm, rss_stat[1].count) +
+	       BPF_CORE_READ(mm, rss_stat[3].count);
+}
+
+/* Whichever process it is. */
+SEC("tp_btf/mark_victim")
+int on_oom(__u64 *ctx)
+{
+	struct ring_oom *r;
+
+	if (!running)
+		return 0;
+	count(PROBE_OOM, COUNT_fired);
+	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
+	if (!r) {
+		count(PROBE_OOM, COUNT_ring_full);
+		return 0;
+	}
+	head_fill(&r->head, RING_OOM);
+	r->pad = 0;
+	r->pages = 0;
+	if (victim_is_task) {
+		struct task_struct *t = (void *)ctx[0];
+
+		r->pid = t->tgid;
+		r->pages = resident_pages(t);
+	} else {
+		r->pid = (__u32)ctx[0];
+	}
+	submit_life(r, false);
 	return 0;
 }
 
@@ -99,6 +217,8 @@ static __always_inline int waking(struct task_struct *t, bool interrupted)
 	struct ring_waking *r;
 
 	count(PROBE_WAKING, COUNT_fired);
+	if (drop(PROBE_WAKING))
+		return 0;
 	tell(t, true);
 	tell(waker, track_of(waker->tgid));
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -223,7 +343,7 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 	if (!s)
 		return;
 	for (int i = 0; i < CALL_DEPTH; i++)
-		if (i < s->depth)
+		if (i < s->depth && !s->frame[i].left_out)
 			count(s->frame[i].probe, why);
 	s->depth = 0;
 	s->over = 0;
@@ -234,10 +354,16 @@ SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
+	struct linux_binprm *bprm = (void *)ctx[2];
 	struct ring_exec *r;
 
-	if (!running || !track_of(t->tgid))
+	if (!running)
 		return 0;
+	if (!track_of(t->tgid)) {
+		if (notice_maps)
+			mapped_code(BPF_CORE_READ(bprm, file), true);
+		return 0;
+	}
 	abandon_calls(t, COUNT_no_return);
 	count(PROBE_EXEC, COUNT_fired);
 	tell(t, true);
@@ -251,6 +377,8 @@ int on_exec(__u64 *ctx)
 	r->pid = t->tgid;
 	r->tid = t->pid;
 	submit_life(r, true);
+	if (notice_maps)
+		mapped_code(BPF_CORE_READ(bprm, file), true);
 	return 0;
 }
 
@@ -279,7 +407,8 @@ int on_exit(__u64 *ctx)
 	s = bpf_task_storage_get(&threads, t, 0, 0);
 	if (s && s->futex.start_ns) {
 		s->futex.start_ns = 0;
-		count(PROBE_FUTEX, COUNT_thread_exit);
+		if (!s->futex.left_out)
+			count(PROBE_FUTEX, COUNT_thread_exit);
 	}
 	count(PROBE_EXIT, COUNT_fired);
 	tell(t, true);

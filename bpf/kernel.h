@@ -25,6 +25,7 @@ typedef _Bool bool;
 enum {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -45,6 +46,7 @@ enum {
 #define KERNEL_SIGSTOP 19
 #define KERNEL_SIGNAL_GROUP_EXIT 4u /* in signal_struct.flags */
 #define KERNEL_COMM_BYTES 16
+#define KERNEL_PIDTYPE_PGID 2
 #define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -67,12 +69,17 @@ struct super_block {
 
 struct inode {
 	unsigned long i_ino;
+	unsigned int i_generation;
 	struct super_block *i_sb;
 };
 
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+};
+
+struct linux_binprm {
+	struct file *file;
 };
 
 struct fdtable {
@@ -96,8 +103,12 @@ struct atomic {
 	int counter;
 };
 
+struct pid;
+
 struct signal_struct {
 	struct atomic live;
+	int nr_threads;
+	struct pid *pids[4]; /* by kind: KERNEL_PIDTYPE_PGID */
 	unsigned int flags;
 	int group_exit_code;
 };
@@ -108,9 +119,19 @@ struct thread_info {
 	__u64 preempt_count; /* arm64 */
 };
 
+struct percpu_counter {
+	__s64 count;
+};
+
+struct mm_struct {
+	struct percpu_counter rss_stat[4]; /* of files, anonymous, swapped, shared; since 6.2 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
+	unsigned int in_iowait : 1;
+	struct mm_struct *mm;
 	unsigned int flags;
 	unsigned int __state;
 	int pid;
@@ -162,6 +183,7 @@ struct bpf_iter__task {
 #define STACK_WORDS_AT 8
 #define RETURN_POPS 8
 #define REGS_SP(r) ((r)->sp)
+#define REGS_IP(r) ((r)->ip)
 #define REGS_RESULT(r) ((r)->ax)
 #define SYSCALL_NR(r) ((__s64)(int)(r)->orig_ax)
 #define SYSCALL_RET(r) ((__s64)(r)->ax)
@@ -179,6 +201,7 @@ struct bpf_iter__task {
 #define STACK_WORDS_AT 0
 #define RETURN_POPS 0
 #define REGS_SP(r) ((r)->sp)
+#define REGS_IP(r) ((r)->pc)
 #define REGS_RESULT(r) ((r)->regs[0])
 #define SYSCALL_NR(r) ((__s64)(r)->syscallno)
 #define SYSCALL_RET(r) ((__s64)(r)->regs[0])
@@ -192,6 +215,11 @@ struct bpf_iter__task {
 #define TASK_IS_COMPAT(t) ((t)->thread_info.flags & (1UL << 22))
 #define KERNEL_STACK_BYTES 16384
 #endif
+
+/* futex(2) */
+#define KERNEL_FUTEX_CMD(op) ((op)&127)
+#define KERNEL_FUTEX_TWO_ADDRESSES                                                                                     \
+	(1u << 3 | 1u << 4 | 1u << 5 | 1u << 11 | 1u << 12) /* requeue, wake_op, and their like */
 
 /* The same numbers on all architectures since they came. */
 #define NR_futex_waitv 449

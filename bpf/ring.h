@@ -14,7 +14,7 @@
 
 #include "format/kinds.h"
 
-#define CALL_WORDS 9    /* of arguments, kept per call */
+#define CALL_WORDS 13   /* of arguments, and of what they point to, kept per call */
 #define CALL_DEPTH 8    /* open calls that are followed per thread */
 #define STACK_FRAMES 24 /* of a user stack */
 #define COMM_BYTES 16
@@ -36,11 +36,22 @@ struct peek {
 
 struct call_plan {
 	struct peek peek[PEEKS];
-	__u8 early; /* peek at entry; else at return, when the call returned 0 */
-	__u8 stack; /* take the user stack at return */
-	__u8 words; /* how many argument words are there, at most CALL_WORDS */
-	__u8 pad;
+	__u8 early;     /* peek at entry; else at return, when the call returned 0 */
+	__u8 stack;     /* take the user stack at return, also of calls that are neither slow nor failed */
+	__u8 words;     /* how many argument words are there, at most CALL_WORDS */
+	__u8 used;      /* how many words (arguments and peeked ones) anybody wants */
+	__u8 asks;      /* CALL_NOT_READY is no failure */
+	__u8 no_result; /* the function returns nothing */
+	__u8 name;      /* PLAN_*: it names a function: word name_of */
+	__u8 name_of;
+	__u8 name_at; /* the word that points to its name, or that is the function which it is another handle for */
+	__u8 kind;
+	__u16 pad;
+	__u32 keep; /* about one in so many is recorded; 0, 1: all */
 };
+#define CALL_NOT_READY 600
+#define PLAN_NAME 1
+#define PLAN_ALIAS 2
 
 /* Ids of the probes that are not in a library (record/probes.c has their names). */
 enum host_probe {
@@ -53,6 +64,8 @@ enum host_probe {
 	PROBE_THREAD_NAME = 7,
 	PROBE_PROCESS_NAME = 8,
 	PROBE_MAPPED = 9,
+	PROBE_FAULT = 10,
+	PROBE_OOM = 11,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -77,16 +90,21 @@ struct track {
 };
 #define TRACK_OURS 1 /* COMMAND or a descendant: may be held while a library is attached */
 
-/* Key of map `attached`: files whose functions carry probes. */
+/* Key of map `attached`: files that were looked at for functions to probe; the value is one of the two below. */
 struct file_key {
 	__u64 inode;
-	__u32 device; /* the kernel's: major << 20 | minor */
-	__u32 pad;
+	__u32 device;     /* the kernel's: major << 20 | minor */
+	__u32 generation; /* tells a file from a later one with its inode number */
 };
+#define FILE_PLAIN 1  /* nothing in it to probe: no notice */
+#define FILE_PROBED 2 /* carries probes: who maps it is told of, and not held */
 
 enum ring_type {
-	RING_CALL = 1,
+	RING_CALL_FEW = 1,
+	RING_CALL_MANY,
+	RING_CALL_ALL,
 	RING_CALL_STACK,
+	RING_CALL_NAME,
 	RING_SWITCH,
 	RING_WAKING,
 	RING_FUTEX,
@@ -96,6 +114,8 @@ enum ring_type {
 	RING_THREAD,
 	RING_PROCESS,
 	RING_MAPPED,
+	RING_FAULT,
+	RING_OOM,
 	RING_TYPES
 };
 
@@ -105,28 +125,59 @@ struct ring_head {
 	__u64 at_ns; /* boot clock */
 };
 
+/*
+ * A call that returned. Behind it stand as many words as its type says; a call needs the type that holds `used` of
+ * struct call_plan. RING_CALL_STACK and RING_CALL_NAME hold all.
+ */
 struct ring_call {
 	struct ring_head head;
 	__u32 pid, tid;
 	__u64 dur_ns;
-	__u32 probe;
-	__u32 flags; /* CALL_NESTED */
-	__s64 ret;
+	__u64 start_ns; /* of the process */
+	__s32 ret;
+	__u16 probe;
+	__u16 flags; /* CALL_NESTED */
+};
+#define CALL_WORDS_FEW 4
+#define CALL_WORDS_MANY 9
+
+struct ring_call_few {
+	struct ring_call call;
+	__u64 word[CALL_WORDS_FEW];
+};
+
+struct ring_call_many {
+	struct ring_call call;
+	__u64 word[CALL_WORDS_MANY];
+};
+
+struct ring_call_all {
+	struct ring_call call;
 	__u64 word[CALL_WORDS];
 };
 
 struct ring_call_stack {
-	struct ring_call call;
-	__u64 start_ns; /* of the process */
+	struct ring_call_all all;
 	__u64 nframes;
 	__u64 frame[STACK_FRAMES];
+};
+
+/* nbytes of the name of a function, without a NUL; there is room for 128 or 512 of them, or NAME_BYTES. */
+#define NAME_BYTES 4096
+#define NAME_BYTES_FEW 128
+#define NAME_BYTES_MANY 512
+struct ring_call_name {
+	struct ring_call_all all;
+	__u64 nbytes;
+	char text[];
 };
 
 struct ring_switch {
 	struct ring_head head;
 	__u32 prev_tid, next_tid;
 	__u32 prev_state;
-	__u32 pad;
+	__u16 prev_syscall; /* + 1; 0: none */
+	__u16 prev_flags;   /* SWITCH_* */
 };
 
 struct ring_waking {
@@ -136,15 +187,31 @@ struct ring_waking {
 	__u32 pad;
 };
 
-/* arg: as the system call `nr` got them; for futex_waitv and futex_requeue the first waiter's address comes in addr. */
+/* arg: as the system call `nr` got them; for futex_waitv and futex_requeue the first waiter's address comes in addr.
+ * addr2: the second address of those that have one. */
 struct ring_futex {
 	struct ring_head head;
 	__u32 pid, tid;
 	__u64 dur_ns;
 	__s64 ret;
 	__u64 nr;
-	__u64 addr;
+	__u64 addr, addr2;
 	__u64 arg[4];
+};
+
+/* A page fault in which a thread slept, when it runs again. */
+struct ring_fault {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+	__u64 addr;
+};
+
+struct ring_oom {
+	struct ring_head head;
+	__u32 pid;
+	__u32 pad;
+	__u64 pages; /* resident; 0: not told */
 };
 
 struct ring_fork {
@@ -182,13 +249,13 @@ struct ring_process {
 	char comm[COMM_BYTES];
 };
 
-/* A process mapped a CUDA library that carries no probes yet. */
+/* A process mapped a file as code (or runs it, by exec) that carries probes or was not looked at yet. */
 struct ring_mapped {
 	struct ring_head head;
 	struct file_key file;
 	__u32 pid, tid;
-	__u32 held; /* 1: it was stopped and waits for SIGCONT */
-	__u32 pad;
+	__u32 held;  /* 1: it was stopped and waits for SIGCONT */
+	__u32 named; /* 1: it has the name of a CUDA library */
 };
 
 #endif

@@ -18,7 +18,11 @@ const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level tha
 const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool futex_on;
-const volatile bool notice_maps; /* tell when a CUDA library is mapped */
+const volatile bool notice_maps;      /* tell when a CUDA library is mapped */
+const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
+const volatile __u32 rate;            /* at most so many a second; 0: no limit */
+const volatile __u64 slow_ns = ~0ULL; /* calls that take as long carry their stack */
+const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
 
 /* Set by the recorder once it is ready, cleared when it ends: otherwise nothing is recorded nor counted. */
 volatile __u32 running;
@@ -30,19 +34,32 @@ volatile __u32 selftest_pid;
 volatile __u64 selftest_task, selftest_interrupt;
 volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interrupt() is asked */
 
+/* The second under way, in the upper half, and the events recorded in it: one word, so that the limit holds exactly. */
+volatile __u64 rate_used;
+
 struct frame {
 	__u64 start_ns;
 	__u64 sp;
 	__u32 probe;
-	__u32 nested;
-	__u64 word[16]; /* CALL_WORDS, and room that lets the verifier see that a peek stays inside */
+	__u16 nested;
+	__u16 left_out;                  /* on purpose: the counter; 0: it is recorded */
+	__u64 word[16 + PEEK_WORDS_MAX]; /* CALL_WORDS, and room that lets the verifier see that a peek stays inside */
 };
 
 struct open_futex {
 	__u64 start_ns; /* 0: none */
 	__u64 nr;
-	__u64 addr;
+	__u64 addr, addr2;
 	__u64 arg[4];
+	__u64 left_out;
+};
+
+/* The page fault that a thread was in last. */
+struct last_fault {
+	__u64 start_ns;
+	__u64 addr;
+	__u64 ip;    /* of the instruction: while the thread is not in a system call and is there, it is in the fault */
+	__u64 slept; /* and has not run again since */
 };
 
 struct thread_state {
@@ -52,6 +69,8 @@ struct thread_state {
 	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
 	__u32 told;     /* it and its process were told as tracked */
 	struct open_futex futex;
+	struct last_fault fault;
+	__u64 start_ns; /* of its process; 0: not looked up yet */
 };
 
 struct {
@@ -68,9 +87,10 @@ struct {
 	__type(value, struct track);
 } tracked SEC(".maps");
 
+/* What falls out of it is looked at once more. */
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
 	__type(key, struct file_key);
 	__type(value, __u32);
 } attached SEC(".maps");
@@ -130,6 +150,51 @@ static __always_inline void count(__u32 probe, enum counter_index what)
 
 	if (t)
 		__sync_fetch_and_add(&t->n[what], 1);
+}
+
+/* Room for one more event in this second. */
+static __always_inline bool within_rate(void)
+{
+	__u64 now = bpf_ktime_get_boot_ns() / 1000000000 << 32;
+	__u64 used = __sync_fetch_and_add(&rate_used, 1);
+
+	/* The first of a second begins it anew; who comes between is counted in the second that it finds. */
+	if (used >> 32 != now >> 32) {
+		used = used + 1;
+		if (__sync_val_compare_and_swap(&rate_used, used, now + 1) == used)
+			return true;
+		used = __sync_fetch_and_add(&rate_used, 1);
+		if (used >> 32 != now >> 32)
+			return false;
+	}
+	return (__u32)used < rate;
+}
+
+/* Why an event of this probe is to be left out; 0: it is not. */
+static __always_inline enum counter_index left_out(__u32 probe)
+{
+	__u32 keep = plans[probe].keep;
+
+	if (keep > 1 && bpf_get_prandom_u32() % keep)
+		return COUNT_sampled_out;
+	return rate && !within_rate() ? COUNT_over_rate : 0;
+}
+
+static __always_inline void count_left_out(__u32 probe, enum counter_index why)
+{
+	if (why == COUNT_sampled_out)
+		count(probe, COUNT_sampled_out);
+	else if (why)
+		count(probe, COUNT_over_rate);
+}
+
+/* An event that is not a call. */
+static __always_inline bool drop(__u32 probe)
+{
+	enum counter_index why = reducing ? left_out(probe) : 0;
+
+	count_left_out(probe, why);
+	return why;
 }
 
 static __always_inline struct track *track_of(__u32 pid)

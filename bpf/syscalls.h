@@ -10,6 +10,21 @@ static __always_inline bool is_futex(__s64 nr)
 	return nr == NR_futex || nr == NR_futex_waitv || (nr >= NR_futex_wake && nr <= NR_futex_requeue);
 }
 
+/* Where waiters are moved to, or what is changed as well; 0: there is none. */
+static __always_inline __u64 second_address(struct pt_regs *regs, __s64 nr)
+{
+	__u64 addr = SYSCALL_0(regs);
+
+	/* the second struct futex_waitv of 24 bytes */
+	if (nr == NR_futex_requeue && bpf_probe_read_user(&addr, sizeof(addr), (const void *)(addr + 24 + 8)))
+		return 0;
+	if (nr == NR_futex_requeue)
+		return addr;
+	if (nr == NR_futex && KERNEL_FUTEX_TWO_ADDRESSES >> (KERNEL_FUTEX_CMD(SYSCALL_1(regs)) & 31) & 1)
+		return SYSCALL_4(regs);
+	return 0;
+}
+
 SEC("tp_btf/sys_enter")
 int on_sys_enter(__u64 *ctx)
 {
@@ -27,7 +42,7 @@ int on_sys_enter(__u64 *ctx)
 	s = state_to_enter(t, PROBE_FUTEX, false);
 	if (!s)
 		return 0;
-	if (s->futex.start_ns)
+	if (s->futex.start_ns && !s->futex.left_out)
 		count(PROBE_FUTEX, COUNT_no_return);
 	addr = SYSCALL_0(regs);
 	/* struct futex_waitv: val, uaddr, flags */
@@ -36,8 +51,10 @@ int on_sys_enter(__u64 *ctx)
 		count(PROBE_FUTEX, COUNT_unreadable);
 		addr = 0;
 	}
+	s->futex.left_out = drop(PROBE_FUTEX);
 	s->futex.nr = nr;
 	s->futex.addr = addr;
+	s->futex.addr2 = second_address(regs, nr);
 	s->futex.arg[0] = SYSCALL_0(regs);
 	s->futex.arg[1] = SYSCALL_1(regs);
 	s->futex.arg[2] = SYSCALL_2(regs);
@@ -62,6 +79,10 @@ static __always_inline void futex_leave(__s64 ret)
 		count(PROBE_FUTEX, COUNT_no_entry);
 		return;
 	}
+	if (s->futex.left_out) {
+		s->futex.start_ns = 0;
+		return;
+	}
 	tell_tracked(t, s);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
@@ -76,50 +97,74 @@ static __always_inline void futex_leave(__s64 ret)
 	r->ret = ret;
 	r->nr = s->futex.nr;
 	r->addr = s->futex.addr;
+	r->addr2 = s->futex.addr2;
 	for (int i = 0; i < 4; i++)
 		r->arg[i] = s->futex.arg[i];
 	s->futex.start_ns = 0;
 	submit_bulk(r);
 }
 
-/* The file behind descriptor `fd` of the current task: its key, and whether its name begins with "libcuda". */
-static __always_inline bool cuda_library(struct task_struct *t, __u32 fd, struct file_key *key)
+/* The file behind descriptor `fd` of the current task, or NULL. */
+static __always_inline struct file *file_of(struct task_struct *t, __u32 fd)
 {
 	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
 	struct file **files = BPF_CORE_READ(fdt, fd);
 	struct file *file = 0;
-	const unsigned char *name;
-	char head[8] = {};
 
-	if (fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd) || !file)
-		return false;
-	name = BPF_CORE_READ(file, f_path.dentry, d_name.name);
-	if (bpf_probe_read_kernel_str(head, sizeof(head), name) < 0)
-		return false;
-	if (head[0] != 'l' || head[1] != 'i' || head[2] != 'b' || head[3] != 'c' || head[4] != 'u' || head[5] != 'd' ||
-	    head[6] != 'a')
-		return false;
-	key->inode = BPF_CORE_READ(file, f_inode, i_ino);
-	key->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	key->pad = 0;
-	return true;
+	if (fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return 0;
+	return file;
 }
 
-static __always_inline void mapped_code(__u32 fd)
+/* Whether its name begins as those of CUDA's libraries do: libcuda, libcudart, libnccl. */
+static __always_inline bool has_cuda_name(struct file *file)
+{
+	char head[8] = {};
+
+	if (bpf_probe_read_kernel_str(head, sizeof(head), BPF_CORE_READ(file, f_path.dentry, d_name.name)) < 0)
+		return false;
+	if (head[0] != 'l' || head[1] != 'i' || head[2] != 'b')
+		return false;
+	return (head[3] == 'c' && head[4] == 'u' && head[5] == 'd' && head[6] == 'a') ||
+	       (head[3] == 'n' && head[4] == 'c' && head[5] == 'c' && head[6] == 'l');
+}
+
+/*
+ * Whether a process may be stopped for a moment for a file that most likely has nothing to do with CUDA: it has one
+ * thread, and no shell with job control, which gives each job a group of its own, takes the stop for the job's.
+ */
+static __always_inline bool may_hold(struct task_struct *t)
+{
+	return BPF_CORE_READ(t, signal, nr_threads) == 1 &&
+	       BPF_CORE_READ(t, signal, pids[KERNEL_PIDTYPE_PGID]) ==
+		       BPF_CORE_READ(t, real_parent, signal, pids[KERNEL_PIDTYPE_PGID]);
+}
+
+/* The current task mapped a file as code, or (is_exec) began to run it. */
+static __always_inline void mapped_code(struct file *file, bool is_exec)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct track *track = track_of(t->tgid);
-	struct file_key key;
+	struct file_key key = {};
 	struct ring_mapped *r;
+	__u32 *known;
+	bool named;
 
-	if (!track && !track_all)
+	if (!file || (!track && !track_all))
 		return;
-	if (!cuda_library(t, fd, &key))
+	named = has_cuda_name(file);
+	if (!track && !named && !is_exec)
 		return;
-	if (!track)
-		track = track_add(t, 0);
-	tell(t, true);
-	if (bpf_map_lookup_elem(&attached, &key))
+	if (named) {
+		if (!track)
+			track = track_add(t, 0);
+		tell(t, true);
+	}
+	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
+	key.device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	key.generation = BPF_CORE_READ(file, f_inode, i_generation);
+	known = bpf_map_lookup_elem(&attached, &key);
+	if (known && *known == FILE_PLAIN)
 		return;
 	count(PROBE_MAPPED, COUNT_fired);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
@@ -132,8 +177,9 @@ static __always_inline void mapped_code(__u32 fd)
 	r->pid = t->tgid;
 	r->tid = t->pid;
 	/* It stops before its next instruction, and goes on when the probes are in place: no call is missed. */
-	r->held = track && (track->flags & TRACK_OURS) && !bpf_send_signal(KERNEL_SIGSTOP);
-	r->pad = 0;
+	r->held = !known && track && (track->flags & TRACK_OURS) && (named || may_hold(t)) &&
+		  !bpf_send_signal(KERNEL_SIGSTOP);
+	r->named = named;
 	submit_life(r, true);
 }
 
@@ -149,7 +195,7 @@ int on_sys_exit(__u64 *ctx)
 	if (nr == NR_mmap) {
 		if (notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
 		    (ret > 0 || ret < -4095))
-			mapped_code((__u32)SYSCALL_4(regs));
+			mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), false);
 		return 0;
 	}
 	if (futex_on && is_futex(nr))

@@ -36,21 +36,6 @@ static bool has_text(const struct kind *k)
 	return false;
 }
 
-static int decode_columns(struct rows *g, struct column_input *in, uint64_t first_ns, struct fault *why)
-{
-	for (size_t f = 0; f < g->kind->nfields; f++) {
-		enum encoding enc = g->kind->fields[f].encoding;
-		size_t at = f * g->nrows;
-		int r = column_decode(in, enc, g->v + at, g->nrows, first_ns, why);
-
-		if (r == 0 && enc == ENC_TEXT)
-			r = column_decode_text(in, g->v + at, g->text + at, g->nrows, why);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 _Static_assert(UNPACK_ROOM >= CHUNK_RAW_MAX, "a chunk's raw bytes");
 
 /* What a chunk may still have. */
@@ -92,32 +77,6 @@ static void span_add(uint64_t span[2], uint64_t first, uint64_t last)
 	span[1] = last > span[1] ? last : span[1];
 }
 
-static int decode_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
-			struct allowance *left, uint64_t span[2], struct fault *why)
-{
-	const struct kind *before = c->ngroups ? c->groups[c->ngroups - 1].kind : NULL;
-	struct rows *g = &c->groups[c->ngroups], head;
-	size_t nvalues;
-	int r = group_head(in, s, chunk, before, left, &head, why);
-
-	if (r < 0)
-		return r;
-	/* Kinds ascend and are the schema's, so there is a place for each. */
-	assert(c->ngroups < KINDS_MAX);
-	*g = head;
-	nvalues = (size_t)g->nrows * g->kind->nfields;
-	g->v = calloc(nvalues, sizeof(*g->v));
-	if (has_text(g->kind))
-		g->text = calloc(nvalues, sizeof(*g->text));
-	c->ngroups++; /* from here on drop_groups() frees it */
-	if (!g->v || (has_text(g->kind) && !g->text))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
-	r = decode_columns(g, in, chunk->first_ns, why);
-	if (r == 0)
-		span_add(span, g->v[0], g->v[g->nrows - 1]);
-	return r;
-}
-
 /* A column of texts: its lengths have to be known. */
 static int check_text(struct content *c, struct column_input *in, uint32_t n, struct fault *why)
 {
@@ -135,29 +94,73 @@ static int check_text(struct content *c, struct column_input *in, uint32_t n, st
 	return r < 0 ? r : column_decode_text(in, c->lengths, NULL, n, why);
 }
 
-static int check_group(struct content *c, const struct schema *s, const struct chunk *chunk, struct column_input *in,
-		       struct allowance *left, uint64_t span[2], struct rows *g, struct fault *why)
+/* One column that nobody asked for, or all of them when a chunk is only checked. Not the times. */
+static int check_column(struct content *c, struct column_input *in, enum encoding enc, uint32_t n, struct fault *why)
 {
-	const struct kind *before = g->kind;
-	uint64_t times[2] = {0};
-	int r = group_head(in, s, chunk, before, left, g, why);
+	return enc == ENC_TEXT ? check_text(c, in, n, why) : column_check(in, enc, n, 0, NULL, why);
+}
 
-	for (size_t f = 0; r == 0 && f < g->kind->nfields; f++) {
+static int decode_columns(struct content *c, struct rows *g, struct column_input *in, uint64_t first_ns,
+			  uint32_t fields, struct fault *why)
+{
+	for (size_t f = 0; f < g->kind->nfields; f++) {
 		enum encoding enc = g->kind->fields[f].encoding;
+		size_t at = f * g->nrows;
+		int r;
 
-		if (enc == ENC_TEXT)
-			r = check_text(c, in, g->nrows, why);
-		else
-			r = column_check(in, enc, g->nrows, chunk->first_ns, times, why);
+		if (f > 0 && !(fields >> f & 1)) {
+			r = check_column(c, in, enc, g->nrows, why);
+		} else {
+			r = column_decode(in, enc, g->v + at, g->nrows, first_ns, why);
+			if (r == 0 && enc == ENC_TEXT)
+				r = column_decode_text(in, g->v + at, g->text + at, g->nrows, why);
+		}
+		if (r < 0)
+			return r;
 	}
+	return 0;
+}
+
+/* A group whose head has been read. */
+static int decode_group(struct content *c, const struct rows *head, const struct chunk *chunk, struct column_input *in,
+			uint32_t fields, uint64_t span[2], struct fault *why)
+{
+	struct rows *g = &c->groups[c->ngroups];
+	size_t nvalues = (size_t)head->nrows * head->kind->nfields;
+	int r;
+
+	/* Kinds ascend and are the schema's, so there is a place for each. */
+	assert(c->ngroups < KINDS_MAX);
+	*g = *head;
+	g->v = calloc(nvalues, sizeof(*g->v));
+	if (has_text(g->kind))
+		g->text = calloc(nvalues, sizeof(*g->text));
+	c->ngroups++; /* from here on drop_groups() frees it */
+	if (!g->v || (has_text(g->kind) && !g->text))
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
+	r = decode_columns(c, g, in, chunk->first_ns, fields, why);
+	if (r == 0)
+		span_add(span, g->v[0], g->v[g->nrows - 1]);
+	return r;
+}
+
+static int check_group(struct content *c, const struct rows *g, const struct chunk *chunk, struct column_input *in,
+		       uint64_t span[2], struct fault *why)
+{
+	uint64_t times[2] = {0};
+	int r = column_check(in, ENC_TIME, g->nrows, chunk->first_ns, times, why);
+
+	for (size_t f = 1; r == 0 && f < g->kind->nfields; f++)
+		r = check_column(c, in, g->kind->fields[f].encoding, g->nrows, why);
 	if (r == 0)
 		span_add(span, times[0], times[1]);
 	return r;
 }
 
-/* All groups: decoded into c->groups, or only checked and counted in seen[] where that is given. */
+/* All groups: decoded into c->groups as far as fields[] asks for them, or, where `seen` is given, only counted there.
+ */
 static int walk_groups(struct content *c, const struct schema *s, const struct chunk *chunk, uint64_t at,
-		       uint64_t *seen, struct fault *why)
+		       const uint32_t *fields, uint64_t *seen, struct fault *why)
 {
 	struct column_input in = {c->raw.data, c->raw.data + c->raw.len, at};
 	struct allowance left = {chunk->nrows, CHUNK_VALUES_MAX};
@@ -165,13 +168,17 @@ static int walk_groups(struct content *c, const struct schema *s, const struct c
 	struct rows g = {0};
 
 	while (in.p < in.end) {
-		int r = seen ? check_group(c, s, chunk, &in, &left, span, &g, why)
-			     : decode_group(c, s, chunk, &in, &left, span, why);
+		int r = group_head(&in, s, chunk, g.kind, &left, &g, why);
+		size_t kind = r < 0 ? 0 : (size_t)(g.kind - s->kinds);
+		uint32_t wanted = seen ? 0 : fields ? fields[kind] : UINT32_MAX;
 
+		if (r == 0)
+			r = wanted ? decode_group(c, &g, chunk, &in, wanted, span, why)
+				   : check_group(c, &g, chunk, &in, span, why);
 		if (r < 0)
 			return r;
 		if (seen)
-			seen[g.kind - s->kinds] += g.nrows;
+			seen[kind] += g.nrows;
 	}
 	if (left.rows != 0)
 		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left.rows);
@@ -223,18 +230,24 @@ static int unpack(struct content *c, const struct reader *r, const struct epoch 
 	return ret;
 }
 
-int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
-		 struct fault *why)
+int content_load_fields(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+			const uint32_t *fields, struct fault *why)
 {
 	const struct chunk *chunk = &e->chunks[index];
 	int ret = unpack(c, r, e, index, check, why);
 
 	if (ret == 0)
-		ret = walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, NULL,
-				  why);
+		ret = walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, fields,
+				  NULL, why);
 	if (ret < 0)
 		drop_groups(c);
 	return ret;
+}
+
+int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		 struct fault *why)
+{
+	return content_load_fields(c, r, e, index, check, NULL, why);
 }
 
 int content_check(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, uint64_t *seen,
@@ -245,7 +258,8 @@ int content_check(struct content *c, const struct reader *r, const struct epoch 
 
 	if (ret < 0)
 		return ret;
-	return walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, seen, why);
+	return walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, NULL, seen,
+			   why);
 }
 
 int content_authentic(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index,

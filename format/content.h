@@ -23,6 +23,12 @@ struct content {
 int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
 		 struct fault *why);
 /*
+ * The same, with only some fields decoded: by the kind's place in the schema, bit f for field f. The others are checked
+ * and read as 0; of a kind without any bit there is no group; a group always has its times. NULL: all of them.
+ */
+int content_load_fields(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+			const uint32_t *fields, struct fault *why);
+/*
  * Check all that content_load() checks, the commitment too, and add the rows of each kind to seen[], by its index in
  * the schema. It holds no rows afterwards.
  */

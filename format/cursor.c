@@ -23,10 +23,18 @@ struct lane {
 struct cursor {
 	const struct reader *reader;
 	bool unverified;
-	uint64_t epoch;     /* index; = nepochs: at the end */
-	bool marked;        /* the mark of `epoch` has been given, its lanes are set */
-	uint64_t from_ns;   /* rows before this are passed over */
-	struct lane *lanes; /* one for each class that the epoch has */
+	uint64_t epoch;   /* index; = nepochs: at the end */
+	bool marked;      /* the mark of `epoch` has been given, its lanes are set */
+	uint64_t from_ns; /* rows before this are passed over */
+	uint64_t to_ns;   /* and those from this on */
+	uint64_t nbefore; /* rows of the epochs before */
+	uint64_t npassed; /* rows of this epoch that were given or passed over */
+	bool unnumbered;
+	bool limited;                   /* asked for less than all */
+	bool wanted[KINDS_MAX];         /* by the kind's place in the schema: its rows are to be given */
+	uint32_t fields[KINDS_MAX];     /* what to decode */
+	bool class_wanted[CLASSES_MAX]; /* something of it is to be decoded */
+	struct lane *lanes;             /* one for each class that the epoch has */
 	size_t nlanes;
 };
 
@@ -42,6 +50,7 @@ int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, st
 	}
 	c->reader = r;
 	c->unverified = unverified;
+	c->to_ns = UINT64_MAX;
 	*cur = c;
 	return 0;
 }
@@ -56,9 +65,56 @@ void cursor_close(struct cursor *cur)
 	free(cur);
 }
 
+void cursor_ask(struct cursor *cur, const struct cursor_wish *wish)
+{
+	const struct schema *s = &cur->reader->header.schema;
+
+	cur->to_ns = wish->to_ns;
+	cur->unnumbered = wish->unnumbered;
+	cur->limited = wish->fields != NULL;
+	memset(cur->class_wanted, 0, sizeof(cur->class_wanted));
+	for (size_t k = 0; k < s->nkinds; k++) {
+		cur->wanted[k] = !wish->fields || wish->fields[k];
+		cur->fields[k] = wish->fields ? wish->fields[k] : UINT32_MAX;
+		/* To be counted in its place, a row must be there with its time. */
+		if (!cur->unnumbered)
+			cur->fields[k] |= 1;
+		if (cur->fields[k])
+			cur->class_wanted[s->kinds[k].class % CLASSES_MAX] = true;
+	}
+}
+
+/* Rows of an epoch that are there. */
+static uint64_t rows_of(const struct epoch *e)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < e->nchunks; i++)
+		if (!e->chunks[i].withheld)
+			n += e->chunks[i].nrows;
+	return n;
+}
+
+/* Whether there is anything in it to be given. */
+static bool epoch_is_wanted(const struct cursor *cur, const struct epoch *e)
+{
+	const struct schema *s = &cur->reader->header.schema;
+
+	for (uint32_t i = 0; cur->limited && i < e->ncounts; i++) {
+		const struct kind *k = schema_kind(s, e->counts[i].kind);
+
+		if (k && cur->wanted[k - s->kinds])
+			return true;
+	}
+	return !cur->limited;
+}
+
 static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *why)
 {
 	cur->nlanes = 0;
+	cur->npassed = 0;
+	if (!epoch_is_wanted(cur, e))
+		return 0;
 	for (uint32_t i = 0; i < e->nchunks; i++) {
 		struct lane *lane;
 
@@ -91,9 +147,11 @@ static void find_head(struct lane *lane)
 	}
 }
 
-/* Pass over the rows before from_ns in a chunk just loaded. */
-static void lane_start(struct lane *lane, uint64_t from_ns)
+/* Pass over the rows before from_ns in a chunk just loaded: so many. */
+static uint64_t lane_start(struct lane *lane, uint64_t from_ns)
 {
+	uint64_t npassed = 0;
+
 	lane->nleft = 0;
 	for (size_t g = 0; g < lane->content.ngroups; g++) {
 		const struct rows *rows = &lane->content.groups[g];
@@ -103,8 +161,10 @@ static void lane_start(struct lane *lane, uint64_t from_ns)
 			i++;
 		lane->pos[g] = i;
 		lane->nleft += i < rows->nrows;
+		npassed += i;
 	}
 	find_head(lane);
+	return npassed;
 }
 
 /* Make the lane stand on a row, loading chunks as needed; or be at its end. */
@@ -112,27 +172,45 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 {
 	while (lane->nleft == 0 && lane->next < lane->end) {
 		const struct chunk *chunk = &e->chunks[lane->next];
+		bool skipped = cur->limited && !cur->class_wanted[chunk->class % CLASSES_MAX];
 
-		if (!chunk->withheld && chunk->last_ns >= cur->from_ns) {
-			int r = content_load(&lane->content, cur->reader, e, lane->next, !cur->unverified, why);
+		if (chunk->withheld) {
+			skipped = true;
+		} else if (chunk->last_ns < cur->from_ns) {
+			skipped = true;
+			cur->npassed += chunk->nrows;
+		} else if (chunk->first_ns >= cur->to_ns) {
+			lane->next = lane->end; /* so do all that follow */
+			break;
+		}
+		if (!skipped) {
+			int r = content_load_fields(&lane->content, cur->reader, e, lane->next, !cur->unverified,
+						    cur->limited ? cur->fields : NULL, why);
 
 			if (r < 0)
 				return r;
-			lane_start(lane, cur->from_ns);
+			cur->npassed += lane_start(lane, cur->from_ns);
 		}
 		lane->next++;
 	}
 	return 0;
 }
 
-static void give_row(struct lane *lane, const struct epoch *e, struct event *ev)
+/* Beyond the lane's head. */
+static void pass_row(struct cursor *cur, struct lane *lane)
+{
+	if (++lane->pos[lane->head] == lane->content.groups[lane->head].nrows)
+		lane->nleft--;
+	cur->npassed++;
+	find_head(lane);
+}
+
+static void give_row(struct cursor *cur, struct lane *lane, const struct epoch *e, struct event *ev)
 {
 	const struct rows *rows = &lane->content.groups[lane->head];
-	uint32_t i = lane->pos[lane->head]++;
+	uint32_t i = lane->pos[lane->head];
 	size_t nfields = rows->kind->nfields;
 
-	if (lane->pos[lane->head] == rows->nrows)
-		lane->nleft--;
 	ev->kind = rows->kind->id;
 	ev->at_ns = lane->head_ns;
 	ev->shape = rows->kind;
@@ -144,7 +222,8 @@ static void give_row(struct lane *lane, const struct epoch *e, struct event *ev)
 	memset(ev->text, 0, sizeof(ev->text));
 	for (size_t f = 0; rows->text && f < nfields; f++)
 		ev->text[f] = rows->text[f * rows->nrows + i];
-	find_head(lane);
+	pass_row(cur, lane);
+	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
 }
 
 static void give_mark(const struct epoch *e, struct event *ev)
@@ -157,8 +236,13 @@ static uint16_t head_kind(const struct lane *lane)
 	return lane->content.groups[lane->head].kind->id;
 }
 
-/* The next row of the open epoch: 1; none left: 0; or an error. */
-static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev, struct fault *why)
+static bool is_wanted(const struct cursor *cur, const struct lane *lane)
+{
+	return !cur->limited || cur->wanted[lane->content.groups[lane->head].kind - cur->reader->header.schema.kinds];
+}
+
+/* The lane with the row that is next: *out is NULL at the epoch's end. */
+static int next_lane(struct cursor *cur, const struct epoch *e, struct lane **out, struct fault *why)
 {
 	struct lane *best = NULL;
 
@@ -174,10 +258,24 @@ static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev,
 		    (lane->head_ns == best->head_ns && head_kind(lane) < head_kind(best)))
 			best = lane;
 	}
-	if (!best)
-		return 0;
-	give_row(best, e, ev);
-	return 1;
+	*out = best && best->head_ns < cur->to_ns ? best : NULL;
+	return 0;
+}
+
+/* The next row of the open epoch: 1; none left: 0; or an error. */
+static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev, struct fault *why)
+{
+	struct lane *lane;
+	int r;
+
+	while ((r = next_lane(cur, e, &lane, why)) == 0 && lane) {
+		if (is_wanted(cur, lane)) {
+			give_row(cur, lane, e, ev);
+			return 1;
+		}
+		pass_row(cur, lane);
+	}
+	return r;
 }
 
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
@@ -186,6 +284,10 @@ int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 		const struct epoch *e = &cur->reader->epochs[cur->epoch];
 		int r;
 
+		if (e->begin_ns >= cur->to_ns) {
+			cur->epoch = cur->reader->nepochs;
+			break;
+		}
 		if (!cur->marked) {
 			r = set_lanes(cur, e, why);
 			if (r < 0)
@@ -197,6 +299,7 @@ int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 		r = next_row(cur, e, ev, why);
 		if (r != 0)
 			return r;
+		cur->nbefore += rows_of(e);
 		cur->epoch++;
 		cur->marked = false;
 	}
@@ -218,4 +321,22 @@ void cursor_seek(struct cursor *cur, uint64_t at_ns)
 	cur->epoch = lo;
 	cur->marked = false;
 	cur->from_ns = at_ns;
+	cur->nbefore = 0;
+	while (lo-- > 0)
+		cur->nbefore += rows_of(&cur->reader->epochs[lo]);
+}
+
+void cursor_seek_number(struct cursor *cur, uint64_t number)
+{
+	uint64_t nbefore = 0, e = 0, n;
+
+	for (; e < cur->reader->nepochs; e++, nbefore += n) {
+		n = rows_of(&cur->reader->epochs[e]);
+		if (number <= nbefore + n)
+			break;
+	}
+	cur->epoch = e;
+	cur->marked = false;
+	cur->from_ns = 0;
+	cur->nbefore = nbefore;
 }

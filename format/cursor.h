@@ -20,6 +20,7 @@ struct event {
 	const struct epoch *epoch;    /* where it stands */
 	uint64_t v[FIELDS_MAX];       /* by field; SINT: cast to int64_t; TEXT: length in bytes */
 	const char *text[FIELDS_MAX]; /* TEXT: v[i] bytes, any bytes, no terminating NUL; else NULL */
+	uint64_t number;              /* its place among all rows of the file, from 1; see struct cursor_wish */
 };
 
 struct cursor;
@@ -38,9 +39,26 @@ void cursor_close(struct cursor *cur);
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why);
 
 /*
+ * What is asked for, and nothing else: rows of other kinds, or later ones, do not come; other fields read as 0. Chunks
+ * and epochs without any such row are neither read nor decompressed; what stands beside it in a chunk is checked, but
+ * not decoded. Marks come all the same.
+ */
+struct cursor_wish {
+	const uint32_t *fields; /* by the kind's place in the schema, bit f for field f; 0: no such rows. NULL: all */
+	uint64_t to_ns;         /* only rows before it */
+	bool unnumbered;        /* event.number may be 0. Else rows that do not come are counted, and for that read */
+};
+
+/* From the next epoch on, so best before the first call of cursor_next(). The wish is copied. */
+void cursor_ask(struct cursor *cur, const struct cursor_wish *wish);
+
+/*
  * Move to just before the first event at or after `at_ns` (boot clock); the mark of its epoch comes first.
  * Reads nothing, so it cannot fail: what cannot be read shows in cursor_next(). A seek behind the end gives the end.
  */
 void cursor_seek(struct cursor *cur, uint64_t at_ns);
+
+/* Move to the mark of the epoch in which row number `number` stands; behind the last one: to the end. Reads nothing. */
+void cursor_seek_number(struct cursor *cur, uint64_t number);
 
 #endif

@@ -27,6 +27,8 @@ struct writer {
 	uint8_t previous[HASH_BYTES];
 	uint64_t totals[KINDS_MAX]; /* by index in the schema's kinds */
 	bool broken;                /* a write failed, or END is written: nothing but close */
+	void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text); /* may be NULL */
+	void *watcher;
 };
 
 static int no_memory(struct fault *why)
@@ -66,7 +68,8 @@ static int put_header(struct writer *w, const struct identity *id, struct fault 
 	return put(w, why);
 }
 
-int writer_open(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
+/* All but the header. Takes `sink` over, also on failure. */
+static int make(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
 		size_t nprobes, const struct clock_anchor *start, struct fault *why)
 {
 	struct writer *w = calloc(1, sizeof(*w));
@@ -86,8 +89,10 @@ int writer_open(struct writer **out, struct sink sink, const struct identity *id
 		r = staging_init(&w->staging, &w->header.schema, why);
 	if (r == 0)
 		r = staging_init(&w->leftover, &w->header.schema, why);
-	if (r < 0)
-		goto fail;
+	if (r < 0) {
+		writer_close(w);
+		return r;
+	}
 	w->header.major = FORMAT_MAJOR;
 	w->header.minor = FORMAT_MINOR;
 	randombytes_buf(w->header.capture_id, CAPTURE_ID_BYTES);
@@ -97,14 +102,75 @@ int writer_open(struct writer **out, struct sink sink, const struct identity *id
 	w->header.start_boot_ns = start->boot_ns;
 	w->header.start_wall_ns = start->wall_ns;
 	w->begin_ns = start->boot_ns;
-	r = put_header(w, id, why);
-	if (r < 0)
-		goto fail;
 	*out = w;
 	return 0;
-fail:
-	writer_close(w);
+}
+
+int writer_open(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
+		size_t nprobes, const struct clock_anchor *start, struct fault *why)
+{
+	struct writer *w;
+	int r = make(&w, sink, id, probes, nprobes, start, why);
+
+	if (r < 0)
+		return r;
+	r = put_header(w, id, why);
+	if (r < 0)
+		writer_close(w);
+	else
+		*out = w;
 	return r;
+}
+
+/* Add a row of `from` to another staging, as that one's `kind`. */
+static int copy_row(struct staging *to, const struct kind *kind, const struct staging *from, const struct staged *row,
+		    struct fault *why)
+{
+	const uint64_t *v = staging_values(from, row);
+	uint64_t values[FIELDS_MAX];
+	const char *text[FIELDS_MAX];
+
+	for (size_t f = 0; f < row->kind->nfields; f++) {
+		bool is_text = row->kind->fields[f].encoding == ENC_TEXT;
+
+		values[f] = is_text ? staging_text_bytes(v[f]) : v[f];
+		text[f] = is_text ? staging_text(from, v[f]) : NULL;
+	}
+	return staging_add(to, kind, values, text, why);
+}
+
+int writer_continue(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
+		    size_t nprobes, struct writer *before, uint64_t wall_ns, struct fault *why)
+{
+	const struct clock_anchor start = {.boot_ns = before->begin_ns, .wall_ns = wall_ns};
+	const struct staging *rows = &before->staging;
+	struct writer *w;
+	int r = make(&w, sink, id, probes, nprobes, &start, why);
+
+	if (r < 0)
+		return r;
+	w->header.incompatible |= FEATURE_CONTINUES;
+	memcpy(w->header.previous, before->previous, HASH_BYTES);
+	for (size_t i = 0; i < rows->nrows && r == 0; i++)
+		r = copy_row(&w->staging, schema_kind(&w->header.schema, rows->rows[i].kind->id), rows, &rows->rows[i],
+			     why);
+	if (r == 0)
+		r = put_header(w, id, why);
+	if (r < 0) {
+		writer_close(w);
+		return r;
+	}
+	staging_reset(&before->staging);
+	writer_watch(w, before->saw, before->watcher);
+	*out = w;
+	return 0;
+}
+
+void writer_watch(struct writer *w, void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text),
+		  void *self)
+{
+	w->saw = saw;
+	w->watcher = self;
 }
 
 void writer_close(struct writer *w)
@@ -126,13 +192,22 @@ void writer_close(struct writer *w)
 int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *const *text, struct fault *why)
 {
 	const struct kind *k = schema_kind(&w->header.schema, kind);
+	int r;
 
 	if (!k)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "there is no event kind %u", kind);
 	if (v[0] < w->begin_ns)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "an event of kind %s is older than the open epoch",
 				 k->name);
-	return staging_add(&w->staging, k, v, text, why);
+	r = staging_add(&w->staging, k, v, text, why);
+	if (r == 0 && w->saw && k->class != CLASS_events)
+		w->saw(w->watcher, kind, v, text);
+	return r;
+}
+
+uint64_t writer_begin_ns(const struct writer *w)
+{
+	return w->begin_ns;
 }
 
 size_t writer_staged_bytes(const struct writer *w)
@@ -286,22 +361,13 @@ static int split_staging(struct writer *w, uint64_t end_ns, struct fault *why)
 	staging_reset(&w->leftover);
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct staged *row = &s->rows[i];
-		const uint64_t *v = staging_values(s, row);
-		uint64_t values[FIELDS_MAX];
-		const char *text[FIELDS_MAX];
 		int r;
 
 		if (row->at_ns < end_ns) {
 			s->rows[keep++] = *row;
 			continue;
 		}
-		for (size_t f = 0; f < row->kind->nfields; f++) {
-			bool is_text = row->kind->fields[f].encoding == ENC_TEXT;
-
-			values[f] = is_text ? staging_text_bytes(v[f]) : v[f];
-			text[f] = is_text ? staging_text(s, v[f]) : NULL;
-		}
-		r = staging_add(&w->leftover, row->kind, values, text, why);
+		r = copy_row(&w->leftover, row->kind, s, row, why);
 		if (r < 0)
 			return r;
 	}

@@ -39,6 +39,20 @@ int writer_open(struct writer **w, struct sink sink, const struct identity *id, 
 		size_t nprobes, const struct clock_anchor *start, struct fault *why);
 
 /*
+ * The capture that goes on where `before` stopped: it begins at the end of its last epoch and names its last seal's
+ * hash. Its rows that are not sealed yet are taken over, so that writer_end(before) is all that is left to do to it.
+ * `wall_ns`: of that begin. Else as writer_open(); on failure `before` is as it was.
+ */
+int writer_continue(struct writer **w, struct sink sink, const struct identity *id, const struct probe *probes,
+		    size_t nprobes, struct writer *before, uint64_t wall_ns, struct fault *why);
+
+/*
+ * Have each row of another class than `events` shown once it is staged, as writer_add() got it. `saw` fails by itself.
+ */
+void writer_watch(struct writer *w, void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text),
+		  void *self);
+
+/*
  * Stage a row. v: the kind's values in field order (SINT: cast; TEXT: byte length, at most TEXT_MAX, longer is cut);
  * text: NULL for a kind without TEXT, else pointers by field. All is copied. v[0] (`at`) may be in any order.
  * ERR_INPUT: no such kind, or `at` before the open epoch's begin. ERR_MEMORY: not staged; nothing else changed.
@@ -59,6 +73,7 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 int writer_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
 	       const struct counter *counters, size_t ncounters, struct fault *why);
 
+uint64_t writer_begin_ns(const struct writer *w); /* of the open epoch */
 uint64_t writer_written_bytes(const struct writer *w);
 uint64_t writer_nrows(const struct writer *w);            /* sealed so far */
 const uint8_t *writer_capture_id(const struct writer *w); /* CAPTURE_ID_BYTES, valid until writer_close */

@@ -42,6 +42,7 @@ struct attach {
 	size_t nmulti;
 	bool multi;
 	bool interrupts_known;
+	char absent[128];                     /* tracepoints that are not there */
 	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
 };
 
@@ -67,12 +68,66 @@ static int refused(struct fault *why, const char *what)
 	return fault_errno(why, "%s", what);
 }
 
+#define NTRACEPOINTS 10
+
+/* In the order in which they are attached. */
+static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NTRACEPOINTS])
+{
+	struct bpf_program *const all[NTRACEPOINTS] = {
+		s->progs.on_fork,   s->progs.on_exec, s->progs.on_exit,  s->progs.on_rename,   s->progs.on_switch,
+		s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault, s->progs.on_sys_exit, s->progs.on_sys_enter,
+	};
+
+	memcpy(programs, all, sizeof(all));
+}
+
+static void note_absent(struct attach *a, const char *tracepoint)
+{
+	size_t used = strlen(a->absent);
+
+	(void)snprintf(a->absent + used, sizeof(a->absent) - used, "%s%s", used ? ", " : "", tracepoint);
+}
+
+/* Programs for tracepoints that this kernel does not have, or that are not wanted, are not loaded. */
+static void choose_tracepoints(struct attach *a, const struct btf *btf, const struct attach_options *o)
+{
+	const struct gpurec_bpf *s = a->skel;
+	struct bpf_program *programs[NTRACEPOINTS];
+	char type[96];
+
+	tracepoint_programs(s, programs);
+	for (size_t i = 0; i < NTRACEPOINTS; i++) {
+		const char *name = strchr(bpf_program__section_name(programs[i]), '/') + 1;
+		bool wanted =
+			!(programs[i] == s->progs.on_fault && o->no_faults) &&
+			!((programs[i] == s->progs.on_sys_enter || programs[i] == s->progs.on_sys_exit) && !o->futex);
+
+		(void)snprintf(type, sizeof(type), "btf_trace_%s", name);
+		if (wanted && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) <= 0) {
+			note_absent(a, name);
+			wanted = false;
+		}
+		if (!wanted)
+			bpf_program__set_autoload(programs[i], false);
+	}
+}
+
+/* What the tracepoint hands over, after the context: NULL, or a function type. */
+static const struct btf_type *tracepoint_type(const struct btf *btf, const char *typedef_name)
+{
+	int id = btf__find_by_name_kind(btf, typedef_name, BTF_KIND_TYPEDEF);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
+
+	t = t ? btf__type_by_id(btf, t->type) : NULL; /* pointer */
+	t = t ? btf__type_by_id(btf, t->type) : NULL;
+	return t && btf_is_func_proto(t) ? t : NULL;
+}
+
 /* What this kernel's type information says of the features that matter to us. */
 static int learn_kernel(struct attach *a, const struct attach_options *o, struct fault *why)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
 	const struct btf_type *t;
-	int id;
 
 	if (!btf) {
 		return fault_set(why, ERR_IO, FAULT_NOWHERE,
@@ -80,13 +135,32 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 				 "CONFIG_DEBUG_INFO_BTF");
 	}
 	a->multi = !o->single && btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
-	id = btf__find_by_name_kind(btf, "btf_trace_sched_switch", BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, (__u32)id) : NULL;
-	t = t ? btf__type_by_id(btf, t->type) : NULL; /* pointer */
-	t = t ? btf__type_by_id(btf, t->type) : NULL; /* function: context, preempt, prev, next, prev_state */
-	a->skel->rodata->switch_has_state = t && btf_is_func_proto(t) && btf_vlen(t) >= 5;
+	t = tracepoint_type(btf, "btf_trace_sched_switch"); /* context, preempt, prev, next, prev_state */
+	a->skel->rodata->switch_has_state = t && btf_vlen(t) >= 5;
+	t = tracepoint_type(btf, "btf_trace_mark_victim"); /* context, task or number */
+	t = t && btf_vlen(t) >= 2 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
+	a->skel->rodata->victim_is_task = t && btf_is_ptr(t);
+	choose_tracepoints(a, btf, o);
 	btf__free(btf);
 	return 0;
+}
+
+static struct call_plan plan_of(const struct probe_spec *spec, const struct attach_options *o)
+{
+	struct call_plan plan = probe_plan(spec);
+
+	if (attach_may_sample(spec->kind))
+		plan.keep = o->keep[spec->kind];
+	return plan;
+}
+
+static bool any_reduction(const struct attach_options *o)
+{
+	bool any = o->rate > 0;
+
+	for (size_t i = 0; i < ATTACH_KINDS; i++)
+		any = any || o->keep[i] > 1;
+	return any;
 }
 
 static int configure(struct attach *a, const struct attach_options *o)
@@ -95,7 +169,7 @@ static int configure(struct attach *a, const struct attach_options *o)
 	uint32_t ncpus = (uint32_t)libbpf_num_possible_cpus();
 
 	for (size_t i = 0; i < nprobes; i++)
-		s->rodata->plans[probe_table[i].id] = probe_table[i].plan;
+		s->rodata->plans[probe_table[i].id] = plan_of(&probe_table[i], o);
 	s->rodata->nslots = counters_slots();
 	s->rodata->shard_mask = counters_shards() - 1;
 	s->rodata->life_half_bytes = LIFE_RING_BYTES / 2;
@@ -103,10 +177,9 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->track_all = o->track_all;
 	s->rodata->futex_on = o->futex;
 	s->rodata->notice_maps = o->notice_maps;
-	if (!o->futex) {
-		bpf_program__set_autoload(s->progs.on_sys_enter, false);
-		bpf_program__set_autoload(s->progs.on_sys_exit, false);
-	}
+	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;
+	s->rodata->reducing = any_reduction(o);
+	s->rodata->rate = o->rate;
 	if (a->multi) {
 		bpf_program__set_expected_attach_type(s->progs.on_call, ATTACH_TYPE_UPROBE_MULTI);
 		bpf_program__set_expected_attach_type(s->progs.on_return, ATTACH_TYPE_UPROBE_MULTI);
@@ -139,17 +212,15 @@ static int keep_link(struct attach *a, struct bpf_link *link)
 	return 0;
 }
 
-static int attach_tracepoints(struct attach *a, const struct attach_options *o, struct fault *why)
+static int attach_tracepoints(struct attach *a, struct fault *why)
 {
-	const struct gpurec_bpf *s = a->skel;
-	struct bpf_program *const programs[] = {
-		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit,     s->progs.on_rename,
-		s->progs.on_switch, s->progs.on_waking, s->progs.on_sys_exit, s->progs.on_sys_enter,
-	};
-	size_t n = sizeof(programs) / sizeof(programs[0]) - (o->futex ? 0 : 2);
+	struct bpf_program *programs[NTRACEPOINTS];
 	char what[96];
 
-	for (size_t i = 0; i < n; i++) {
+	tracepoint_programs(a->skel, programs);
+	for (size_t i = 0; i < NTRACEPOINTS; i++) {
+		if (!bpf_program__autoload(programs[i]))
+			continue;
 		if (keep_link(a, bpf_program__attach(programs[i])) < 0) {
 			snprintf(what, sizeof(what), "cannot attach to %s", bpf_program__section_name(programs[i]));
 			return refused(why, what);
@@ -204,7 +275,7 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 		r = refused(why, "the kernel does not load the BPF programs");
 		goto fail;
 	}
-	r = attach_tracepoints(a, o, why);
+	r = attach_tracepoints(a, why);
 	if (r < 0)
 		goto fail;
 	learn_interrupts(a);
@@ -401,11 +472,11 @@ int attach_scan_threads(struct attach *a, struct fault *why)
 	return 0;
 }
 
-int attach_file_known(struct attach *a, const struct file_key *key, struct fault *why)
+int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why)
 {
-	__u32 one = 1;
+	__u32 known = probed ? FILE_PROBED : FILE_PLAIN;
 
-	if (bpf_map_update_elem(bpf_map__fd(a->skel->maps.attached), key, &one, BPF_ANY))
+	if (bpf_map_update_elem(bpf_map__fd(a->skel->maps.attached), key, &known, BPF_ANY))
 		return refused(why, "cannot note a library as probed");
 	return 0;
 }
@@ -434,6 +505,17 @@ void attach_rearm(struct attach *a)
 bool attach_knows_interrupts(const struct attach *a)
 {
 	return a->interrupts_known;
+}
+
+bool attach_may_sample(uint32_t kind)
+{
+	return (kind >= KIND_launch && kind <= KIND_load) || kind == KIND_switch || kind == KIND_waking ||
+	       kind == KIND_futex || kind == KIND_fault;
+}
+
+const char *attach_absent(const struct attach *a)
+{
+	return a->absent;
 }
 
 bool attach_is_multi(const struct attach *a)

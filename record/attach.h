@@ -10,12 +10,26 @@
 
 #include "record/probes.h"
 
+#define ATTACH_KINDS 32 /* kinds of events: below it */
+#define SLOW_NS_DEFAULT 1000000u
+
 struct attach_options {
 	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
 	bool futex;          /* probe system calls */
 	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
 	bool single;         /* probe functions one by one even where the kernel can take all at once */
+	bool no_faults;      /* do not probe page faults */
+	uint64_t
+		slow_ns; /* calls that took as long or longer carry their stack; 0: SLOW_NS_DEFAULT; UINT64_MAX: none */
+	/*
+	 * Left out on purpose, decided in the kernel and counted there by probe. keep, by kind (its number in
+	 * format/kinds.h): about one in so many is recorded, drawn at random; a call that is kept or left out takes the
+	 * calls of the same kind inside it with it. 0, 1: all. rate: at most so many events a second, counted as
+	 * over_rate; 0: no limit. Lives (fork, exec, exit), names and oom are never left out.
+	 */
+	uint32_t keep[ATTACH_KINDS];
+	uint32_t rate;
 };
 
 #define RING_BYTES_MIN 4096u
@@ -57,8 +71,8 @@ void attach_untrack(struct attach *a, uint32_t pid);
 /* Prepare and name the threads that tracked processes have now. Without it they are as they are first seen. */
 int attach_scan_threads(struct attach *a, struct fault *why);
 
-/* The file needs no notice any more when it is mapped. */
-int attach_file_known(struct attach *a, const struct file_key *key, struct fault *why);
+/* The file was looked at: when it is mapped, a notice is needed only if it carries probes. */
+int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why);
 
 int attach_life_fd(const struct attach *a);
 int attach_bulk_fd(const struct attach *a);
@@ -69,6 +83,11 @@ void attach_rearm(struct attach *a);
 
 /* Whether a waking from an interrupt can be told from one by the waker, on this kernel. */
 bool attach_knows_interrupts(const struct attach *a);
+/* Whether attach_options.keep may be set for this kind: it is one of calls, or switch, waking, futex, fault. */
+bool attach_may_sample(uint32_t kind);
+/* The tracepoints that this kernel does not offer, so that their events are missing: "oom, fault"; "": all are there.
+ */
+const char *attach_absent(const struct attach *a);
 /* Whether library functions are attached all at once (uprobe_multi, Linux 6.6) rather than one by one. */
 bool attach_is_multi(const struct attach *a);
 /*

@@ -17,19 +17,11 @@
 
 #include "keys/confine.h"
 #include "record/attach.h"
+#include "record/check_inside.h"
 #include "record/discover.h"
 #include "record/ring.h"
 
-struct check {
-	struct check_line *lines;
-	size_t n;
-	struct procfs fs;
-	struct attach *attach;
-	unsigned seen[RING_TYPES];
-};
-
-__attribute__((format(printf, 4, 5))) static void say(struct check *c, const char *what, enum check_result result,
-						      const char *fmt, ...)
+void check_say(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
 {
 	struct check_line *line;
 	va_list args;
@@ -37,10 +29,23 @@ __attribute__((format(printf, 4, 5))) static void say(struct check *c, const cha
 	if (c->n == CHECK_LINES_MAX)
 		return;
 	line = &c->lines[c->n++];
+	memset(line, 0, sizeof(*line));
 	line->what = what;
 	line->result = result;
 	va_start(args, fmt);
 	vsnprintf(line->text, sizeof(line->text), fmt, args);
+	va_end(args);
+}
+
+void check_remedy(struct check *c, const char *fmt, ...)
+{
+	struct check_line *line = &c->lines[c->n - 1];
+	va_list args;
+
+	if (line->remedy[0])
+		return;
+	va_start(args, fmt);
+	vsnprintf(line->remedy, sizeof(line->remedy), fmt, args);
 	va_end(args);
 }
 
@@ -73,27 +78,12 @@ static void check_capabilities(struct check *c)
 	if (caps)
 		cap_free(caps);
 	if (missing[0])
-		say(c, "capabilities", CHECK_NO,
+		check_say(c, "capabilities", CHECK_NO,
 		    "missing:%s; run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
 		    "cap_dac_read_search,cap_checkpoint_restore,cap_kill=ep on gpurec",
 		    missing);
 	else
-		say(c, "capabilities", CHECK_OK, "all that recording needs");
-}
-
-static void check_kernel(struct check *c)
-{
-	struct stat st;
-
-	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
-		say(c, "type information", CHECK_OK, "/sys/kernel/btf/vmlinux");
-	else
-		say(c, "type information", CHECK_NO,
-		    "/sys/kernel/btf/vmlinux: %s; the kernel needs CONFIG_DEBUG_INFO_BTF", strerror(errno));
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != 0xeffffffcu)
-		say(c, "pid namespace", CHECK_NO, "not the host's; run on the host, or the container with --pid=host");
-	else
-		say(c, "pid namespace", CHECK_OK, "the host's");
+		check_say(c, "capabilities", CHECK_OK, "all that recording needs");
 }
 
 /* The function that the probe is put on. */
@@ -177,24 +167,24 @@ static void check_events(struct check *c, int probe_error)
 		{"fork", RING_FORK},           {"exit", RING_EXIT},           {"names", RING_THREAD},
 	};
 
-	if (c->seen[RING_CALL])
-		say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
+	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_STACK])
+		check_say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
 		    attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
 	else
-		say(c, "uprobe", CHECK_NO, "did not fire: %s; the kernel needs CONFIG_UPROBE_EVENTS",
+		check_say(c, "uprobe", CHECK_NO, "did not fire: %s; the kernel needs CONFIG_UPROBE_EVENTS",
 		    probe_error ? strerror(probe_error) : "no record came");
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (c->seen[kinds[i].type])
-			say(c, kinds[i].what, CHECK_OK, "fired");
+			check_say(c, kinds[i].what, CHECK_OK, "fired");
 		else
-			say(c, kinds[i].what, CHECK_NO,
+			check_say(c, kinds[i].what, CHECK_NO,
 			    "did not fire; the kernel needs CONFIG_TRACEPOINTS and "
 			    "CONFIG_FTRACE_SYSCALLS");
 	}
 	if (attach_knows_interrupts(c->attach))
-		say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
+		check_say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
 	else
-		say(c, "interrupts", CHECK_NOTE, "that wakings by interrupts are told apart could not be proven here");
+		check_say(c, "interrupts", CHECK_NOTE, "that wakings by interrupts are told apart could not be proven here");
 }
 
 static void check_recording(struct check *c)
@@ -205,14 +195,14 @@ static void check_recording(struct check *c)
 	int probe_error;
 
 	if (attach_open(&c->attach, &o, &why) < 0) {
-		say(c, "BPF", CHECK_NO, "%s", why.text);
+		check_say(c, "BPF", CHECK_NO, "%s", why.text);
 		return;
 	}
-	say(c, "BPF", CHECK_OK, "programs load and attach");
+	check_say(c, "BPF", CHECK_OK, "programs load and attach");
 	if (ring_open(&life, attach_life_fd(c->attach), LIFE_RING_BYTES, &why) < 0 ||
 	    ring_open(&bulk, attach_bulk_fd(c->attach), o.ring_bytes, &why) < 0 ||
 	    attach_track(c->attach, (uint32_t)getpid(), 0, 0, &why) < 0 || attach_scan_threads(c->attach, &why) < 0) {
-		say(c, "ring buffer", CHECK_NO, "%s", why.text);
+		check_say(c, "ring buffer", CHECK_NO, "%s", why.text);
 		ring_close(&life);
 		return;
 	}
@@ -222,7 +212,7 @@ static void check_recording(struct check *c)
 	attach_stop(c->attach);
 	ring_drain(&life, ring_head(&life), take, c, &why);
 	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
-	say(c, "ring buffer", CHECK_OK, "records arrive");
+	check_say(c, "ring buffer", CHECK_OK, "records arrive");
 	check_events(c, probe_error);
 	ring_close(&life);
 	ring_close(&bulk);
@@ -238,9 +228,9 @@ static void check_confinement(struct check *c)
 	if (child > 0)
 		waitpid(child, &status, 0);
 	if (status == 0)
-		say(c, "seccomp", CHECK_OK, "rights can be given up for good");
+		check_say(c, "seccomp", CHECK_OK, "rights can be given up for good");
 	else
-		say(c, "seccomp", CHECK_NO,
+		check_say(c, "seccomp", CHECK_NO,
 		    "refused; a container may forbid it, the kernel needs CONFIG_SECCOMP_FILTER");
 }
 
@@ -261,11 +251,11 @@ static void check_libraries(struct check *c)
 	if (!c->attach || symbolizer_new(&symbolizer, &c->fs, &why) < 0 ||
 	    discover_new(&d, &c->fs, symbolizer, c->attach, &why) < 0 ||
 	    discover_all(d, 0, count_process, &n, &why) < 0)
-		say(c, "CUDA", CHECK_NOTE, "could not look for it: %s", why.text[0] ? why.text : "BPF does not work");
+		check_say(c, "CUDA", CHECK_NOTE, "could not look for it: %s", why.text[0] ? why.text : "BPF does not work");
 	else if (!n)
-		say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
+		check_say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
 	else
-		say(c, "CUDA", CHECK_OK, "%u processes use it, %zu libraries, %zu functions probed, %zu refused", n,
+		check_say(c, "CUDA", CHECK_OK, "%u processes use it, %zu libraries, %zu functions probed, %zu refused", n,
 		    discover_counts(d)->libraries, discover_counts(d)->sites, discover_counts(d)->refused);
 	discover_free(d);
 	symbolizer_free(symbolizer);
@@ -279,16 +269,16 @@ size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder)
 	check_capabilities(&c);
 	check_kernel(&c);
 	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
-		say(&c, "/proc", CHECK_NO, "%s", why.text);
+		check_say(&c, "/proc", CHECK_NO, "%s", why.text);
 		return c.n;
 	}
 	check_recording(&c);
 	check_confinement(&c);
 	check_libraries(&c);
 	if (access(folder, W_OK | X_OK) == 0)
-		say(&c, "output", CHECK_OK, "%s can be written", folder);
+		check_say(&c, "output", CHECK_OK, "%s can be written", folder);
 	else
-		say(&c, "output", CHECK_NO, "%s: %s; choose another folder with -o", folder, strerror(errno));
+		check_say(&c, "output", CHECK_NO, "%s: %s; choose another folder with -o", folder, strerror(errno));
 	attach_close(c.attach);
 	procfs_close(&c.fs);
 	return c.n;

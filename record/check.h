@@ -14,12 +14,15 @@ enum check_result { CHECK_OK, CHECK_NOTE, CHECK_NO }; /* NOTE: works, with less 
 struct check_line {
 	const char *what;
 	enum check_result result;
-	char text[300]; /* detail, and for NO and NOTE the remedy */
+	char text[300];
+	char remedy[200]; /* "": none is needed, or known */
 };
 
-#define CHECK_LINES_MAX 16
+#define CHECK_LINES_MAX 48
 
-/* folder: where a capture would go. Fills lines[], returns how many. */
-size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder);
+/*
+ * folder: where a capture would go. nvml: as struct recording_options has it. Fills lines[], returns how many.
+ */
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder, const char *nvml);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/discover.h"
+/* Which files processes have mapped, which of them were looked at, and the rows about it. */
+#include "record/discover_inside.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,38 +11,6 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#define LIBRARY_PREFIX "libcuda" /* libcudart, libcuda */
-
-/* A file that was looked at: not again. */
-struct seen {
-	uint32_t major, minor;
-	uint64_t inode;
-};
-
-/* One row to be written. */
-struct outcome {
-	uint32_t module;
-	uint16_t probe;
-	int error;
-	uint64_t offset;
-};
-
-struct discover {
-	const struct procfs *fs;
-	struct symbolizer *symbolizer;
-	struct attach *attach;
-	struct seen *seen;
-	size_t nseen;
-	struct outcome *outcomes;
-	size_t noutcomes;
-	const char **names; /* of all library functions, and behind each index its probe */
-	const struct probe_spec **specs;
-	size_t nnames;
-	struct discover_counts counts;
-	struct mapping mapping; /* large: not for the stack */
-	struct procfs_maps maps;
-};
 
 int discover_new(struct discover **out, const struct procfs *fs, struct symbolizer *symbolizer, struct attach *attach,
 		 struct fault *why)
@@ -73,8 +42,11 @@ void discover_free(struct discover *d)
 {
 	if (!d)
 		return;
-	free(d->seen);
+	for (size_t i = 0; i < d->nlooked; i++)
+		free(d->looked[i].reason);
+	free(d->looked);
 	free(d->outcomes);
+	free(d->uses);
 	free(d->names);
 	free(d->specs);
 	free(d);
@@ -85,150 +57,194 @@ const struct discover_counts *discover_counts(const struct discover *d)
 	return &d->counts;
 }
 
-static bool was_seen(const struct discover *d, const struct mapping *m)
+static uint32_t *bucket_of(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
 {
-	for (size_t i = 0; i < d->nseen; i++)
-		if (d->seen[i].inode == m->inode && d->seen[i].major == m->dev_major &&
-		    d->seen[i].minor == m->dev_minor)
-			return true;
-	return false;
+	uint64_t h = (inode ^ (uint64_t)major << 52 ^ (uint64_t)minor << 32) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &d->bucket[(h >> 32) % LOOKED_BUCKETS];
 }
 
-static int note_seen(struct discover *d, const struct mapping *m, struct fault *why)
+static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
 {
-	struct file_key key = {.inode = m->inode, .device = m->dev_major << 20 | m->dev_minor};
-	struct seen *more = reallocarray(d->seen, d->nseen + 1, sizeof(*more));
+	for (uint32_t i = *bucket_of(d, major, minor, inode); i; i = d->looked[i - 1].older) {
+		struct looked *l = &d->looked[i - 1];
 
-	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-	d->seen = more;
-	d->seen[d->nseen++] = (struct seen){m->dev_major, m->dev_minor, m->inode};
-	return attach_file_known(d->attach, &key, why);
-}
-
-/* The functions found as sites: each place once, for an alias would record every call twice. */
-static size_t make_sites(const struct discover *d, const struct image_match *found, size_t nfound,
-			 struct attach_site *sites)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < nfound; i++) {
-		bool taken = found[i].ifunc;
-
-		for (size_t k = 0; k < n && !taken; k++)
-			taken = sites[k].offset == found[i].offset;
-		if (!taken)
-			sites[n++] = (struct attach_site){found[i].offset, d->specs[found[i].name]->id, 0};
+		if (l->inode == inode && l->major == major && l->minor == minor)
+			return l;
 	}
-	return n;
+	return NULL;
 }
 
-static int keep_outcomes(struct discover *d, uint32_t module, const struct attach_site *sites, size_t n,
-			 struct fault *why)
+/* *l joins those that were looked at, in the place of one that had its numbers before. *l's text is taken over. */
+static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
+		       struct fault *why)
 {
-	struct outcome *more = reallocarray(d->outcomes, d->noutcomes + n, sizeof(*more));
+	struct looked *old = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	uint32_t *bucket = bucket_of(d, m->dev_major, m->dev_minor, m->inode);
 
-	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-	d->outcomes = more;
-	for (size_t i = 0; i < n; i++)
-		d->outcomes[d->noutcomes++] = (struct outcome){module, sites[i].probe, sites[i].error, sites[i].offset};
+	if (!old && d->nlooked == d->looked_room) {
+		size_t room = d->looked_room ? 2 * d->looked_room : 256;
+		struct looked *more = reallocarray(d->looked, room, sizeof(*more));
+
+		if (!more)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		d->looked = more;
+		d->looked_room = room;
+	}
+	l->inode = m->inode;
+	l->major = m->dev_major;
+	l->minor = m->dev_minor;
+	if (old) {
+		l->older = old->older;
+		free(old->reason);
+	} else {
+		l->older = *bucket;
+		old = &d->looked[d->nlooked++];
+		*bucket = (uint32_t)d->nlooked;
+	}
+	*old = *l;
+	*kept = old;
 	return 0;
 }
 
-/* Probe the file open as fd, which is mapping m's. *nsites: functions in it that we know. */
-static int probe_file(struct discover *d, int fd, const struct mapping *m, size_t *nsites, struct fault *why)
+/* That this process has the library mapped, to be told once. */
+static int note_use(struct discover *d, uint32_t pid, const struct looked *l, struct fault *why)
 {
-	struct image_match *found = NULL;
-	struct attach_site *sites = NULL;
-	struct image *img = NULL;
-	size_t nfound = 0, n, done;
-	uint32_t module;
-	int r = image_open(&img, fd, why);
+	uint32_t index = (uint32_t)(l - d->looked);
 
-	if (r == 0)
-		r = image_find(img, d->names, d->nnames, &found, &nfound, why);
-	if (r < 0 || !nfound)
-		goto out;
-	sites = calloc(nfound, sizeof(*sites));
-	if (!sites) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-		goto out;
+	for (size_t i = 0; i < d->nuses; i++)
+		if (d->uses[i].pid == pid && d->uses[i].looked == index)
+			return 0;
+	if (d->nuses == d->uses_room) {
+		size_t room = d->uses_room ? 2 * d->uses_room : 64;
+		struct use *more = reallocarray(d->uses, room, sizeof(*more));
+
+		if (!more)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		d->uses = more;
+		d->uses_room = room;
 	}
-	n = make_sites(d, found, nfound, sites);
-	done = attach_library(d->attach, fd, sites, n);
-	d->counts.sites += done;
-	d->counts.refused += n - done;
-	d->counts.libraries += done > 0;
-	r = symbolizer_module(d->symbolizer, fd, m, &module, why);
-	if (r == 0)
-		r = keep_outcomes(d, module, sites, n, why);
-out:
-	if (r >= 0)
-		*nsites = nfound;
-	image_close(img);
-	free(found);
-	free(sites);
+	d->uses[d->nuses++] = (struct use){.pid = pid, .looked = index};
+	return 0;
+}
+
+void discover_forget(struct discover *d, uint32_t pid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->nuses; i++)
+		if (d->uses[i].pid != pid || !d->uses[i].told)
+			d->uses[kept++] = d->uses[i];
+	d->nuses = kept;
+}
+
+/*
+ * Whether what is known of the file may be of another that had its numbers before. Of one that carries probes it
+ * cannot: they hold it, and its number with it.
+ */
+static bool may_be_another(const struct discover *d, const struct looked *l)
+{
+	return d->fresh && !l->probed && l->inode == d->fresh->inode && (l->major << 20 | l->minor) == d->fresh->device;
+}
+
+/* Open the file of a mapping and look into it, unless it is the one that is `known`. *looked: false: it is gone. */
+static int look_at_mapping(struct discover *d, uint32_t pid, const struct mapping *m, const struct looked *known,
+			   struct looked *l, bool *looked, struct fault *why)
+{
+	struct process_info info;
+	struct fault said = {0};
+	struct stamp stamp;
+	int fd = -1, r = procfs_open_mapped(d->fs, pid, m, &fd, &said);
+
+	*looked = false;
+	if (r == ERR_MEMORY) {
+		*why = said;
+		return r;
+	}
+	if (r <= 0 && !discover_role_of_name(m->path)) {
+		d->counts.denied += r < 0;
+		return 0; /* perhaps another process lets us */
+	}
+	if (r == 0 && procfs_process(d->fs, pid, &info, NULL) <= 0)
+		return 0; /* gone, and its file with it: perhaps another process has it */
+	if (r <= 0) {
+		*looked = true;
+		return discover_unread(d, m, r < 0 ? said.text : "no path leads to it any more", l, why);
+	}
+	if (known && discover_stamp(fd, &stamp, NULL) == 0 && discover_same_stamp(&stamp, &known->stamp)) {
+		r = 0;
+	} else {
+		*looked = true;
+		r = discover_look(d, fd, m, l, why);
+	}
+	close(fd);
 	return r;
 }
 
-/* A library that cannot be read does not end the recording: it is counted, and the reason kept. */
-static int note_problem(struct discover *d, const struct mapping *m, const struct fault *fault)
+/* The mapping's file, looked at by now; *found is NULL when it could not be. */
+static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked **found,
+			struct fault *why)
 {
-	d->counts.unread++;
-	(void)snprintf(d->counts.last_problem, sizeof(d->counts.last_problem), "%.120s: %.120s", m->path, fault->text);
-	return 0;
-}
+	struct looked *known = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	struct looked l = {0};
+	bool looked;
+	int r;
 
-static int probe_mapping(struct discover *d, uint32_t pid, const struct mapping *m, struct fault *why)
-{
-	struct fault local = {0};
-	size_t nsites = 0;
-	int fd = -1, r;
-
-	if (was_seen(d, m))
+	*found = known;
+	if (known && !may_be_another(d, known))
 		return 0;
-	r = procfs_open_mapped(d->fs, pid, m, &fd, &local);
-	if (r == 0)
-		return 0; /* gone: perhaps another process has it */
-	if (r > 0)
-		r = probe_file(d, fd, m, &nsites, &local);
-	if (fd >= 0)
-		close(fd);
-	if (r == ERR_MEMORY) {
-		*why = local;
-		return r;
+	if (!known && d->nlooked >= DISCOVER_FILES_MAX && !discover_role_of_name(m->path)) {
+		d->counts.over++;
+		return 0;
 	}
+	r = look_at_mapping(d, pid, m, known, &l, &looked, why);
+	if (r == 0 && looked)
+		r = keep_looked(d, m, &l, found, why);
 	if (r < 0)
-		note_problem(d, m, &local);
-	return note_seen(d, m, why);
-}
-
-static bool is_library(const struct discover *d, const struct mapping *m)
-{
-	const char *base = strrchr(m->path, '/');
-
-	if (!(m->prot & PROT_EXEC) || !m->inode || !base)
-		return false;
-	return !strncmp(base + 1, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX)) || was_seen(d, m);
+		free(l.reason);
+	return r;
 }
 
 int discover_process(struct discover *d, uint32_t pid, struct fault *why)
 {
 	struct fault local;
+	struct looked *l;
 	int found = 0, r = procfs_maps_open(&d->maps, d->fs, pid, &local);
 
-	if (r <= 0)
+	if (r <= 0) {
+		d->counts.denied += r == ERR_DENIED;
 		return r == ERR_MEMORY ? fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory") : 0;
+	}
 	r = 0;
 	while (r >= 0 && procfs_maps_next(&d->maps, &d->mapping, &local) > 0) {
-		if (!is_library(d, &d->mapping))
+		if (!(d->mapping.prot & PROT_EXEC) || !d->mapping.inode)
+			continue;
+		r = find_or_look(d, pid, &d->mapping, &l, why);
+		if (r < 0 || !l || !l->role)
 			continue;
 		found = 1;
-		r = probe_mapping(d, pid, &d->mapping, why);
+		r = note_use(d, pid, l, why);
 	}
 	procfs_maps_close(&d->maps);
 	return r < 0 ? r : found;
+}
+
+int discover_mapped(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why)
+{
+	const struct looked *l;
+	int r;
+
+	d->fresh = key;
+	r = discover_process(d, pid, why);
+	d->fresh = NULL;
+	if (r < 0)
+		return r;
+	/* One that could not be looked at, because its process was gone, shall be told of again. */
+	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	if (!l)
+		return 0;
+	r = attach_file_known(d->attach, key, l->role != 0, why);
+	return r < 0 ? r : l->role != 0;
 }
 
 int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, uint32_t pid, struct fault *why),
@@ -254,48 +270,73 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
 	return r < 0 ? r : 0;
 }
 
-int discover_add_file(struct discover *d, const char *path, struct fault *why)
+static int add_open_file(struct discover *d, int fd, const char *path, struct mapping *m, struct fault *why)
 {
-	struct mapping *m = &d->mapping;
-	struct fault said;
+	struct looked l = {0}, *kept;
 	struct stat st;
-	size_t nsites = 0;
-	int fd, r;
+	int r;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return fault_errno(why, "cannot open the library %s", path);
 	memset(m, 0, sizeof(*m));
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s is no library: not a regular file", path);
-		goto out;
-	}
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s is no library: not a regular file", path);
 	m->dev_major = major(st.st_dev);
 	m->dev_minor = minor(st.st_dev);
 	m->inode = st.st_ino;
 	m->prot = PROT_READ | PROT_EXEC;
-	if (!realpath(path, m->path)) {
-		r = fault_errno(why, "cannot resolve the path of %s", path);
-		goto out;
+	if (!realpath(path, m->path))
+		return fault_errno(why, "cannot resolve the path of %s", path);
+	if (find_looked(d, m->dev_major, m->dev_minor, m->inode))
+		return 0;
+	r = discover_look(d, fd, m, &l, why);
+	if (r == 0 && !l.functions)
+		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s has none of the functions that gpurec probes%s%s",
+			      path, l.reason ? ": " : "", l.reason ? l.reason : "");
+	if (r == 0)
+		r = keep_looked(d, m, &l, &kept, why);
+	if (r < 0) {
+		free(l.reason);
+		return r;
 	}
-	r = was_seen(d, m) ? 0 : probe_file(d, fd, m, &nsites, &said);
-	if (r < 0)
-		fault_set(why, r, FAULT_NOWHERE, "%s: %s", path, said.text);
-	if (r == 0 && !was_seen(d, m)) {
-		r = note_seen(d, m, why);
-		if (r == 0 && !nsites)
-			r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s has none of the functions that gpurec probes",
-				      path);
-	}
-out:
+	return note_use(d, 0, kept, why);
+}
+
+int discover_add_file(struct discover *d, const char *path, struct fault *why)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
+
+	if (fd < 0)
+		return fault_errno(why, "cannot open the library %s", path);
+	r = add_open_file(d, fd, path, &d->mapping, why);
 	close(fd);
 	return r;
+}
+
+static int tell_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_library] = {0};
+	uint64_t v[NFIELDS_library] = {0};
+
+	v[F_library_at] = at_ns;
+	v[F_library_module] = l->module;
+	v[F_library_pid] = pid;
+	v[F_library_role] = l->role;
+	v[F_library_functions] = l->functions;
+	v[F_library_probed] = l->probed;
+	text[F_library_reason] = l->reason ? l->reason : "";
+	v[F_library_reason] = strlen(text[F_library_reason]);
+	return writer_add(w, KIND_library, v, text, why);
 }
 
 int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	int r = stacks_tell_modules(stacks, w, at_ns, why);
 
+	for (size_t i = 0; i < d->nuses && r == 0; i++) {
+		if (d->uses[i].told)
+			continue;
+		r = tell_library(&d->looked[d->uses[i].looked], d->uses[i].pid, w, at_ns, why);
+		d->uses[i].told = r == 0;
+	}
 	for (size_t i = 0; i < d->noutcomes && r == 0; i++) {
 		const struct outcome *o = &d->outcomes[i];
 		uint64_t v[NFIELDS_attach] = {0};

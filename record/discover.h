@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding CUDA libraries in what processes have mapped, and putting probes on each of them once, however many processes
- * share it. What was attached is remembered until discover_tell() writes it down.
+ * share it and by however many names. A file is known by device and inode, and through overlays (two containers made of
+ * one image) by the file beneath. Looked at are all files mapped as code:
+ *
+ *	by name       libcudart, libcuda, libnccl with any version or hash behind it, as wheels have
+ *	by functions  exported (.dynsym), whatever the file is called, or local (.symtab): the runtime linked in
+ *statically by kernels    a file that holds code for GPUs, imports no runtime and has none that we can see: linked in
+ *and stripped
+ *
+ * What was found, what was attached and why not more is remembered until discover_tell() writes it down.
  */
 #ifndef GPUREC_RECORD_DISCOVER_H
 #define GPUREC_RECORD_DISCOVER_H
 
 #include "record/attach.h"
 #include "record/stacks.h"
+
+#define DISCOVER_FILES_MAX 65536 /* looked at in a recording; beyond it only those with the name of a CUDA library */
 
 struct discover;
 
@@ -24,13 +34,25 @@ int discover_add_file(struct discover *d, const char *path, struct fault *why);
 int discover_process(struct discover *d, uint32_t pid, struct fault *why);
 
 /*
+ * The same because the kernel tells that it mapped the file `key`, which is looked at again if it is not the one that
+ * had its number before. Afterwards the kernel knows whether to tell of this file again. 1: that file is one of CUDA's.
+ */
+int discover_mapped(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why);
+
+/* The process ended, or runs another program now: what it mapped is told anew. */
+void discover_forget(struct discover *d, uint32_t pid);
+
+/*
  * Look at all processes, or only at those above `after` in order of start (ns; 0: all). use() is told of each that has
  * a CUDA library mapped; a negative result ends the scan.
  */
 int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, uint32_t pid, struct fault *why),
 		 void *self, struct fault *why);
 
-/* Write `module` and `attach` rows of what was attached since the last call. */
+/*
+ * Write what is new since the last call: a `library` row for each CUDA library and each process that was seen to map it
+ * (pid 0: a person named it), `attach` rows for each function, `module` rows before them.
+ */
 int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
 struct discover_counts {
@@ -38,7 +60,11 @@ struct discover_counts {
 	size_t sites;           /* functions probed */
 	size_t refused;         /* functions that could not be */
 	size_t unread;          /* libraries that could not be opened or read */
-	char last_problem[256]; /* of the last one of these */
+	size_t stripped;        /* files with the runtime linked in whose functions cannot be found */
+	size_t denied;          /* times that a process's mappings or a file in them could not be read: no permission */
+	size_t over;            /* files that were not looked at: there are too many */
+	char last_problem[256]; /* of the last one that is unread */
+	char last_stripped[256]; /* its path */
 };
 const struct discover_counts *discover_counts(const struct discover *d);
 

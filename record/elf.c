@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define KERNELS_SECTION ".nv_fatbin"
 #define NOTES_MAX 65536 /* bytes of one PT_NOTE that are searched */
 
 int image_pread(const struct image *img, void *buf, size_t n, uint64_t at, struct fault *why)
@@ -161,10 +162,38 @@ static int read_table(struct image *img, Elf *elf, const GElf_Shdr *sh, struct t
 	return 0;
 }
 
+/* The names of sections are of no consequence but one: a file whose names cannot be read has none. */
+static void read_section_names(const struct image *img, Elf *elf, struct table *names)
+{
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+	size_t i;
+
+	*names = (struct table){0};
+	if (elf_getshdrstrndx(elf, &i) != 0)
+		return;
+	scn = elf_getscn(elf, i);
+	if (scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB && !(sh.sh_flags & SHF_COMPRESSED) &&
+	    in_file(img, sh.sh_offset, sh.sh_size))
+		*names = (struct table){.names_at = sh.sh_offset, .names_bytes = sh.sh_size};
+}
+
+static bool is_called(const struct image *img, const struct table *names, const GElf_Shdr *sh, const char *name)
+{
+	char text[sizeof(KERNELS_SECTION)];
+
+	return strlen(name) < sizeof(text) && sh->sh_name < names->names_bytes &&
+	       names->names_bytes - sh->sh_name > strlen(name) &&
+	       image_pread(img, text, strlen(name) + 1, names->names_at + sh->sh_name, NULL) == 0 &&
+	       memcmp(text, name, strlen(name) + 1) == 0;
+}
+
 static int read_sections(struct image *img, Elf *elf, struct fault *why)
 {
 	Elf_Scn *scn = NULL;
+	struct table names;
 
+	read_section_names(img, elf, &names);
 	while ((scn = elf_nextscn(elf, scn))) {
 		struct table *t;
 		GElf_Shdr sh;
@@ -172,6 +201,8 @@ static int read_sections(struct image *img, Elf *elf, struct fault *why)
 
 		if (!gelf_getshdr(scn, &sh))
 			return fault_set(why, ERR_FORMAT, 0, "the ELF file's section headers: %s", libelf_says());
+		if (sh.sh_type == SHT_PROGBITS && !img->has_kernels)
+			img->has_kernels = is_called(img, &names, &sh, KERNELS_SECTION);
 		if ((sh.sh_flags & SHF_EXECINSTR) && img->nsections < SECTIONS_MAX)
 			img->sections[img->nsections++] = (struct section){sh.sh_addr, sh.sh_size};
 		if (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM)
@@ -243,4 +274,9 @@ void image_close(struct image *img)
 const char *image_build_id(const struct image *img)
 {
 	return img->build_id;
+}
+
+bool image_has_kernels(const struct image *img)
+{
+	return img->has_kernels;
 }

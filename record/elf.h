@@ -41,6 +41,7 @@ struct image_match {
 	uint64_t offset; /* in the file */
 	uint64_t bytes;  /* size of the function, 0: the file does not tell */
 	bool ifunc;      /* `offset` is the resolver's, which only chooses the function */
+	bool exported;   /* in .dynsym: other files can call it by name */
 };
 
 /*
@@ -52,6 +53,12 @@ struct image_match {
  */
 int image_find(struct image *img, const char *const *names, size_t nnames, struct image_match **matches, size_t *n,
 	       struct fault *why);
+
+/* Whether it holds code for GPUs as nvcc embeds it: a section .nv_fatbin, which stripping leaves there. */
+bool image_has_kernels(const struct image *img);
+
+/* Whether it calls a function `name` of another file: 1, 0, or negative. */
+int image_imports(struct image *img, const char *name, struct fault *why);
 
 /*
  * Read the function symbols for image_symbol(): 16 bytes each are kept, *nsymbols of them (0: stripped).

@@ -170,7 +170,8 @@ static size_t name_length(const char *text, size_t n)
 	return len;
 }
 
-static int search_table(struct search *s, const struct image *img, const struct table *t, struct fault *why)
+static int search_table(struct search *s, const struct image *img, const struct table *t, bool imports,
+			struct fault *why)
 {
 	struct symbol_reader *reader = NULL;
 	struct names names = {0};
@@ -183,6 +184,7 @@ static int search_table(struct search *s, const struct image *img, const struct 
 		err = names_init(&names, img, t, why);
 	if (err)
 		goto out;
+	reader->imports = imports;
 	while ((err = symbol_reader_next(reader, &sym, &index, &offset, why)) > 0) {
 		struct image_match m = {.offset = offset, .bytes = sym.st_size};
 		const char *text;
@@ -195,6 +197,7 @@ static int search_table(struct search *s, const struct image *img, const struct 
 		if (len == n)
 			continue;
 		m.ifunc = ELF64_ST_TYPE(sym.st_info) == STT_GNU_IFUNC;
+		m.exported = t == &img->tables[TABLE_DYNSYM];
 		for (size_t i = search_name(s, text, len); i < s->nwanted; i++) {
 			if (compare_text(s->wanted[i].text, s->wanted[i].len, text, len) != 0)
 				break;
@@ -219,15 +222,18 @@ int image_find(struct image *img, const char *const *names, size_t nnames, struc
 
 	for (size_t i = 0; !err && nnames && i < NTABLES; i++)
 		if (img->tables[i].nsymbols)
-			err = search_table(&s, img, &img->tables[i], why);
+			err = search_table(&s, img, &img->tables[i], false, why);
 	if (err)
 		goto out;
 	if (s.n)
 		qsort(s.matches, s.n, sizeof(*s.matches), compare_match);
-	for (size_t i = 0; i < s.n; i++)
+	for (size_t i = 0; i < s.n; i++) {
 		if (!kept || s.matches[i].name != s.matches[kept - 1].name ||
 		    s.matches[i].offset != s.matches[kept - 1].offset)
 			s.matches[kept++] = s.matches[i];
+		else if (s.matches[i].exported)
+			s.matches[kept - 1].exported = true;
+	}
 	if (kept > IMAGE_MATCHES_MAX) {
 		err = fault_set(why, ERR_INPUT, FAULT_NOWHERE,
 				"the ELF file has more than %d functions of the names looked for", IMAGE_MATCHES_MAX);
@@ -237,6 +243,20 @@ int image_find(struct image *img, const char *const *names, size_t nnames, struc
 	*n = kept;
 	s.matches = NULL;
 out:
+	free(s.matches);
+	free(s.wanted);
+	return err;
+}
+
+int image_imports(struct image *img, const char *name, struct fault *why)
+{
+	struct search s;
+	int err = search_init(&s, &name, 1, why);
+
+	if (!err && img->tables[TABLE_DYNSYM].nsymbols)
+		err = search_table(&s, img, &img->tables[TABLE_DYNSYM], true, why);
+	if (!err)
+		err = s.n > 0;
 	free(s.matches);
 	free(s.wanted);
 	return err;

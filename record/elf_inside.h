@@ -48,6 +48,7 @@ struct image {
 	struct section sections[SECTIONS_MAX];
 	size_t nsections;
 	struct table tables[NTABLES];
+	bool has_kernels;
 	char build_id[2 * IMAGE_BUILD_ID_MAX + 1];
 	bool loaded;
 	struct function *functions;
@@ -66,6 +67,7 @@ bool image_offset_of(const struct image *img, uint64_t address, uint64_t *offset
 struct symbol_reader {
 	const struct image *img;
 	const struct table *table;
+	bool imports;   /* undefined functions are asked for, not defined ones */
 	uint64_t next;  /* symbol */
 	uint64_t first; /* symbol at buf[0] */
 	size_t have;
@@ -75,8 +77,10 @@ struct symbol_reader {
 /* At the start of a table; ERR_INPUT when it is larger than we read. The caller frees *reader. */
 int symbol_reader_new(struct symbol_reader **reader, const struct image *img, const struct table *t, struct fault *why);
 
-/* The next defined function whose code is in the file: 1, its index in the table and file offset; 0 at the end;
- * negative. */
+/*
+ * The next defined function whose code is in the file (with `imports`: the next undefined symbol, offset 0): 1, its index
+ * in the table and file offset; 0 at the end; negative.
+ */
 int symbol_reader_next(struct symbol_reader *r, Elf64_Sym *sym, uint64_t *index, uint64_t *offset, struct fault *why);
 
 /* Words are copied out of the file as they are; so are libelf's, which would convert them. */

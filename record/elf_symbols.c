@@ -29,6 +29,7 @@ int symbol_reader_new(struct symbol_reader **out, const struct image *img, const
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the symbols of an ELF file");
 	r->img = img;
 	r->table = t;
+	r->imports = false;
 	r->next = r->first = 0;
 	r->have = 0;
 	*out = r;
@@ -54,9 +55,14 @@ int symbol_reader_next(struct symbol_reader *r, Elf64_Sym *sym, uint64_t *index,
 		}
 		s = &r->buf[r->next++ - r->first];
 		type = ELF64_ST_TYPE(s->st_info);
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF ||
-		    !image_offset_of(r->img, s->st_value, offset))
+		if (r->imports) {
+			if (s->st_shndx != SHN_UNDEF || (type != STT_FUNC && type != STT_NOTYPE))
+				continue;
+			*offset = 0;
+		} else if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF ||
+			   !image_offset_of(r->img, s->st_value, offset)) {
 			continue;
+		}
 		*sym = *s;
 		*index = r->next - 1;
 		return 1;

@@ -17,10 +17,15 @@
 #define PIDS_MAX 1024
 #define LIBS_MAX 256
 #define FD_MAX 1023
+#define ROTATE_NS_MIN 1000000000ull
 
 enum option {
 	OPT_OUTPUT = 1,
 	OPT_DURATION,
+	OPT_ROTATE,
+	OPT_MAX_SIZE,
+	OPT_MAX_RATE,
+	OPT_SAMPLE,
 	OPT_PID,
 	OPT_LIB,
 	OPT_KEY,
@@ -30,12 +35,19 @@ enum option {
 	OPT_NO_FUTEX,
 	OPT_NO_LATE,
 	OPT_UPROBES,
+	OPT_NVML,
 	OPT_CHECK,
 };
 
 static const struct tool_option option_table[] = {
 	{"output", 'o', "FILE", "the capture to make", OPT_OUTPUT},
 	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h", OPT_DURATION},
+	{"rotate", 0, "TIME", "begin another capture after each TIME, nothing lost between: FILE-00001.cap, ...",
+	 OPT_ROTATE},
+	{"max-size", 0, "SIZE", "end before the capture (with --rotate: all together) is larger: 10G", OPT_MAX_SIZE},
+	{"max-rate", 0, "N", "record at most N events a second; the others are counted", OPT_MAX_RATE},
+	{"sample", 0, "KIND=N", "record one in N of this kind, launch for example; the others are counted (repeatable)",
+	 OPT_SAMPLE},
 	{"pid", 'p', "PID", "record this process and its children (repeatable)", OPT_PID},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", OPT_LIB},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", OPT_KEY},
@@ -48,6 +60,8 @@ static const struct tool_option option_table[] = {
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", OPT_NO_LATE},
 	{"uprobes", 0, "HOW", "single: attach functions one by one, as kernels before 6.6 need; multi: as this one can",
 	 OPT_UPROBES},
+	{"nvml", 0, "PATH",
+	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", OPT_NVML},
 	{"check", 0, NULL, "say what this host allows, and end", OPT_CHECK},
 	{0},
 };
@@ -100,6 +114,25 @@ static int take_passphrase_fd(struct settings *s, const char *value)
 	return 0;
 }
 
+static int take_budget(struct settings *s, int id, const char *value)
+{
+	struct budget *b = &s->o.budget;
+	struct fault why;
+	uint64_t n;
+
+	if (id == OPT_SAMPLE)
+		return budget_take_sample(b, value, &why) < 0 ? tool_usage("--sample %s", why.text) : 0;
+	if (id == OPT_MAX_RATE) {
+		if (tool_parse_number(value, 1, UINT32_MAX, &n, &why) < 0)
+			return tool_usage("--max-rate %s: %s", value, why.text);
+		b->max_rate = (uint32_t)n;
+		return 0;
+	}
+	if (tool_parse_size(value, &b->max_bytes, &why) < 0)
+		return tool_usage("--max-size %s: %s", value, why.text);
+	return b->max_bytes >= BUDGET_BYTES_MIN ? 0 : tool_usage("--max-size %s: 1M is the least", value);
+}
+
 static int take_option(struct settings *s, int id, const char *value)
 {
 	struct fault why;
@@ -114,6 +147,14 @@ static int take_option(struct settings *s, int id, const char *value)
 		if (tool_parse_duration(value, &s->o.duration_ns, &why) < 0)
 			return tool_usage("-d %s: %s", value, why.text);
 		return s->o.duration_ns ? 0 : tool_usage("-d %s: it must be longer than nothing", value);
+	case OPT_ROTATE:
+		if (tool_parse_duration(value, &s->o.rotate_ns, &why) < 0)
+			return tool_usage("--rotate %s: %s", value, why.text);
+		return s->o.rotate_ns >= ROTATE_NS_MIN ? 0 : tool_usage("--rotate %s: 1s is the least", value);
+	case OPT_MAX_SIZE:
+	case OPT_MAX_RATE:
+	case OPT_SAMPLE:
+		return take_budget(s, id, value);
 	case OPT_PID:
 		return take_pid(s, value);
 	case OPT_LIB:
@@ -132,6 +173,9 @@ static int take_option(struct settings *s, int id, const char *value)
 		return attach_ring_valid(s->o.ring_bytes)
 			       ? 0
 			       : tool_usage("--ring %s: a power of two from 4K to 1G is needed", value);
+	case OPT_NVML:
+		s->o.nvml = value;
+		return 0;
 	case OPT_FORCE:
 		s->o.force = true;
 		return 0;
@@ -177,6 +221,8 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 	if (s->o.command && s->o.passphrase_fd >= 0 && s->o.passphrase_fd <= STDERR_FILENO)
 		return tool_usage("--passphrase-fd %d: COMMAND would get it, too; use another: 3<FILE",
 				  s->o.passphrase_fd);
+	if (s->o.rotate_ns && s->o.force)
+		return tool_usage("--rotate never replaces a file: leave --force away");
 	if (!s->check && !s->o.path)
 		return tool_usage("no output: -o FILE is needed");
 	return -1;
@@ -214,7 +260,7 @@ static void tell_losses(const struct recording_result *result)
 		const struct counter *c = &result->counters[i];
 		const struct probe_spec *probe = probe_find(c->probe);
 
-		if (counter_is_loss(c->id))
+		if (counter_is_loss(c->id) && c->id != COUNTER_sampled_out && c->id != COUNTER_over_rate)
 			tool_note("  %s: %llu lost: %s", probe ? probe->name : "?", (unsigned long long)c->value,
 				  counter_name(c->id));
 	}
@@ -229,24 +275,35 @@ static bool any_call(const struct recording_result *result)
 	return false;
 }
 
-static void tell_result(const struct settings *s, const struct recording_result *result)
+static void tell_result(const struct recording_result *result)
 {
 	struct counter_sums sums;
-	char size[32];
+	struct budget_sums left_out;
+	char size[32], captures[64] = "";
 
 	counters_sum(result->counters, result->ncounters, &sums);
-	tool_note("%s: %llu events, %llu lost, %s, signed by %s: %s", s->o.path, (unsigned long long)result->nrows,
-		  (unsigned long long)sums.lost, tool_format_bytes(size, sizeof(size), result->written_bytes),
-		  result->key_id, reason_text(result->reason));
+	budget_sum(result->counters, result->ncounters, &left_out);
+	sums.lost -= left_out.sampled_out + left_out.over_rate;
+	if (result->ncaptures > 1)
+		snprintf(captures, sizeof(captures), " and the %llu before it",
+			 (unsigned long long)result->ncaptures - 1);
+	tool_note("%s%s: %llu events, %llu lost, %s, signed by %s: %s", result->path, captures,
+		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
+		  tool_format_bytes(size, sizeof(size), result->written_bytes), result->key_id,
+		  reason_text(result->reason));
 	if (!any_call(result))
 		tool_note("  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
 	tell_losses(result);
+	if (left_out.sampled_out)
+		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
+	if (left_out.over_rate)
+		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)left_out.over_rate);
 	if (result->misses)
 		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",
 			  (unsigned long long)result->misses, result->missed);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
-	tool_note("to check it: gpuverify %s", s->o.path);
+	tool_note("to check it: gpuverify %s", result->path);
 }
 
 static int command_exit_status(const struct recording_result *result)
@@ -258,14 +315,14 @@ static int command_exit_status(const struct recording_result *result)
 	return WEXITSTATUS(result->command_status);
 }
 
-static void tell_failure(const struct settings *s, const struct recording_result *result, const struct fault *why)
+static void tell_failure(const struct recording_result *result, const struct fault *why)
 {
-	tool_fault(s->o.path, why);
+	tool_fault(result->path, why);
 	if (result->nepochs)
-		tool_error("%s has no end: what its %llu seal%s authentic, gpuverify calls it UNSEALED", s->o.path,
+		tool_error("%s has no end: what its %llu seal%s authentic, gpuverify calls it UNSEALED", result->path,
 			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
 	else
-		tool_error("nothing was sealed; %s was removed", s->o.path);
+		tool_error("nothing was sealed; %s was removed", result->path);
 	if (result->command_pid)
 		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
@@ -281,15 +338,15 @@ static int run_recording(const struct settings *s)
 	if (r < 0)
 		return tool_fault(NULL, &why);
 	if (!s->o.duration_ns && !s->o.command)
-		tool_note("recording to %s; Ctrl-C seals and ends", s->o.path);
+		tool_note("recording to %s%s; Ctrl-C seals and ends", s->o.path, s->o.rotate_ns ? ", numbered" : "");
 	r = recording_run(recording, &result, &why);
 	if (r == 0)
-		tell_result(s, &result);
+		tell_result(&result);
 	if (result.slow_close)
 		tool_note("taking the probes off one by one: this kernel needs some seconds for it");
 	recording_close(recording);
 	if (r < 0)
-		tell_failure(s, &result, &why);
+		tell_failure(&result, &why);
 	free(result.counters);
 	return r < 0 ? TOOL_FAILED : command_exit_status(&result);
 }

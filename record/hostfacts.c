@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -34,7 +35,8 @@ int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why, const char *
 	return fact_tell(w, at_ns, name, value, why);
 }
 
-/* The first line of a file, or of the line that begins with `key` what follows the colon. False: there is none. */
+/* The first line of a file, or of the line that begins with `key` what follows the colon or equals sign. False: there
+ * is none. */
 static bool line_of(const char *path, const char *key, char *value, size_t size)
 {
 	FILE *f = fopen(path, "re");
@@ -47,15 +49,33 @@ static bool line_of(const char *path, const char *key, char *value, size_t size)
 		const char *from = line;
 
 		if (key) {
-			if (strncmp(line, key, strlen(key)) || !strchr(line, ':'))
+			from = line + strcspn(line, ":=");
+			if (strncmp(line, key, strlen(key)) || !*from)
 				continue;
-			from = strchr(line, ':') + 1;
-			from += strspn(from, " \t");
+			from += 1 + strspn(from + 1, " \t");
 		}
 		snprintf(value, size, "%.*s", (int)strcspn(from, "\n"), from);
 		found = true;
 	}
 	fclose(f);
+	return found;
+}
+
+/* The line of flags is longer than any value. */
+static bool cpu_has_flag(const char *flag)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char *line = NULL;
+	size_t room = 0;
+	bool found = false, is_flags = false;
+
+	while (f && !is_flags && getline(&line, &room, f) > 0) {
+		is_flags = !strncmp(line, "flags", 5);
+		found = is_flags && strstr(line, flag);
+	}
+	free(line);
+	if (f)
+		fclose(f);
 	return found;
 }
 
@@ -66,9 +86,50 @@ static const struct {
 	{"machine_id", "/etc/machine-id", NULL},
 	{"cpu_model", "/proc/cpuinfo", "model name"},
 	{"cpus_online", "/sys/devices/system/cpu/online", NULL},
+	{"cpus_possible", "/sys/devices/system/cpu/possible", NULL},
+	{"numa_nodes", "/sys/devices/system/node/online", NULL},
 	{"memory", "/proc/meminfo", "MemTotal"},
 	{"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL},
+	{"clocksources", "/sys/devices/system/clocksource/clocksource0/available_clocksource", NULL},
+	{"cpu_governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", NULL},
+	{"kernel_command_line", "/proc/cmdline", NULL},
+	{"lockdown", "/sys/kernel/security/lockdown", NULL},
+	{"nvidia_driver", "/proc/driver/nvidia/version", "NVRM version"},
+	{"system_vendor", "/sys/class/dmi/id/sys_vendor", NULL},
+	{"system_product", "/sys/class/dmi/id/product_name", NULL},
+	{"distribution", "/etc/os-release", "PRETTY_NAME"},
 };
+
+/*
+ * What kind of hypervisor this runs on, by what it says itself; "none" where nothing speaks for one. A container is
+ * told by the pid namespace, in which gpurec does not record.
+ */
+static const char *virtualisation(char *buf, size_t size)
+{
+	char text[VALUE_MAX];
+
+	if (line_of("/sys/hypervisor/type", NULL, buf, size) && buf[0])
+		return buf;
+	if (line_of("/sys/class/dmi/id/sys_vendor", NULL, text, sizeof(text))) {
+		static const struct {
+			const char *vendor, *name;
+		} known[] = {
+			{"QEMU", "kvm"},           {"KVM", "kvm"},
+			{"Amazon EC2", "amazon"},  {"Google", "google"},
+			{"VMware", "vmware"},      {"Xen", "xen"},
+			{"innotek", "virtualbox"}, {"Parallels", "parallels"},
+			{"Firecracker", "kvm"},    {"OpenStack", "kvm"},
+			{"DigitalOcean", "kvm"},
+		};
+
+		for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+			if (strstr(text, known[i].vendor))
+				return known[i].name;
+	}
+	if (cpu_has_flag("hypervisor"))
+		return "some hypervisor";
+	return "none";
+}
 
 int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why)
 {
@@ -92,5 +153,7 @@ int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why)
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
 		if (line_of(files[i].path, files[i].key, value, sizeof(value)))
 			r = fact_tell(w, at_ns, files[i].name, value, why);
+	if (r == 0)
+		r = fact_tell(w, at_ns, "virtualisation", virtualisation(value, sizeof(value)), why);
 	return r;
 }

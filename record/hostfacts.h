@@ -10,6 +10,15 @@ int fact_tell(struct writer *w, uint64_t at_ns, const char *name, const char *va
 __attribute__((format(printf, 5, 6))) int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why,
 						     const char *name, const char *fmt, ...);
 
+/* Steal and frequency of each CPU: `cpu` rows when they have changed. stat_path: /proc/stat, or a test's. */
+struct cpus;
+int cpus_new(struct cpus **c, const char *stat_path, struct fault *why);
+void cpus_free(struct cpus *c);
+/* 0, also where nothing can be read; or what writer_add() returned. */
+int cpus_tell(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why);
+/* Another capture begins: all of them are told again. */
+void cpus_forget(struct cpus *c);
+
 /* All that the machine says of itself. What cannot be read is left out. */
 int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why);
 

@@ -39,8 +39,8 @@ static void self_read(const struct recording *s, struct self_stats *self)
 /* Both rings up to these positions. 1: done; 0: a record is still being written. Calls first: their process may end. */
 static int drain(struct recording *s, uint64_t bulk_until, uint64_t life_until, struct fault *why)
 {
-	int bulk = ring_drain(&s->bulk, bulk_until, translate, &s->translator, why);
-	int life = bulk < 0 ? bulk : ring_drain(&s->life, life_until, translate, &s->translator, why);
+	int bulk = ring_drain(&s->bulk, bulk_until, rotate_take, s, why);
+	int life = bulk < 0 ? bulk : ring_drain(&s->life, life_until, rotate_take, s, why);
 
 	return life < 0 ? life : bulk && life;
 }
@@ -70,9 +70,11 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	const struct counter *counters;
 	struct clock_anchor anchor;
 	struct self_stats self;
-	size_t n = counters_collect(&s->counters, at_end, &counters);
-	int r;
+	size_t n = rotate_counters(s, at_end, &counters);
+	int r = end_ns > writer_begin_ns(s->writer) ? cpus_tell(s->cpus, s->writer, end_ns - 1, why) : 0;
 
+	if (r < 0)
+		return r;
 	anchor_read(&anchor);
 	self_read(s, &self);
 	r = writer_seal(s->writer, end_ns, &anchor, &self, counters, n, why);
@@ -81,7 +83,17 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	s->nepochs++;
 	s->translator.begin_ns = end_ns;
 	forget_gone(s);
-	return 0;
+	return s->rotation.cut_ns && !at_end ? rotate_join(s, counters, n, why) : 0;
+}
+
+static uint64_t written_bytes(const struct recording *s)
+{
+	return s->rotation.written_bytes + writer_written_bytes(s->writer);
+}
+
+static enum budget_state size_state(const struct recording *s)
+{
+	return budget_state(&s->o.budget, written_bytes(s), writer_staged_bytes(s->writer));
 }
 
 /*
@@ -94,9 +106,13 @@ static int seal_when_due(struct recording *s, struct fault *why)
 	int r;
 
 	if (!s->cut_ns) {
-		if (now_ns < s->next_seal_ns && writer_staged_bytes(s->writer) < EPOCH_BYTES)
+		if (now_ns < s->next_seal_ns && writer_staged_bytes(s->writer) < EPOCH_BYTES &&
+		    size_state(s) == BUDGET_FINE)
 			return 0;
-		s->cut_ns = now_ns;
+		/* The kernel's clock may be a hair before ours. */
+		s->cut_ns = now_ns > s->latest_ns ? now_ns : s->latest_ns + 1;
+		if (s->rotation.next_ns && now_ns >= s->rotation.next_ns)
+			s->rotation.cut_ns = s->cut_ns;
 		s->cut_bulk = ring_head(&s->bulk);
 		s->cut_life = ring_head(&s->life);
 	}
@@ -182,6 +198,16 @@ static int wait_ms(const struct recording *s)
 	return until_ns - now_ns >= WAIT_MS * 1000000ull ? WAIT_MS : (int)((until_ns - now_ns) / 1000000 + 1);
 }
 
+/* What is no record of the kernel side: health of the GPUs, errors of theirs in the log. */
+static int take_told(struct recording *s, int fd, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+
+	if (fd == s->health.fd)
+		return health_take(&s->health, s->writer, s->translator.begin_ns, why);
+	return fd == s->kmsg_fd ? kmsg_take(fd, s->writer, now_ns, why) : 0;
+}
+
 /* Until there is a reason to end. */
 static int record(struct recording *s, uint32_t *reason, struct fault *why)
 {
@@ -193,8 +219,12 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 
 		if (n < 0 && errno != EINTR)
 			return fault_errno(why, "cannot wait for events");
-		for (int i = 0; i < n && !*reason; i++)
+		for (int i = 0; i < n && !*reason && r >= 0; i++) {
 			*reason = take_event(s, events[i].data.fd);
+			r = take_told(s, events[i].data.fd, why);
+		}
+		if (r < 0)
+			break;
 		if (!*reason && s->deadline_ns && clock_ns(CLOCK_BOOTTIME) >= s->deadline_ns)
 			*reason = REASON_duration;
 		if (*reason)
@@ -204,6 +234,8 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 			r = rescan(s, why);
 		if (r >= 0)
 			r = seal_when_due(s, why);
+		if (r >= 0 && size_state(s) == BUDGET_SPENT)
+			*reason = REASON_size;
 	}
 	return r < 0 ? r : 0;
 }
@@ -237,22 +269,27 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 {
 	const struct counter *counters;
 	struct clock_anchor anchor;
-	int r = drain_last(s, why);
+	int r = rotate_cancel(s, translate, &s->translator, why);
 	size_t n;
 
+	if (r == 0)
+		r = drain_last(s, why);
 	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
 	if (r == 0 && result->misses)
 		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->missed, why);
 	if (r == 0)
+		r = recording_tell_missing(s, why);
+	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
 	await_command(s, reason);
-	n = counters_collect(&s->counters, true, &counters);
+	n = rotate_counters(s, true, &counters);
 	anchor_read(&anchor);
 	if (r == 0)
 		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n,
 			       why);
 	if (r < 0)
 		return r;
+	n = counters_collect(&s->counters, true, &counters);
 	result->counters = calloc(n + 1, sizeof(*counters));
 	if (!result->counters)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
@@ -282,16 +319,20 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	s->ending = true;
 	if (r == 0)
 		r = finish(s, reason, result, why);
-	if (r < 0)
+	if (r < 0) {
+		(void)rotate_cancel(s, release_held, s, NULL);
 		(void)ring_drain(&s->life, ring_head(&s->life), release_held, s, NULL);
+	}
 	command_poll(&s->command);
 	result->reason = reason;
 	result->command_ended = s->command.ended;
 	result->command_status = s->command.status;
 	result->command_pid = s->command.pid && !s->command.ended ? s->command.pid : 0;
-	result->written_bytes = writer_written_bytes(s->writer);
+	snprintf(result->path, sizeof(result->path), "%s", s->path);
+	result->ncaptures = s->rotation.ncaptures + 1;
+	result->written_bytes = written_bytes(s);
 	result->nepochs = s->nepochs;
-	result->nrows = writer_nrows(s->writer);
+	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
 	result->slow_close = !attach_is_multi(s->attach);
 	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
 	return r;

@@ -34,20 +34,12 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 			set->pids[i] = set->pids[--set->n];
 }
 
-static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, struct fault *why)
+static bool is_tracked(const struct recording *s, uint32_t pid)
 {
-	const char *text[NFIELDS_executable] = {0};
-	uint64_t v[NFIELDS_executable] = {0};
-	char path[PROCFS_PATH_MAX];
-
-	if (procfs_exe(&s->fs, pid, path, sizeof(path), NULL, NULL) <= 0)
-		return 0; /* gone, or not for us to see: it has its name still */
-	v[F_executable_at] = clock_ns(CLOCK_BOOTTIME);
-	v[F_executable_pid] = pid;
-	v[F_executable_start] = start_ns;
-	v[F_executable_path] = strlen(path);
-	text[F_executable_path] = path;
-	return writer_add(s->writer, KIND_executable, v, text, why);
+	for (size_t i = 0; i < s->tracked.n; i++)
+		if (s->tracked.pids[i] == pid)
+			return true;
+	return false;
 }
 
 static int on_process(struct recording *s, const struct ring_process *p, struct fault *why)
@@ -56,24 +48,27 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 
 	if (!p->tracked)
 		return 0;
-	for (size_t i = 0; i < s->tracked.n; i++)
-		if (s->tracked.pids[i] == p->pid)
-			return 0; /* another name of one that we know */
 	r = pid_set_add(&s->tracked, p->pid, why);
-	return r < 0 ? r : tell_executable(s, p->pid, p->start_ns, why);
+	/* It may also be but another name of one that we know. */
+	return r < 0 ? r : recording_tell_process(s, p->pid, p->start_ns, false, why);
 }
 
 static int on_exec(struct recording *s, const struct ring_exec *e, struct fault *why)
 {
 	symbolizer_forget(s->symbolizer, e->pid);
-	return tell_executable(s, e->pid, e->start_ns, why);
+	discover_forget(s->discover, e->pid);
+	return recording_tell_process(s, e->pid, e->start_ns, true, why);
 }
 
 static int on_end(struct recording *s, const struct ring_exit *e, struct fault *why)
 {
+	if (s->rotation.standing)
+		standing_ended(s->rotation.standing, e->pid, e->tid, e->last, e->head.at_ns);
 	if (!e->last)
 		return 0;
 	pid_set_remove(&s->tracked, e->pid);
+	recording_leave_process(s, e->pid);
+	discover_forget(s->discover, e->pid);
 	return pid_set_add(&s->gone, e->pid, why);
 }
 
@@ -113,26 +108,35 @@ void recording_note_refused(struct recording *s)
 			       counts->refused - s->nrefused);
 	if (counts->unread > s->nunread)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
+	if (counts->stripped > s->nstripped)
+		recording_note(s, 0,
+			       "of %zu files with a stripped CUDA runtime inside only the driver's calls are recorded: "
+			       "%s%s",
+			       counts->stripped - s->nstripped, counts->last_stripped,
+			       counts->stripped - s->nstripped > 1 ? " and others" : "");
 	s->nrefused = counts->refused;
 	s->nunread = counts->unread;
+	s->nstripped = counts->stripped;
 }
 
 /* Attach while the process stands still, if it does, and let it go on in any case. */
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
+	bool found = false;
 	uint64_t now_ns;
 	int r = 0;
 
 	if (!s->ending) {
-		r = discover_process(s->discover, m->pid, why);
-		if (r == 0)
-			recording_note(s, 0,
+		r = discover_mapped(s->discover, m->pid, &m->file, why);
+		found = r > 0;
+		if (r == 0 && m->named)
+			recording_note(s, 1,
 				       "process %u mapped a CUDA library that could not be found in its mappings: its "
 				       "calls may go unrecorded",
 				       m->pid);
-		if (r >= 0)
-			r = attach_file_known(s->attach, &m->file, why);
-		if (r >= 0)
+		if (found && !s->o.npids && !s->command.pid && !is_tracked(s, m->pid))
+			r = attach_track(s->attach, m->pid, 0, 0, why);
+		if (found && r >= 0)
 			r = learn_code(s, m->pid, clock_ns(CLOCK_BOOTTIME), why);
 	}
 	if (m->held && kill((pid_t)m->pid, SIGCONT) < 0 && errno != ESRCH)
@@ -140,11 +144,10 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 			s, 0,
 			"process %u was held to attach to its CUDA library and cannot be continued: %s; kill -CONT %u",
 			m->pid, strerror(errno), m->pid);
-	if (s->ending || r < 0)
+	if (s->ending || r < 0 || !found)
 		return r < 0 ? r : 0;
 	now_ns = clock_ns(CLOCK_BOOTTIME);
-	recording_note(s, 1, "process %u mapped a CUDA library; %s %.1f ms", m->pid,
-		       m->held ? "held for" : "attached to it after",
+	recording_note(s, 1, "process %u has a CUDA library; %s %.1f ms", m->pid, m->held ? "held for" : "seen after",
 		       (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
 	recording_note_refused(s);
 	r = attach_scan_threads(s->attach, why);

@@ -4,140 +4,123 @@
 #include <string.h>
 
 /* cudaMemcpyKind */
-#define COPY_DEVICE_TO_DEVICE 3
-
-#define LATE 0
-#define EARLY 1
-#define NO_STACK 0
-#define STACK 1
+#define HOST_TO_DEVICE CONSTANT(1)
+#define DEVICE_TO_HOST CONSTANT(2)
+#define DEVICE_TO_DEVICE CONSTANT(3)
+#define BY_ADDRESS CONSTANT(4)
 
 /* See struct peek: argument, words to skip behind it, how many, where to. */
 #define PEEK(arg, from, n, slot)                                                                                       \
 	{                                                                                                              \
 		arg, from, n, slot                                                                                     \
 	}
-#define PLAN(when, stack, words, ...)                                                                                  \
-	{                                                                                                              \
-		{__VA_ARGS__}, when, stack, words, 0                                                                   \
-	}
 
-/* struct cudaExtent, 24 bytes by value: x86-64 puts it on the stack, arm64 passes its address. */
-#if defined(__x86_64__)
-#define EXTENT_PEEKS PEEK(0, 0, 2, 1)
-#define EXTENT_BYTES PRODUCT3(WORD(2), WORD(7), WORD(8))
-#else
-#define EXTENT_PEEKS PEEK(1, 1, 2, 7), PEEK(0, 0, 2, 1)
-#define EXTENT_BYTES PRODUCT3(WORD(2), WORD(7), WORD(8))
-#endif
+/*
+ * What is taken from a call that has (at least) `n` words of arguments.
+ * ARGS: these. BEFORE: and what stands behind pointers at entry. AFTER: at return, of calls that succeeded.
+ * ASKS: as ARGS; that something is not ready yet (600) is an answer and no failure.
+ * FOUND, NAMED: as AFTER, and the string that word `from` points to names the function in word `what`; NAMED has no
+ * result. ALIAS: word `what` is another name for the function in word `from`.
+ */
+/* clang-format off: lines of a table */
+#define ARGS(n)                                                                                                        \
+	{                                                                                                              \
+		.words = (n)                                                                                           \
+	}
+#define ASKS(n)                                                                                                        \
+	{                                                                                                              \
+		.words = (n), .asks = 1                                                                                \
+	}
+#define BEFORE(n, ...)                                                                                                 \
+	{                                                                                                              \
+		.peek = {__VA_ARGS__}, .words = (n), .early = 1                                                        \
+	}
+#define AFTER(n, ...)                                                                                                  \
+	{                                                                                                              \
+		.peek = {__VA_ARGS__}, .words = (n)                                                                    \
+	}
+#define FOUND(n, a, what, from)                                                                                        \
+	{                                                                                                              \
+		.peek = {a}, .words = (n), .name = PLAN_NAME, .name_of = (what), .name_at = (from)                     \
+	}
+#define NAMED(n, what, from)                                                                                           \
+	{                                                                                                              \
+		.words = (n), .no_result = 1, .name = PLAN_NAME, .name_of = (what), .name_at = (from)                  \
+	}
+#define ALIAS(n, a, what, from)                                                                                        \
+	{                                                                                                              \
+		.peek = {a}, .words = (n), .name = PLAN_ALIAS, .name_of = (what), .name_at = (from)                    \
+	}
+#define VALUES(...)                                                                                                    \
+	{                                                                                                              \
+		__VA_ARGS__                                                                                            \
+	}
+#define NONE                                                                                                           \
+	{                                                                                                              \
+		0                                                                                                      \
+	}
 
 /*
  * Argument words after the System V (x86-64) and AAPCS64 conventions: six or eight registers, then the stack. A dim3
- * takes two words: x and y, then z. Layouts of cudaLaunchConfig_t, cudaMemcpy3DParms and cudaMemcpy3DPeerParms are
- * those of cuda_runtime_api.h since CUDA 11.8, 4 and 4. The size of an array is not told: its layout is the driver's.
- *
- * Values: launch: function, stream, grid x y z, block x y z, shared; alloc: bytes, addr, stream, memory;
- * free: addr, stream, memory; copy: dst, src, bytes, direction, stream; set: addr, bytes, value, stream; wait: object.
- *
- * Append only; ids are never used again for something else. (Captures carry the table, so that this is courtesy.)
+ * takes two words: x and y, then z. What is larger and given by value stands on the stack (x86-64), or its address does
+ * in its place (arm64). Layouts are those of cuda_runtime_api.h and cuda.h: cudaLaunchConfig_t and CUlaunchConfig since
+ * CUDA 11.8, the others since 4. The size of an array is not told: its layout is the driver's. Functions that have had
+ * several forms under one name (batches, graphs) yield what all forms have in the same place.
  */
-/* clang-format off */
+#define LAUNCH_3D VALUES(WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6))
+#define LAUNCH_NUMBERS VALUES(WORD(0), WORD(8), LOW(1), LOW(2), LOW(3), LOW(4), LOW(5), LOW(6), LOW(7))
+#define COPY_3D_PEEKS PEEK(0, 4, 1, 2), PEEK(0, 12, 1, 3), PEEK(0, 16, 4, 4)
+#define COPY_3D_PEER_PEEKS PEEK(0, 4, 1, 2), PEEK(0, 13, 1, 3), PEEK(0, 18, 3, 4)
+#define DRIVER_2D_PEEKS PEEK(0, 2, 4, 2), PEEK(0, 9, 4, 6), PEEK(0, 14, 2, 10)
+#define DRIVER_3D_PEEKS PEEK(0, 4, 4, 2), PEEK(0, 15, 4, 6), PEEK(0, 22, 3, 10)
+#define DRIVER_2D_VALUES(stream) VALUES(PICK(6), PICK(2), PRODUCT(WORD(10), WORD(11)), DIRECTION(2), stream)
+#define DRIVER_3D_VALUES(stream) VALUES(PICK(6), PICK(2), PRODUCT3(WORD(10), WORD(11), WORD(12)), DIRECTION(2), stream)
+#define MALLOC_3D_VALUES VALUES(PRODUCT3(WORD(2), WORD(7), WORD(8)), WORD(1), 0, CONSTANT(MEM_DEVICE))
+#if defined(__x86_64__)
+#define MALLOC_3D AFTER(9, PEEK(0, 0, 2, 1))
+#define SET_3D ARGS(13)
+#define SET_3D_BYTES PRODUCT3(WORD(10), WORD(11), WORD(12))
+#define SET_3D_VALUES VALUES(WORD(6), SET_3D_BYTES, LOW(0))
+#define SET_3D_ASYNC_VALUES VALUES(WORD(6), SET_3D_BYTES, LOW(0), WORD(1))
+#define COMM_INIT AFTER(3, PEEK(0, 0, 1, 4))
+#define COMM_INIT_VALUES VALUES(WORD(4), 0, 0, 0, 0, 0, 0, 0, 0, LOW(2), LOW(1))
+#else
+#define MALLOC_3D AFTER(2, PEEK(1, 1, 2, 7), PEEK(0, 0, 2, 1))
+#define SET_3D BEFORE(4, PEEK(0, 0, 1, 4), PEEK(2, 0, 3, 5))
+#define SET_3D_BYTES PRODUCT3(WORD(5), WORD(6), WORD(7))
+#define SET_3D_VALUES VALUES(WORD(4), SET_3D_BYTES, LOW(1))
+#define SET_3D_ASYNC_VALUES VALUES(WORD(4), SET_3D_BYTES, LOW(1), WORD(3))
+#define COMM_INIT AFTER(4, PEEK(0, 0, 1, 4))
+#define COMM_INIT_VALUES VALUES(WORD(4), 0, 0, 0, 0, 0, 0, 0, 0, LOW(3), LOW(1))
+#endif
+
+#define HOST(id, name, kind) {#name, id, kind, 0, ARGS(0), NONE},
+#define ONE(id, name, kind, ...) {#name, id, KIND_##kind, LIBRARY, __VA_ARGS__},
+#define TWO(id, name, suffix, kind, ...) ONE(id, name, kind, __VA_ARGS__) ONE(id + 1, name##suffix, kind, __VA_ARGS__)
+
+/*
+ * The lines of the three lists: number (of a function with two variants the first's), name (and the ending of the
+ * second), kind, what is taken, and the kind's fields in the order of format/kinds.h. A new function goes at the end of
+ * its list, with a free number; numbers are never used again for something else. (Captures carry the table, so that
+ * this is courtesy.) What is exported and left out on purpose stands in record/probes_left_out.h.
+ */
 const struct probe_spec probe_table[] = {
-	{"sched_switch", PROBE_SWITCH, KIND_switch, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"sched_waking", PROBE_WAKING, KIND_waking, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"futex", PROBE_FUTEX, KIND_futex, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"process_fork", PROBE_FORK, KIND_fork, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"process_exec", PROBE_EXEC, KIND_exec, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"process_exit", PROBE_EXIT, KIND_exit, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"thread_name", PROBE_THREAD_NAME, KIND_thread, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"process_name", PROBE_PROCESS_NAME, KIND_process, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"library_mapped", PROBE_MAPPED, 0, PLAN(LATE, NO_STACK, 0, PEEK(0, 0, 0, 0)), {0}},
-	{"cudaLaunchKernel", 32, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"cudaLaunchKernel_ptsz", 33, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"__cudaLaunchKernel", 34, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"__cudaLaunchKernel_ptsz", 35, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"cudaLaunchCooperativeKernel", 36, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"cudaLaunchCooperativeKernel_ptsz", 37, KIND_launch, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6)}},
-	{"cudaLaunchKernelExC", 38, KIND_launch, PLAN(EARLY, NO_STACK, 6, PEEK(0, 0, 5, 3)), {WORD(1), WORD(7), LOW(3), HIGH(3), LOW(4), HIGH(4), LOW(5), HIGH(5), WORD(6)}},
-	{"cudaLaunchKernelExC_ptsz", 39, KIND_launch, PLAN(EARLY, NO_STACK, 6, PEEK(0, 0, 5, 3)), {WORD(1), WORD(7), LOW(3), HIGH(3), LOW(4), HIGH(4), LOW(5), HIGH(5), WORD(6)}},
-	{"cudaMalloc", 40, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 2)), {WORD(1), WORD(2), 0, CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocManaged", 41, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 3)), {WORD(1), WORD(3), 0, CONSTANT(MEM_MANAGED)}},
-	{"cudaMallocPitch", 42, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 4), PEEK(1, 0, 1, 5)), {PRODUCT(WORD(5), WORD(3)), WORD(4), 0, CONSTANT(MEM_DEVICE)}},
-	{"cudaMalloc3D", 43, KIND_alloc, PLAN(LATE, STACK, 9, EXTENT_PEEKS), {EXTENT_BYTES, WORD(1), 0, CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocHost", 44, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 2)), {WORD(1), WORD(2), 0, CONSTANT(MEM_PINNED)}},
-	{"cudaHostAlloc", 45, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 3)), {WORD(1), WORD(3), 0, CONSTANT(MEM_PINNED)}},
-	{"cudaMallocAsync", 46, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 3)), {WORD(1), WORD(3), WORD(2), CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocAsync_ptsz", 47, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 3)), {WORD(1), WORD(3), WORD(2), CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocFromPoolAsync", 48, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 4)), {WORD(1), WORD(4), WORD(3), CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocFromPoolAsync_ptsz", 49, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 4)), {WORD(1), WORD(4), WORD(3), CONSTANT(MEM_DEVICE)}},
-	{"cudaMallocArray", 50, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 5)), {0, WORD(5), 0, CONSTANT(MEM_ARRAY)}},
-	{"cudaMalloc3DArray", 51, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 5)), {0, WORD(5), 0, CONSTANT(MEM_ARRAY)}},
-	{"cudaMallocMipmappedArray", 52, KIND_alloc, PLAN(LATE, STACK, 6, PEEK(0, 0, 1, 5)), {0, WORD(5), 0, CONSTANT(MEM_ARRAY)}},
-	{"cudaFree", 53, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), 0, CONSTANT(MEM_DEVICE)}},
-	{"cudaFreeHost", 54, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), 0, CONSTANT(MEM_PINNED)}},
-	{"cudaFreeAsync", 55, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), CONSTANT(MEM_DEVICE)}},
-	{"cudaFreeAsync_ptsz", 56, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), CONSTANT(MEM_DEVICE)}},
-	{"cudaFreeArray", 57, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), 0, CONSTANT(MEM_ARRAY)}},
-	{"cudaFreeMipmappedArray", 58, KIND_free, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), 0, CONSTANT(MEM_ARRAY)}},
-	{"cudaMemcpy", 59, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(3), 0}},
-	{"cudaMemcpy_ptds", 60, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(3), 0}},
-	{"cudaMemcpyAsync", 61, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(3), WORD(4)}},
-	{"cudaMemcpyAsync_ptsz", 62, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(3), WORD(4)}},
-	{"cudaMemcpy2D", 63, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(4), WORD(5)), LOW(6), 0}},
-	{"cudaMemcpy2D_ptds", 64, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(4), WORD(5)), LOW(6), 0}},
-	{"cudaMemcpy2DAsync", 65, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(4), WORD(5)), LOW(6), WORD(7)}},
-	{"cudaMemcpy2DAsync_ptsz", 66, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(4), WORD(5)), LOW(6), WORD(7)}},
-	{"cudaMemcpyToSymbol", 67, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), 0}},
-	{"cudaMemcpyToSymbol_ptds", 68, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), 0}},
-	{"cudaMemcpyToSymbolAsync", 69, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), WORD(5)}},
-	{"cudaMemcpyToSymbolAsync_ptsz", 70, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), WORD(5)}},
-	{"cudaMemcpyFromSymbol", 71, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), 0}},
-	{"cudaMemcpyFromSymbol_ptds", 72, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), 0}},
-	{"cudaMemcpyFromSymbolAsync", 73, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), WORD(5)}},
-	{"cudaMemcpyFromSymbolAsync_ptsz", 74, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(2), LOW(4), WORD(5)}},
-	{"cudaMemcpyToArray", 75, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(4), LOW(5), 0}},
-	{"cudaMemcpyToArray_ptds", 76, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(4), LOW(5), 0}},
-	{"cudaMemcpyToArrayAsync", 77, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(4), LOW(5), WORD(6)}},
-	{"cudaMemcpyToArrayAsync_ptsz", 78, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(4), LOW(5), WORD(6)}},
-	{"cudaMemcpyFromArray", 79, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(4), LOW(5), 0}},
-	{"cudaMemcpyFromArray_ptds", 80, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(4), LOW(5), 0}},
-	{"cudaMemcpyFromArrayAsync", 81, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(4), LOW(5), WORD(6)}},
-	{"cudaMemcpyFromArrayAsync_ptsz", 82, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(1), WORD(4), LOW(5), WORD(6)}},
-	{"cudaMemcpyArrayToArray", 83, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(6), LOW(7), 0}},
-	{"cudaMemcpyArrayToArray_ptds", 84, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), WORD(6), LOW(7), 0}},
-	{"cudaMemcpy2DToArray", 85, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy2DToArray_ptds", 86, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy2DToArrayAsync", 87, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(5), WORD(6)), LOW(7), WORD(8)}},
-	{"cudaMemcpy2DToArrayAsync_ptsz", 88, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(5), WORD(6)), LOW(7), WORD(8)}},
-	{"cudaMemcpy2DFromArray", 89, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy2DFromArray_ptds", 90, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy2DFromArrayAsync", 91, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(5), WORD(6)), LOW(7), WORD(8)}},
-	{"cudaMemcpy2DFromArrayAsync_ptsz", 92, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), PRODUCT(WORD(5), WORD(6)), LOW(7), WORD(8)}},
-	{"cudaMemcpy2DArrayToArray", 93, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(6), WORD(7)), LOW(8), 0}},
-	{"cudaMemcpy2DArrayToArray_ptds", 94, KIND_copy, PLAN(LATE, NO_STACK, 9, PEEK(0, 0, 0, 0)), {WORD(0), WORD(3), PRODUCT(WORD(6), WORD(7)), LOW(8), 0}},
-	{"cudaMemcpy3D", 95, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 12, 1, 3), PEEK(0, 16, 4, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy3D_ptds", 96, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 12, 1, 3), PEEK(0, 16, 4, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), LOW(7), 0}},
-	{"cudaMemcpy3DAsync", 97, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 12, 1, 3), PEEK(0, 16, 4, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), LOW(7), WORD(1)}},
-	{"cudaMemcpy3DAsync_ptsz", 98, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 12, 1, 3), PEEK(0, 16, 4, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), LOW(7), WORD(1)}},
-	{"cudaMemcpy3DPeer", 99, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 13, 1, 3), PEEK(0, 18, 3, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), CONSTANT(COPY_DEVICE_TO_DEVICE), 0}},
-	{"cudaMemcpy3DPeer_ptds", 100, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 13, 1, 3), PEEK(0, 18, 3, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), CONSTANT(COPY_DEVICE_TO_DEVICE), 0}},
-	{"cudaMemcpy3DPeerAsync", 101, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 13, 1, 3), PEEK(0, 18, 3, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), CONSTANT(COPY_DEVICE_TO_DEVICE), WORD(1)}},
-	{"cudaMemcpy3DPeerAsync_ptsz", 102, KIND_copy, PLAN(EARLY, NO_STACK, 6, PEEK(0, 4, 1, 2), PEEK(0, 13, 1, 3), PEEK(0, 18, 3, 4)), {WORD(3), WORD(2), PRODUCT3(WORD(4), WORD(5), WORD(6)), CONSTANT(COPY_DEVICE_TO_DEVICE), WORD(1)}},
-	{"cudaMemcpyPeer", 103, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), WORD(4), CONSTANT(COPY_DEVICE_TO_DEVICE), 0}},
-	{"cudaMemcpyPeerAsync", 104, KIND_copy, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), WORD(4), CONSTANT(COPY_DEVICE_TO_DEVICE), WORD(5)}},
-	{"cudaMemset", 105, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), LOW(1), 0}},
-	{"cudaMemset_ptds", 106, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), LOW(1), 0}},
-	{"cudaMemsetAsync", 107, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), LOW(1), WORD(3)}},
-	{"cudaMemsetAsync_ptsz", 108, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), WORD(2), LOW(1), WORD(3)}},
-	{"cudaMemset2D", 109, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), PRODUCT(WORD(3), WORD(4)), LOW(2), 0}},
-	{"cudaMemset2D_ptds", 110, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), PRODUCT(WORD(3), WORD(4)), LOW(2), 0}},
-	{"cudaMemset2DAsync", 111, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), PRODUCT(WORD(3), WORD(4)), LOW(2), WORD(5)}},
-	{"cudaMemset2DAsync_ptsz", 112, KIND_set, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0), PRODUCT(WORD(3), WORD(4)), LOW(2), WORD(5)}},
-	{"cudaDeviceSynchronize", 113, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {0}},
-	{"cudaStreamSynchronize", 114, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0)}},
-	{"cudaStreamSynchronize_ptsz", 115, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0)}},
-	{"cudaEventSynchronize", 116, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(0)}},
-	{"cudaStreamWaitEvent", 117, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(1)}},
-	{"cudaStreamWaitEvent_ptsz", 118, KIND_wait, PLAN(LATE, NO_STACK, 6, PEEK(0, 0, 0, 0)), {WORD(1)}},
+	HOST(PROBE_SWITCH, sched_switch, KIND_switch) HOST(PROBE_WAKING, sched_waking, KIND_waking)
+		HOST(PROBE_FUTEX, futex, KIND_futex) HOST(PROBE_FORK, process_fork, KIND_fork)
+			HOST(PROBE_EXEC, process_exec, KIND_exec) HOST(PROBE_EXIT, process_exit, KIND_exit)
+				HOST(PROBE_THREAD_NAME, thread_name, KIND_thread) HOST(PROBE_PROCESS_NAME, process_name,
+										       KIND_process)
+					HOST(PROBE_MAPPED, library_mapped, 0) HOST(PROBE_FAULT, page_fault, KIND_fault)
+						HOST(PROBE_OOM, oom_victim, KIND_oom)
+#define LIBRARY LIBRARY_RUNTIME
+#include "record/probes_runtime.h"
+#undef LIBRARY
+#define LIBRARY LIBRARY_DRIVER
+#include "record/probes_driver.h"
+#undef LIBRARY
+#define LIBRARY LIBRARY_NCCL
+#include "record/probes_nccl.h"
+#undef LIBRARY
 };
 /* clang-format on */
 const size_t nprobes = sizeof(probe_table) / sizeof(probe_table[0]);
@@ -159,17 +142,62 @@ const struct probe_spec *probe_find(uint32_t id)
 	return NULL;
 }
 
-static uint64_t factor_value(uint32_t factor, const __u64 word[CALL_WORDS])
-{
-	uint64_t whole = word[(factor & 15) % CALL_WORDS];
+/* CUmemorytype */
+#define MEMORY_HOST 1u
+#define MEMORY_ARRAY 3u
+#define MEMORY_UNIFIED 4u
 
+static uint64_t pick(const __u64 *side)
+{
+	uint32_t type = (uint32_t)side[0];
+
+	return side[type == MEMORY_HOST ? 1 : type == MEMORY_ARRAY ? 3 : 2];
+}
+
+/* As a cudaMemcpyKind. */
+static uint64_t direction(uint32_t from, uint32_t to)
+{
+	if (from == MEMORY_UNIFIED || to == MEMORY_UNIFIED)
+		return 4;
+	return (from == MEMORY_HOST ? 0u : 2u) + (to == MEMORY_HOST ? 0u : 1u);
+}
+
+/* Of ncclDataType_t, in its order; of a type that came later we cannot know. */
+static uint64_t element_bytes(uint32_t type)
+{
+	static const uint8_t bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+
+	return type < sizeof(bytes) ? bytes[type] : 0;
+}
+
+/* Words behind the last one, which no line of the table names, count as 0. */
+static uint64_t factor_value(uint32_t factor, const __u64 given[CALL_WORDS])
+{
+	__u64 word[16 + 5] = {0};
+	uint32_t n = factor & 15;
+
+	memcpy(word, given, CALL_WORDS * sizeof(*word));
 	switch (factor & 0xf0) {
-	case 0x90:
-		return whole & UINT32_MAX;
-	case 0xa0:
-		return whole >> 32;
+	case BYTE(0):
+		return word[n] & UINT8_MAX;
+	case HALF(0):
+		return word[n] & UINT16_MAX;
+	case LOW(0):
+		return word[n] & UINT32_MAX;
+	case HIGH(0):
+		return word[n] >> 32;
+	case NEXT(0):
+		return (word[n] & UINT32_MAX) + 1;
+	case PICK(0):
+		return pick(word + n);
+	case DIRECTION(0):
+		return direction((uint32_t)word[n], (uint32_t)word[n + 4]);
+	case ELEMENT(0):
+		return element_bytes((uint32_t)word[n]);
+	case FACTOR(0):
+		return n;
 	default:
-		return whole;
+		return word[n];
 	}
 }
 
@@ -184,6 +212,54 @@ uint64_t probe_value(uint32_t value, const __u64 word[CALL_WORDS])
 	for (; value; value >>= 8)
 		product *= factor_value(value & 0xff, word);
 	return product;
+}
+
+/* Words up to this one are needed for a factor of a value. */
+static uint32_t factor_words(uint32_t factor)
+{
+	uint32_t n = factor & 15;
+
+	switch (factor & 0xf0) {
+	case FACTOR(0):
+		return 0;
+	case PICK(0):
+		return n + 4;
+	case DIRECTION(0):
+		return n + 5;
+	default:
+		return n + 1;
+	}
+}
+
+struct call_plan probe_plan(const struct probe_spec *spec)
+{
+	struct call_plan plan = spec->plan;
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		for (uint32_t v = spec->value[i]; v && !(v & 0x80000000u); v >>= 8)
+			if (factor_words(v & 0xff) > used)
+				used = factor_words(v & 0xff);
+	if (plan.name && plan.name_of >= used)
+		used = plan.name_of + 1u;
+	if (plan.name && plan.name_at >= used)
+		used = plan.name_at + 1u;
+	plan.used = (__u8)used;
+	plan.kind = (__u8)spec->kind;
+	plan.stack = spec->kind == KIND_alloc;
+	return plan;
+}
+
+uint32_t probe_stack_field(uint16_t kind)
+{
+	static const uint8_t last[] = {
+#define CALL(name) [KIND_##name] = NFIELDS_##name - 1
+		CALL(launch), CALL(alloc), CALL(free),       CALL(copy),    CALL(set), CALL(wait),
+		CALL(stream), CALL(graph), CALL(collective), CALL(context), CALL(map), CALL(load),
+#undef CALL
+	};
+
+	return kind < sizeof(last) ? last[kind] : 0;
 }
 
 void probe_describe(struct probe *out)

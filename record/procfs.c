@@ -70,8 +70,7 @@ ssize_t procfs_read_some(int fd, char *buf, size_t size)
 	return n;
 }
 
-/* The first size - 1 bytes of a file, NUL-terminated. */
-static int read_start(int dir_fd, uint32_t pid, const char *name, char *buf, size_t size, size_t *len,
+int procfs_read_start(int dir_fd, uint32_t pid, const char *name, char *buf, size_t size, size_t *len,
 		      struct fault *why)
 {
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
@@ -194,12 +193,12 @@ static int read_info(const struct procfs *fs, int dir_fd, uint32_t id, struct pr
 	int r;
 
 	memset(&info, 0, sizeof(info));
-	r = read_start(dir_fd, id, "stat", buf, sizeof(buf), &len, why);
+	r = procfs_read_start(dir_fd, id, "stat", buf, sizeof(buf), &len, why);
 	if (r <= 0)
 		return r;
 	if (!parse_stat(fs, buf, len, &info))
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "stat of process %" PRIu32 " is not as expected", id);
-	r = read_start(dir_fd, id, "status", buf, sizeof(buf), &len, why);
+	r = procfs_read_start(dir_fd, id, "status", buf, sizeof(buf), &len, why);
 	if (r <= 0)
 		return r;
 	if (!status_number(buf, len, "\nTgid:\t", &info.pid) || !status_number(buf, len, "\nUid:\t", &info.uid))

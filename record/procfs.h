@@ -63,6 +63,53 @@ bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns);
  */
 int procfs_exe(const struct procfs *fs, uint32_t pid, char *path, size_t size, bool *deleted, struct fault *why);
 
+/*
+ * The arguments, with a blank between them, as far as there is room; NUL-terminated. *bytes: how long the text is, up to
+ * PROCFS_ARGUMENTS_MAX, so that it is greater than what was written when that was cut. 0 for kernel threads too.
+ */
+#define PROCFS_ARGUMENTS_MAX (1u << 20) /* so far it is read */
+int procfs_command_line(const struct procfs *fs, uint32_t pid, char *text, size_t size, uint64_t *bytes,
+			struct fault *why);
+
+/* Inode numbers of namespaces; 0: this kernel has none of the kind. pid_inside: the process's id in `pids`. */
+struct process_namespaces {
+	uint64_t mount, pids, net, user;
+	uint32_t pid_inside;
+};
+int procfs_namespaces(const struct procfs *fs, uint32_t pid, struct process_namespaces *out, struct fault *why);
+
+/* The control group: see cgroup_parse(). 0 too where the kernel has none. */
+#define PROCFS_CONTAINER_MAX 256
+struct process_cgroup {
+	char path[PROCFS_PATH_MAX];
+	char container[PROCFS_CONTAINER_MAX];
+};
+int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *out, struct fault *why);
+
+/*
+ * Take /proc/PID/cgroup apart. The path is that of version 2's hierarchy; where it is "/" (or there is none) and another
+ * hierarchy tells more, as on hosts with both, it is the first other one's. The container is what docker, containerd,
+ * cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first hierarchy that
+ * tells one; "": none does. False: there is not one line as expected.
+ */
+bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);
+
+/*
+ * Find the line of maps that holds the executable itself, among the first PROCFS_EXE_LINES: 1 with *m. For
+ * procfs_open_mapped(). 0: not there.
+ */
+#define PROCFS_EXE_LINES 64
+struct mapping;
+struct procfs_maps;
+int procfs_exe_mapping(const struct procfs *fs, uint32_t pid, const char *path, struct procfs_maps *maps,
+		       struct mapping *m, struct fault *why);
+
+/*
+ * Whether the mount hides processes from those who may not trace them (option hidepid): 0 no, 1 and more: the option's
+ * value, as a number. Who has CAP_SYS_PTRACE sees all the same. 0 also when it cannot be known.
+ */
+int procfs_hides(const struct procfs *fs);
+
 /* All process ids, or all thread ids of one process. While it is open, one descriptor and a little heap are held. */
 struct procfs_list {
 	void *dir;
@@ -85,6 +132,7 @@ struct mapping {
 	bool shared;
 	bool deleted;               /* the kernel says " (deleted)", which `path` no longer has */
 	bool path_cut;              /* it was longer than PROCFS_PATH_MAX or the line than PROCFS_LINE_MAX */
+	uint64_t mount_namespace;   /* inode number of the one that `path` is meant in; 0: not known, or not asked for */
 	char path[PROCFS_PATH_MAX]; /* raw: newlines are back in it; "" or "[vdso]" and the like when not a file */
 };
 
@@ -100,6 +148,7 @@ int mapping_parse(struct mapping *m, const char *line, size_t len, struct fault 
 struct procfs_maps {
 	int fd;
 	uint32_t pid;
+	uint64_t mount_namespace; /* of the process */
 	uint64_t nlines;
 	size_t at, len; /* what of buf is not yet used */
 	bool ended;

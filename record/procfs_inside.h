@@ -21,6 +21,13 @@ int procfs_gone_or_fault(uint32_t pid, const char *what, struct fault *why);
 /* 1 and a handle on a process, 0 gone, negative. It goes on meaning this one, also when its number comes round. */
 int procfs_open_process(const struct procfs *fs, uint32_t pid, int *fd, struct fault *why);
 
+/* The first size - 1 bytes of a file of a process's folder, NUL-terminated. 1, 0 gone or empty, or negative. */
+int procfs_read_start(int dir_fd, uint32_t pid, const char *name, char *buf, size_t size, size_t *len,
+		      struct fault *why);
+
+/* The number in a link as "mnt:[4026531841]"; 0: there is none. */
+uint64_t procfs_namespace(int dir_fd, const char *name);
+
 /* read() that a signal does not break off. */
 ssize_t procfs_read_some(int fd, char *buf, size_t size);
 

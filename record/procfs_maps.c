@@ -51,6 +51,7 @@ static bool take_numbers(const char **p, const char *end, struct mapping *m)
 		return false;
 	m->dev_major = (uint32_t)major;
 	m->dev_minor = (uint32_t)minor;
+	m->mount_namespace = 0;
 	/* So that no caller's sum of an offset and a distance can wrap round. */
 	return m->start < m->end && m->end - m->start <= UINT64_MAX - m->offset;
 }
@@ -96,6 +97,8 @@ int procfs_maps_open(struct procfs_maps *maps, const struct procfs *fs, uint32_t
 {
 	char name[PROCFS_NAME_ROOM];
 
+	snprintf(name, sizeof(name), "%" PRIu32 "/ns/mnt", pid);
+	maps->mount_namespace = procfs_namespace(fs->root_fd, name);
 	snprintf(name, sizeof(name), "%" PRIu32 "/maps", pid);
 	maps->pid = pid;
 	maps->nlines = 0;
@@ -195,6 +198,7 @@ int procfs_maps_next(struct procfs_maps *maps, struct mapping *m, struct fault *
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
 				 "line %" PRIu64 " of maps of process %" PRIu32 " is not as expected", maps->nlines,
 				 maps->pid);
+	m->mount_namespace = maps->mount_namespace;
 	if (cut) {
 		m->path_cut = true;
 		r = skip_line(maps, why);

@@ -20,7 +20,6 @@
 
 #include "keys/confine.h"
 #include "keys/identity.h"
-#include "keys/tool.h"
 #include "record/hostfacts.h"
 
 #define INITIAL_PID_NAMESPACE 0xeffffffcu /* inode of /proc/PID/ns/pid there: the kernel's PROC_PID_INIT_INO */
@@ -54,23 +53,24 @@ void recording_note(const struct recording *s, int level, const char *fmt, ...)
 }
 
 /* What can be known to fail is refused before anything is made. */
-static int check_output(const struct recording_options *o, struct fault *why)
+static int check_output(const struct recording *s, struct fault *why)
 {
+	const struct recording_options *o = &s->o;
 	char copy[4096];
 	struct stat st;
 	const char *folder;
 
-	if (strlen(o->path) >= sizeof(copy))
+	if (strlen(s->path) >= sizeof(copy))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
-	if (lstat(o->path, &st) == 0) {
+	if (lstat(s->path, &st) == 0) {
 		if (!S_ISREG(st.st_mode))
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file",
-					 o->path);
+					 s->path);
 		if (!o->force)
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there already; --force replaces it",
-					 o->path);
+					 s->path);
 	}
-	strcpy(copy, o->path);
+	strcpy(copy, s->path);
 	folder = dirname(copy);
 	if (access(folder, W_OK | X_OK) < 0)
 		return fault_errno(why, "cannot write to the folder %s", folder);
@@ -117,7 +117,7 @@ static int hold_pids(struct recording *s, struct fault *why)
 	return 0;
 }
 
-static int watch(struct recording *s, int fd, uint32_t events, struct fault *why)
+static int watch(const struct recording *s, int fd, uint32_t events, struct fault *why)
 {
 	struct epoll_event e = {.events = events, .data.fd = fd};
 
@@ -161,6 +161,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
+	budget_to_attach(&s->o.budget, &o);
 	r = attach_open(&s->attach, &o, why);
 	if (r == 0)
 		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
@@ -180,6 +181,28 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	return r;
 }
 
+/* What the GPUs' driver says of them. Before there is a secret in memory, and while the log may be opened. */
+static void open_gpus(struct recording *s)
+{
+	bool possible = health_possible();
+
+	if (s->o.nvml ? strcmp(s->o.nvml, "no") != 0 : possible)
+		health_start(&s->health, s->o.nvml);
+	else
+		strcpy(s->health.problem, s->o.nvml ? "not asked" : "no NVIDIA driver here");
+	if (possible)
+		s->kmsg_fd = kmsg_open(KMSG_PATH);
+	if (possible && s->kmsg_fd < 0)
+		recording_note(s, 1, "Xid errors are not recorded: %s: %s", KMSG_PATH, strerror(errno));
+}
+
+static int watch_gpus(const struct recording *s, struct fault *why)
+{
+	int r = s->health.fd < 0 ? 0 : watch(s, s->health.fd, EPOLLIN, why);
+
+	return r < 0 || s->kmsg_fd < 0 ? r : watch(s, s->kmsg_fd, EPOLLIN, why);
+}
+
 static int track_found(void *self, uint32_t pid, struct fault *why)
 {
 	struct recording *s = self;
@@ -194,6 +217,8 @@ static int find_targets(struct recording *s, struct fault *why)
 
 	if (r == 0)
 		r = stacks_new(&s->stacks, s->symbolizer, why);
+	if (r == 0)
+		r = kernels_new(&s->kernels, s->symbolizer, s->stacks, why);
 	if (r == 0)
 		r = discover_new(&s->discover, &s->fs, s->symbolizer, s->attach, why);
 	for (size_t i = 0; i < s->o.nlibs && r == 0; i++)
@@ -214,68 +239,6 @@ static int find_targets(struct recording *s, struct fault *why)
 	if (r == 0)
 		recording_note_refused(s);
 	return r == 0 ? attach_scan_threads(s->attach, why) : r;
-}
-
-static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
-{
-	const struct discover_counts *found = discover_counts(s->discover);
-	const struct {
-		const char *name, *value;
-	} facts[] = {
-		{"tool", "gpurec " TOOL_VERSION},
-		{"mode", s->command.pid ? "command"
-			 : s->o.npids   ? "processes"
-					: "all that use CUDA"},
-		{"futex", s->o.futex ? "recorded" : "not recorded"},
-		{"late_attach", s->o.late_attach ? "yes" : "no"},
-		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
-		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
-	};
-	int r = hostfacts_tell(s->writer, at_ns, why);
-
-	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
-		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
-	if (r == 0)
-		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
-	if (r == 0)
-		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
-			       "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
-			       found->refused, found->unread);
-	if (r == 0 && found->last_problem[0])
-		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
-	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
-}
-
-static int open_capture(struct recording *s, struct identity *id, struct fault *why)
-{
-	struct probe *probes = calloc(nprobes, sizeof(*probes));
-	struct public_key public;
-	struct clock_anchor start;
-	struct sink sink;
-	char text[KEY_ID_CHARS + 1];
-	int r;
-
-	if (!probes)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-	probe_describe(probes);
-	key_of_identity(&public, id);
-	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, public.keynum));
-	r = sink_open_file(&sink, s->o.path, s->o.force, why);
-	if (r == 0) {
-		s->file_made = true;
-		anchor_read(&start);
-		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, why);
-	}
-	free(probes);
-	if (r < 0)
-		return r;
-	s->translator = (struct translator){.writer = s->writer,
-					    .counters = &s->counters,
-					    .stacks = s->stacks,
-					    .begin_ns = start.boot_ns,
-					    .notice = recording_notice,
-					    .self = s};
-	return tell_start(s, clock_ns(CLOCK_BOOTTIME), why);
 }
 
 /*
@@ -309,20 +272,6 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 	return confine_recorder(caps, n, keep | CONFINE_BPF, why);
 }
 
-static int load_identity(struct recording *s, struct identity *id, struct fault *why)
-{
-	struct identity_origin from;
-	char what[512], command[512];
-	int r = identity_load(id, s->o.key_path, s->o.passphrase_fd, &from, why);
-
-	if (r == 0 && from.made) {
-		identity_introduce(id, &from, what, sizeof(what), command, sizeof(command));
-		recording_note(s, 0, "%s", what);
-		recording_note(s, 0, "%s", command);
-	}
-	return r;
-}
-
 static int recording_start(struct recording *s, struct fault *why)
 {
 	struct identity id;
@@ -330,7 +279,9 @@ static int recording_start(struct recording *s, struct fault *why)
 	int r;
 
 	memset(&id, 0, sizeof(id));
-	r = check_output(&s->o, why);
+	r = rotate_prepare(s, why);
+	if (r == 0)
+		r = check_output(s, why);
 	if (r == 0 && s->o.command)
 		r = command_check(s->o.command[0], why);
 	if (r == 0)
@@ -345,20 +296,28 @@ static int recording_start(struct recording *s, struct fault *why)
 	/* The command is forked off while there is no secret in memory that it could inherit. */
 	if (r == 0 && s->o.command)
 		r = command_prepare(&s->command, s->o.command, &before, why);
+	if (r == 0)
+		open_gpus(s);
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is told like a full disk, not by our death */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = fault_errno(why, "cannot forbid core dumps");
 	if (r == 0)
 		r = open_kernel_side(s, why);
 	if (r == 0)
+		r = watch_gpus(s, why);
+	if (r == 0)
 		r = find_targets(s, why);
 	if (r == 0)
-		r = load_identity(s, &id, why);
+		r = cpus_new(&s->cpus, "/proc/stat", why);
 	if (r == 0)
-		r = open_capture(s, &id, why);
+		r = capture_identity(s, &id, why);
+	if (r == 0)
+		r = capture_open(s, &id, why);
 	identity_wipe(&id);
 	if (r == 0)
 		r = give_up_rights(s, why);
+	if (r == 0)
+		r = rotate_check(s, why);
 	if (r < 0)
 		return r;
 	attach_start(s->attach);
@@ -373,13 +332,14 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	if (!s)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	s->o = *o;
-	s->epoll_fd = s->signal_fd = -1;
+	s->epoll_fd = s->signal_fd = s->kmsg_fd = s->health.fd = -1;
 	r = recording_start(s, why);
 	if (r < 0) {
 		recording_close(s);
 		return r;
 	}
 	s->next_seal_ns = clock_ns(CLOCK_BOOTTIME) + EPOCH_NS;
+	s->rotation.next_ns = o->rotate_ns ? clock_ns(CLOCK_BOOTTIME) + o->rotate_ns : 0;
 	s->deadline_ns = o->duration_ns ? clock_ns(CLOCK_BOOTTIME) + o->duration_ns : 0;
 	s->next_scan_ns = !o->futex && o->late_attach ? s->next_seal_ns : 0;
 	*out = s;
@@ -391,14 +351,20 @@ void recording_close(struct recording *s)
 	if (!s)
 		return;
 	/* A capture in which nothing was ever sealed says nothing, and is ours and new. */
-	if (s->file_made && !s->nepochs && unlink(s->o.path) < 0)
-		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->o.path, strerror(errno));
+	if (s->file_made && !s->nepochs && unlink(s->path) < 0)
+		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->path, strerror(errno));
 	writer_close(s->writer);
+	rotate_clear(s);
+	cpus_free(s->cpus);
+	health_stop(&s->health);
+	if (s->kmsg_fd >= 0)
+		close(s->kmsg_fd);
 	command_close(&s->command);
 	ring_close(&s->life);
 	ring_close(&s->bulk);
 	counters_close(&s->counters);
 	discover_free(s->discover);
+	kernels_free(s->kernels);
 	stacks_free(s->stacks);
 	symbolizer_free(s->symbolizer);
 	attach_close(s->attach);
@@ -412,6 +378,7 @@ void recording_close(struct recording *s)
 		close(s->signal_fd);
 	free(s->pidfds);
 	free(s->tracked.pids);
+	free(s->told);
 	free(s->gone.pids);
 	free(s->long_gone.pids);
 	free(s);

@@ -8,13 +8,18 @@
 
 #include "format/writer.h"
 #include "record/attach.h"
+#include "record/budget.h"
 
 struct recording_options {
-	const char *path;     /* of the capture */
+	const char *path;     /* of the capture; with rotate_ns see rotate_path() */
 	bool force;           /* replace an existing file */
 	const char *key_path; /* NULL: the host's identity */
 	int passphrase_fd;    /* of an encrypted key; -1: the terminal. Not to be inherited by the command. */
 	uint64_t duration_ns; /* 0: until something else ends it */
+	uint64_t rotate_ns;   /* another capture continues this one after so long; 0: never */
+	struct budget budget;
+	const char
+		*nvml; /* the library to ask for the GPUs' health; "no": none; NULL: NVML_LIBRARY, where a driver is */
 	uint64_t ring_bytes;
 	bool futex;
 	bool late_attach;
@@ -34,17 +39,25 @@ struct recording_result {
 	int command_status;  /* wait(2) */
 	int64_t command_pid; /* it goes on, unrecorded; 0: it does not */
 	char key_id[32];
-	uint64_t written_bytes;
-	uint64_t nepochs;
-	uint64_t nrows;  /* events of all kinds in the capture */
-	bool slow_close; /* recording_close() takes the probes off one by one, which takes seconds */
-	uint64_t misses; /* attach_misses() */
+	char path[4096];        /* of the last capture */
+	uint64_t ncaptures;     /* 1 without rotation */
+	uint64_t written_bytes; /* of all of them together */
+	uint64_t nepochs;       /* of the last one */
+	uint64_t nrows;         /* events of all kinds in all of them */
+	bool slow_close;        /* recording_close() takes the probes off one by one, which takes seconds */
+	uint64_t misses;        /* attach_misses() */
 	char missed[200];
 	struct counter *counters; /* as in END */
 	size_t ncounters;
 };
 
 struct recording;
+
+/*
+ * The name of the nth capture (from 1) of a recording with rotation: run.cap becomes run-00001.cap. ERR_INPUT: too
+ * long.
+ */
+int rotate_path(char *buf, size_t size, const char *path, uint64_t number, struct fault *why);
 
 /*
  * Starts recording. On failure nothing is left behind: no file that was not there, no process. ERR_INPUT: something the

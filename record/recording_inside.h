@@ -3,12 +3,19 @@
 #ifndef GPUREC_RECORD_RECORDING_INSIDE_H
 #define GPUREC_RECORD_RECORDING_INSIDE_H
 
+#include <limits.h>
 #include <signal.h>
 
+#include "format/bytes.h"
+#include "keys/identity.h"
 #include "record/command.h"
 #include "record/discover.h"
+#include "record/health.h"
+#include "record/hostfacts.h"
+#include "record/kmsg.h"
 #include "record/ring.h"
 #include "record/recording.h"
+#include "record/standing.h"
 #include "record/translate.h"
 
 #define EPOCH_NS 1000000000ull  /* an epoch's length, */
@@ -19,15 +26,43 @@
 
 #define LEARN_MAPPINGS 32 /* a process with this many of code, or more, is not looked through at once */
 
+/* A process: numbers come round. */
+struct instance {
+	uint32_t pid;
+	uint64_t start_ns; /* boot clock */
+	bool met;
+	uint8_t facts[16]; /* hash of what was told of it; 0: nothing */
+};
+
 /* Processes by number, unordered. */
 struct pid_set {
 	uint32_t *pids;
 	size_t n, room;
 };
 
+/* One capture after the other (rotate.c). */
+struct rotation {
+	uint64_t next_ns; /* when it is due; 0: never */
+	uint64_t cut_ns;  /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
+	struct bytes held;
+	struct standing *standing; /* NULL without rotation */
+	struct counter *rows;      /* room for a table */
+	struct counter *base;      /* counters at the last joint */
+	size_t nbase;
+	uint64_t number;        /* of the capture that is written */
+	uint64_t ncaptures;     /* before it */
+	uint64_t written_bytes; /* of those */
+	uint64_t nrows;
+	char key_path[PATH_MAX];
+	struct public_key key;
+};
+
 struct recording {
 	struct recording_options o;
-	bool file_made; /* and may be removed while nothing is sealed */
+	char path[PATH_MAX]; /* of the capture that is written */
+	struct rotation rotation;
+	uint64_t latest_ns; /* time of the youngest record read so far */
+	bool file_made;     /* and may be removed while nothing is sealed */
 	struct attach *attach;
 	struct ring life, bulk;
 	struct counters counters;
@@ -35,10 +70,14 @@ struct recording {
 	bool fs_open;
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
+	struct kernels *kernels;
 	struct discover *discover;
 	struct writer *writer;
 	struct translator translator;
 	struct command command;
+	struct cpus *cpus;
+	struct health health;
+	int kmsg_fd; /* -1: not read */
 	int epoll_fd, signal_fd;
 	int *pidfds; /* of -p */
 	size_t npidfds, nalive;
@@ -48,7 +87,10 @@ struct recording {
 	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
-	size_t nrefused, nunread; /* of discover_counts(), that were told */
+	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were told */
+	struct instance *told;               /* about whom notice_process.c has written rows, and who lives */
+	size_t ntold, told_room;
+	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
 	bool ending;
 	char key_id[32];
 	struct procfs_maps maps; /* large: not for the stack */
@@ -61,8 +103,34 @@ void anchor_read(struct clock_anchor *a);
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why);
 void pid_set_remove(struct pid_set *set, uint32_t pid);
 
+/* The key, loaded for the first time: a person is told when it was made for that. */
+int capture_identity(struct recording *s, struct identity *id, struct fault *why);
+/* The first capture; `id` is the caller's to wipe. */
+int capture_open(struct recording *s, const struct identity *id, struct fault *why);
+
+/* Before anything else: the name of the first capture, and whether its key can be had again. */
+int rotate_prepare(struct recording *s, struct fault *why);
+/* With the rights that are left: whether another capture can be begun later. */
+int rotate_check(const struct recording *s, struct fault *why);
+void rotate_clear(struct recording *s);
+/* A ring_use: translate, or hold what belongs to the next capture. */
+int rotate_take(void *self, const void *record, uint32_t n, struct fault *why);
+/* No next capture begins now: what was held is used. */
+int rotate_cancel(struct recording *s, ring_use *use, void *self, struct fault *why);
+/* An epoch was sealed, up to the cut, with these counters: the next capture begins, and what was held is used. */
+int rotate_join(struct recording *s, const struct counter *counters, size_t ncounters, struct fault *why);
+/* counters_collect() for the capture that is written. */
+size_t rotate_counters(struct recording *s, bool at_end, const struct counter **rows);
+
 /* translator.notice of a recording. */
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
+
+/* notice_process.c: rows about a process instance, when first met and `again` after exec; forgotten when it has ended. */
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, bool again, struct fault *why);
+void recording_leave_process(struct recording *s, uint32_t pid);
+
+/* Facts at the end about what could not be read while it ran; none when all could. */
+int recording_tell_missing(struct recording *s, struct fault *why);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

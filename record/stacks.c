@@ -47,6 +47,12 @@ void stacks_free(struct stacks *s)
 	free(s);
 }
 
+void stacks_forget(struct stacks *s)
+{
+	memset(s->table, 0, s->size * sizeof(*s->table));
+	s->nstacks = 0;
+}
+
 static struct known *find(struct known *table, uint32_t size, const uint8_t *hash)
 {
 	uint32_t at;
@@ -91,6 +97,8 @@ int stacks_tell_modules(struct stacks *s, struct writer *w, uint64_t at_ns, stru
 		text[F_module_build_id] = m->build_id;
 		v[F_module_path] = strlen(m->path);
 		text[F_module_path] = m->path;
+		v[F_module_deleted] = m->deleted;
+		v[F_module_mount] = m->mount_namespace;
 		r = writer_add(w, KIND_module, v, text, why);
 		if (r < 0)
 			return r;

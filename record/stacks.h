@@ -15,6 +15,8 @@ struct stacks;
 
 int stacks_new(struct stacks **s, struct symbolizer *symbolizer, struct fault *why);
 void stacks_free(struct stacks *s);
+/* Another capture begins: every stack is told again. (Modules are not: record/standing.h.) */
+void stacks_forget(struct stacks *s);
 
 /*
  * The number of a stack, depth 0 first. *id is 0 when STACKS_MAX is reached. Rows go to `w` with time at_ns.

@@ -37,6 +37,8 @@ struct module {
 	uint64_t device; /* st_dev's encoding of the numbers in maps */
 	uint64_t inode;
 	const char *path;                          /* as the process sees it */
+	bool deleted;                              /* no path led to it any more */
+	uint64_t mount_namespace;                  /* that `path` is meant in; 0: not known */
 	char build_id[2 * IMAGE_BUILD_ID_MAX + 1]; /* lower-case hex, "": none, or it could not be read */
 };
 

@@ -93,6 +93,8 @@ static int add_known(struct registry *reg, const struct mapping *m, const char *
 	k->module.device = mapping_device(m);
 	k->module.inode = m->inode;
 	k->module.path = path;
+	k->module.deleted = m->deleted;
+	k->module.mount_namespace = m->mount_namespace;
 	memcpy(k->module.build_id, build_id, strlen(build_id) + 1);
 	k->older = reg->bucket[bucket];
 	reg->bucket[bucket] = k;

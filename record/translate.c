@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <string.h>
+#include <unistd.h>
 
 struct row {
 	uint16_t kind;
@@ -16,56 +17,118 @@ struct row {
 #define NR_FUTEX_WAIT 455
 #define NR_FUTEX_REQUEUE 456
 
-static void call_fill(struct row *row, const struct ring_call *c, const struct probe_spec *spec)
+/* Who called, what, and with which words; those that the record does not carry are 0. */
+struct call {
+	const struct ring_call *is;
+	const struct probe_spec *spec;
+	__u64 word[CALL_WORDS];
+};
+
+static int call_open(struct call *c, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
-	row->kind = spec->kind;
-	row->probe = spec->id;
-	row->v[F_call_pid] = c->pid;
-	row->v[F_call_tid] = c->tid;
-	row->v[F_call_cpu] = c->head.cpu;
-	row->v[F_call_dur] = c->dur_ns;
-	row->v[F_call_probe] = spec->id;
-	row->v[F_call_ret] = (uint64_t)c->ret;
-	row->v[F_call_flags] = c->flags;
-	for (size_t i = 0; i < VALUES_MAX; i++)
-		row->v[NFIELDS_call + i] = probe_value(spec->value[i], c->word);
+	const struct ring_call_all *r = record;
+
+	memset(c, 0, sizeof(*c));
+	c->is = &r->call;
+	c->spec = probe_find(c->is->probe);
+	if (!c->spec || c->spec->id < PROBE_HOST_END)
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record names probe %u, which there is none",
+				 c->is->probe);
+	memcpy(c->word, (const uint8_t *)record + sizeof(r->call), nwords * sizeof(c->word[0]));
+	row->kind = c->spec->kind;
+	row->probe = c->spec->id;
+	row->v[F_call_pid] = c->is->pid;
+	row->v[F_call_tid] = c->is->tid;
+	row->v[F_call_cpu] = c->is->head.cpu;
+	row->v[F_call_dur] = c->is->dur_ns;
+	row->v[F_call_probe] = c->spec->id;
+	row->v[F_call_ret] = (uint64_t)(int64_t)c->is->ret;
+	row->v[F_call_flags] = c->is->flags;
+	for (size_t i = 0; i < VALUES_MAX && NFIELDS_call + i < probe_stack_field(c->spec->kind); i++)
+		row->v[NFIELDS_call + i] = probe_value(c->spec->value[i], c->word);
+	return 0;
 }
 
-static int take_call(struct translator *t, struct row *row, const void *record, struct fault *why)
+/* Whom the call is about, to those who keep the names. A name that finds no memory is one that is not known. */
+static int tell_names(struct translator *t, const struct row *row, const struct call *c, const char *text, size_t n,
+		      struct fault *why)
 {
-	const struct ring_call *c = record;
-	const struct probe_spec *spec = probe_find(c->probe);
+	struct kernel_of of = {.pid = c->is->pid, .start_ns = c->is->start_ns, .at_ns = row->v[0]};
+	int r = 0;
 
-	(void)t;
-	if (!spec || spec->id < PROBE_HOST_END)
-		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record names probe %u, which there is none",
-				 c->probe);
-	call_fill(row, c, spec);
-	return 0;
+	if (!t->kernels)
+		return 0;
+	of.at_ns -= of.at_ns > t->begin_ns; /* before the launch that it names */
+	if (c->spec->plan.name) {
+		of.function = c->word[c->spec->plan.name_of];
+		if (c->spec->plan.name == PLAN_ALIAS)
+			r = kernels_alias(t->kernels, t->writer, &of, c->word[c->spec->plan.name_at], why);
+		else if (n)
+			r = kernels_name(t->kernels, &of, text, n, why);
+	} else if (row->kind == KIND_launch) {
+		of.function = row->v[F_launch_function];
+		r = kernels_launched(t->kernels, t->writer, &of, why);
+	}
+	return r == ERR_MEMORY ? 0 : r;
+}
+
+static int take_call(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	struct call c;
+	int r = call_open(&c, row, record, nwords, why);
+
+	return r < 0 ? r : tell_names(t, row, &c, NULL, 0, why);
+}
+
+static int take_call_few(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	return take_call(t, row, record, CALL_WORDS_FEW, why);
+}
+
+static int take_call_many(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	return take_call(t, row, record, CALL_WORDS_MANY, why);
+}
+
+static int take_call_all(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	return take_call(t, row, record, CALL_WORDS, why);
+}
+
+static int take_call_name(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_call_name *named = record;
+	struct call c;
+	int r = call_open(&c, row, record, CALL_WORDS, why);
+
+	if (r == 0 && named->nbytes >= NAME_BYTES)
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims a name of %llu bytes, limit %d",
+				 (unsigned long long)named->nbytes, NAME_BYTES - 1);
+	return r < 0 ? r : tell_names(t, row, &c, named->text, (size_t)named->nbytes, why);
 }
 
 static int take_call_stack(struct translator *t, struct row *row, const void *record, struct fault *why)
 {
-	const struct ring_call_stack *c = record;
+	const struct ring_call_stack *s = record;
 	uint64_t frames[STACK_FRAMES];
+	const struct ring_call *c = &s->all.call;
 	uint32_t id = 0;
-	int r = take_call(t, row, &c->call, why);
+	int r = take_call(t, row, record, CALL_WORDS, why);
 
-	if (r == 0 && c->nframes > STACK_FRAMES)
+	if (r == 0 && s->nframes > STACK_FRAMES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
-				 (unsigned long long)c->nframes, STACK_FRAMES);
-	if (r < 0 || row->kind != KIND_alloc || !c->nframes)
+				 (unsigned long long)s->nframes, STACK_FRAMES);
+	if (r < 0 || !s->nframes)
 		return r;
 	for (size_t i = 0; i < STACK_FRAMES; i++)
-		frames[i] = c->frame[i];
-	r = stacks_number(t->stacks, t->writer, row->v[0], c->call.pid, c->start_ns, frames, (size_t)c->nframes, &id,
-			  why);
+		frames[i] = s->frame[i];
+	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, (size_t)s->nframes, &id, why);
 	if (r == ERR_MEMORY || (r == 0 && !id)) {
 		/* The call itself can still be told. */
-		counters_add(t->counters, c->call.probe, COUNT_no_stack);
+		counters_add(t->counters, c->probe, COUNT_no_stack);
 		r = 0;
 	}
-	row->v[F_alloc_stack] = id;
+	row->v[probe_stack_field(row->kind)] = id;
 	return r;
 }
 
@@ -80,6 +143,8 @@ static int take_switch(struct translator *t, struct row *row, const void *record
 	row->v[F_switch_prev_tid] = s->prev_tid;
 	row->v[F_switch_prev_state] = s->prev_state;
 	row->v[F_switch_next_tid] = s->next_tid;
+	row->v[F_switch_prev_syscall] = s->prev_syscall;
+	row->v[F_switch_prev_flags] = s->prev_flags;
 	return 0;
 }
 
@@ -132,6 +197,34 @@ static int take_futex(struct translator *t, struct row *row, const void *record,
 	row->v[F_futex_addr] = f->addr;
 	row->v[F_futex_val] = val & UINT32_MAX;
 	row->v[F_futex_ret] = (uint64_t)f->ret;
+	row->v[F_futex_addr2] = f->addr2;
+	return 0;
+}
+
+static int take_fault(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_fault *f = record;
+
+	(void)t, (void)why;
+	row->kind = KIND_fault;
+	row->probe = PROBE_FAULT;
+	row->v[F_fault_pid] = f->pid;
+	row->v[F_fault_tid] = f->tid;
+	row->v[F_fault_cpu] = f->head.cpu;
+	row->v[F_fault_dur] = f->dur_ns;
+	row->v[F_fault_addr] = f->addr;
+	return 0;
+}
+
+static int take_oom(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_oom *o = record;
+
+	(void)t, (void)why;
+	row->kind = KIND_oom;
+	row->probe = PROBE_OOM;
+	row->v[F_oom_pid] = o->pid;
+	row->v[F_oom_rss] = o->pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }
 
@@ -153,7 +246,9 @@ static int take_exec(struct translator *t, struct row *row, const void *record, 
 {
 	const struct ring_exec *e = record;
 
-	(void)t, (void)why;
+	(void)why;
+	if (t->kernels)
+		kernels_forget(t->kernels, e->pid, e->head.at_ns);
 	row->kind = KIND_exec;
 	row->probe = PROBE_EXEC;
 	row->v[F_exec_pid] = e->pid;
@@ -165,7 +260,9 @@ static int take_exit(struct translator *t, struct row *row, const void *record, 
 {
 	const struct ring_exit *e = record;
 
-	(void)t, (void)why;
+	(void)why;
+	if (t->kernels && e->last)
+		kernels_forget(t->kernels, e->pid, e->head.at_ns);
 	row->kind = KIND_exit;
 	row->probe = PROBE_EXIT;
 	row->v[F_exit_pid] = e->pid;
@@ -221,8 +318,11 @@ static const struct {
 	bool noticed;
 	int (*take)(struct translator *t, struct row *row, const void *record, struct fault *why);
 } types[RING_TYPES] = {
-	[RING_CALL] = {sizeof(struct ring_call), false, take_call},
+	[RING_CALL_FEW] = {sizeof(struct ring_call_few), false, take_call_few},
+	[RING_CALL_MANY] = {sizeof(struct ring_call_many), false, take_call_many},
+	[RING_CALL_ALL] = {sizeof(struct ring_call_all), false, take_call_all},
 	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), false, take_call_stack},
+	[RING_CALL_NAME] = {sizeof(struct ring_call_name), false, take_call_name},
 	[RING_SWITCH] = {sizeof(struct ring_switch), false, take_switch},
 	[RING_WAKING] = {sizeof(struct ring_waking), false, take_waking},
 	[RING_FUTEX] = {sizeof(struct ring_futex), false, take_futex},
@@ -232,6 +332,8 @@ static const struct {
 	[RING_THREAD] = {sizeof(struct ring_thread), false, take_thread},
 	[RING_PROCESS] = {sizeof(struct ring_process), true, take_process},
 	[RING_MAPPED] = {sizeof(struct ring_mapped), true, take_mapped},
+	[RING_FAULT] = {sizeof(struct ring_fault), false, take_fault},
+	[RING_OOM] = {sizeof(struct ring_oom), false, take_oom},
 };
 
 static int stage(struct translator *t, const struct row *row, struct fault *why)
@@ -247,6 +349,16 @@ static int stage(struct translator *t, const struct row *row, struct fault *why)
 	return r;
 }
 
+/* A name is followed by its text, in one of three rooms. */
+static bool right_size(uint32_t type, uint32_t n)
+{
+	uint32_t text = n - types[type].bytes;
+
+	if (type != RING_CALL_NAME)
+		return text == 0;
+	return text == NAME_BYTES_FEW || text == NAME_BYTES_MANY || text == NAME_BYTES;
+}
+
 int translate(void *self, const void *record, uint32_t n, struct fault *why)
 {
 	const struct ring_head *head = record;
@@ -254,7 +366,7 @@ int translate(void *self, const void *record, uint32_t n, struct fault *why)
 	struct row row = {0};
 	int r;
 
-	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].take || n != types[head->type].bytes)
+	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].take || !right_size(head->type, n))
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
 				 "a ring record of %u bytes and type %u is none of ours", n,
 				 n < sizeof(*head) ? 0 : head->type);

@@ -7,7 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/escape.h"
+
 _Static_assert((int)F_futex_dur == (int)F_call_dur && (int)F_futex_cpu == (int)F_call_cpu, "export_begin_ns()");
+_Static_assert((int)F_fault_dur == (int)F_call_dur && (int)F_fault_cpu == (int)F_call_cpu, "export_begin_ns()");
 
 int export_file(const struct replay *replay, const char *path,
 		int (*write)(const struct replay *replay, struct out *o, struct fault *why), struct fault *why)
@@ -89,6 +92,43 @@ const char *export_event_name(const struct schema *s, const struct event *ev)
 	return probe ? probe->name : ev->shape->name;
 }
 
+static void note_reduction(const struct walk *w, const struct event *ev, char *buf, size_t size)
+{
+	const struct schema *s = &w->reader->header.schema;
+	uint64_t id = ev->v[F_reduction_kind];
+	const struct kind *k = id && id <= UINT16_MAX ? schema_kind(s, (uint16_t)id) : NULL;
+	const char *what = k ? k->name : id ? "events of an unknown kind" : "all events";
+
+	if (ev->v[F_reduction_keep])
+		snprintf(buf, size, "reduced: one in %" PRIu64 " of %s is recorded", ev->v[F_reduction_keep], what);
+	else if (ev->v[F_reduction_rate])
+		snprintf(buf, size, "reduced: at most %" PRIu64 " a second of %s are recorded", ev->v[F_reduction_rate],
+			 what);
+	else
+		snprintf(buf, size, "no longer reduced: all of %s are recorded", id ? what : "them");
+}
+
+bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t size)
+{
+	char text[SENTENCE_MAX];
+
+	switch (ev->kind) {
+	case KIND_xid:
+		escape_terminal(text, sizeof(text) / 2, ev->text[F_xid_text], (size_t)ev->v[F_xid_text]);
+		snprintf(buf, size, "xid %" PRIu64 ": %s", ev->v[F_xid_code], text);
+		return true;
+	case KIND_oom:
+		snprintf(buf, size, "oom: %.200s (%" PRIu64 ") is killed",
+			 export_process_name(w, (uint32_t)ev->v[F_oom_pid]), ev->v[F_oom_pid]);
+		return true;
+	case KIND_reduction:
+		note_reduction(w, ev, buf, size);
+		return true;
+	default:
+		return false;
+	}
+}
+
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)
 {
 	if (wall_ns / 1000000000 != t->second || !t->text[0]) {
@@ -102,6 +142,14 @@ void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)
 	out_string(o, t->text);
 	out_digits(o, wall_ns % 1000000000, 9);
 	out_char(o, 'Z');
+}
+
+uint8_t export_field_named(const struct kind *k, const char *name)
+{
+	for (uint8_t f = 1; f < k->nfields; f++)
+		if (!strcmp(k->fields[f].name, name) && k->fields[f].encoding != ENC_TEXT)
+			return f;
+	return 0;
 }
 
 uint8_t export_tid_field(const struct kind *k)

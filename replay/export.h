@@ -35,6 +35,12 @@ const char *export_process_name(const struct walk *w, uint32_t pid);
 /* A call's function; the kind's name for what is no call or has an unknown probe. */
 const char *export_event_name(const struct schema *s, const struct event *ev);
 
+/*
+ * What an event says that is not a thread's doing but happens to the host or the recording: "xid 79: GPU has fallen off
+ * the bus", "oom: trainer (100) is killed". Fit for any format. false: it is no such event.
+ */
+bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t size);
+
 /* 2026-09-21T14:13:20.020000000Z. The text of the whole second is kept for the next call; a zeroed one keeps none. */
 struct wall_text {
 	uint64_t second;
@@ -42,10 +48,13 @@ struct wall_text {
 };
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns);
 
-/* Kinds with a duration: calls and futex calls. They began at `at` - `dur`; all begin with at, pid, tid, cpu, dur. */
+/*
+ * Kinds with a duration: calls, futex calls and page faults. They began at `at` - `dur`; all begin with at, pid, tid,
+ * cpu, dur.
+ */
 static inline bool export_has_duration(const struct event *ev)
 {
-	return ev->shape->flags == KIND_CALL || ev->kind == KIND_futex;
+	return ev->shape->flags == KIND_CALL || ev->kind == KIND_futex || ev->kind == KIND_fault;
 }
 
 /* When an event with a duration began (boot clock). A duration longer than the clock's time counts from 0. */
@@ -53,6 +62,9 @@ static inline uint64_t export_begin_ns(const struct event *ev)
 {
 	return ev->v[F_call_dur] < ev->at_ns ? ev->at_ns - ev->v[F_call_dur] : 0;
 }
+
+/* The number field of that name, 0: the kind has none (field 0 is `at`). */
+uint8_t export_field_named(const struct kind *k, const char *name);
 
 /* The field with the thread that an event is about or done by; 0: none (field 0 is `at`). */
 uint8_t export_tid_field(const struct kind *k);

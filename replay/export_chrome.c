@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "replay/export.h"
+#include "replay/gauges.h"
 #include "replay/jsonl.h"
 #include "replay/memory.h"
 
@@ -59,11 +60,18 @@ static void write_duration(struct chrome *c, uint64_t ns)
 }
 
 /* All fields of an event, and the end of its object. */
-static int end_event(struct chrome *c, const struct event *ev)
+static int end_event(struct chrome *c, const struct walk *w, const struct event *ev)
 {
+	const struct kernel_name *kernel = kernels_of(&w->kernels, &w->people, ev);
+
 	out_string(c->out, ",\"args\":{\"at\":");
 	out_u64(c->out, ev->at_ns);
 	jsonl_members(c->out, c->plan, ev);
+	if (kernel) {
+		out_string(c->out, ",\"kernel\":\"");
+		out_string(c->out, kernel->json);
+		out_char(c->out, '"');
+	}
 	out_string(c->out, "}}");
 	return out_stopped(c->out) ? WALK_ENOUGH : 0;
 }
@@ -115,7 +123,7 @@ static int write_switch(struct chrome *c, const struct walk *w, const struct eve
 	}
 	if (last)
 		*last = ev->at_ns;
-	return end_event(c, ev);
+	return end_event(c, w, ev);
 }
 
 static int write_waking(struct chrome *c, const struct walk *w, const struct event *ev, struct fault *why)
@@ -142,7 +150,7 @@ static int write_waking(struct chrome *c, const struct walk *w, const struct eve
 	begin_object(c, ev->shape->name, ev->shape->name, 'i', ev->at_ns, pid_of(w, task ? waker : tid),
 		     task ? waker : tid);
 	out_string(c->out, ",\"s\":\"t\"");
-	return end_event(c, ev);
+	return end_event(c, w, ev);
 }
 
 static int write_memory(struct chrome *c, const struct walk *w, const struct event *ev, struct fault *why)
@@ -164,12 +172,34 @@ static int write_memory(struct chrome *c, const struct walk *w, const struct eve
 	return 0;
 }
 
+/* Figures of GPUs and CPUs. */
+static void write_gauges(struct chrome *c, const struct event *ev)
+{
+	size_t n;
+	const struct gauge *all = gauges(&n);
+	char name[96];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!gauge_told(&all[i], ev))
+			continue;
+		snprintf(name, sizeof(name), "%s %u: %s%s", all[i].device, (unsigned)ev->v[all[i].id], all[i].name,
+			 all[i].unit == GAUGE_BYTES ? " (bytes)"
+			 : all[i].unit == GAUGE_NS  ? " (ns)"
+						    : "");
+		begin_object(c, name, "gauge", 'C', ev->at_ns, 0, 0);
+		out_string(c->out, ",\"args\":{\"value\":");
+		out_u64(c->out, ev->v[all[i].field]);
+		out_string(c->out, "}}");
+	}
+}
+
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct chrome *c = self;
 	uint8_t tid_field = export_tid_field(ev->shape);
 	uint32_t tid = tid_field ? (uint32_t)ev->v[tid_field] : 0;
-	const char *name = export_event_name(c->schema, ev);
+	char note[SENTENCE_MAX];
+	const char *name = export_note(w, ev, note, sizeof(note)) ? note : export_event_name(c->schema, ev);
 	int r;
 
 	if (ev->kind == KIND_switch)
@@ -183,7 +213,9 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 		begin_object(c, name, ev->shape->name, 'i', ev->at_ns, tid ? pid_of(w, tid) : 0, tid);
 		out_string(c->out, tid ? ",\"s\":\"t\"" : ",\"s\":\"g\"");
 	}
-	r = end_event(c, ev);
+	r = end_event(c, w, ev);
+	if (!r)
+		write_gauges(c, ev);
 	return r ? r : write_memory(c, w, ev, why);
 }
 

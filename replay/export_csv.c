@@ -117,22 +117,14 @@ static void write_start(struct csv *c, const struct walk *w, const char *kind, u
 	out_char(c->out, ',');
 }
 
-static uint8_t field_named(const struct kind *k, const char *name)
-{
-	for (uint8_t f = 1; f < k->nfields; f++)
-		if (!strcmp(k->fields[f].name, name) && k->fields[f].encoding != ENC_TEXT)
-			return f;
-	return 0;
-}
-
 static void write_event(struct csv *c, const struct walk *w, const struct event *ev)
 {
 	static const char *const numbers[] = {"pid", "tid", "cpu", "dur"};
-	uint8_t pid = field_named(ev->shape, "pid"), tid = export_tid_field(ev->shape), ret;
+	uint8_t pid = export_field_named(ev->shape, "pid"), tid = export_tid_field(ev->shape), ret;
 
 	write_start(c, w, ev->shape->name, ev->at_ns);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-		uint8_t f = i == 1 ? tid : field_named(ev->shape, numbers[i]);
+		uint8_t f = i == 1 ? tid : export_field_named(ev->shape, numbers[i]);
 
 		if (f)
 			out_u64(c->out, ev->v[f]);
@@ -147,7 +139,7 @@ static void write_event(struct csv *c, const struct walk *w, const struct event 
 	if (ev->shape->flags == KIND_CALL)
 		out_string(c->out, export_event_name(c->schema, ev));
 	out_char(c->out, ',');
-	ret = field_named(ev->shape, "ret");
+	ret = export_field_named(ev->shape, "ret");
 	if (ret)
 		out_s64(c->out, (int64_t)ev->v[ret]);
 	out_char(c->out, ',');

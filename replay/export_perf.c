@@ -146,7 +146,9 @@ static void write_stack(struct perf *p, uint64_t stack)
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	uint8_t tid_field = export_tid_field(ev->shape);
+	uint8_t stack = ev->shape->flags == KIND_CALL ? export_field_named(ev->shape, "stack") : 0;
 	bool duration = export_has_duration(ev);
+	const struct kernel_name *kernel;
 	struct perf *p = self;
 
 	(void)why;
@@ -159,9 +161,14 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 			    "gpurec", ev->shape->name);
 		for (uint8_t f = 1; f < ev->shape->nfields; f++)
 			write_field(p, ev, f);
+		kernel = kernels_of(&w->kernels, &w->people, ev);
+		if (kernel) {
+			out_string(p->out, " kernel=");
+			out_string(p->out, kernel->terminal);
+		}
 		out_char(p->out, '\n');
-		if (ev->kind == KIND_alloc && stacks_frame(&p->stacks, ev->v[F_alloc_stack], 0))
-			write_stack(p, ev->v[F_alloc_stack]);
+		if (stack && stacks_frame(&p->stacks, ev->v[stack], 0))
+			write_stack(p, ev->v[stack]);
 	}
 	return out_stopped(p->out) ? WALK_ENOUGH : 0;
 }

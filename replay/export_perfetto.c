@@ -11,125 +11,18 @@
 #include "replay/export.h"
 #include "replay/memory.h"
 #include "replay/perfetto.h"
-#include "replay/proto.h"
-
-/* Tracks: what they are about in the upper half, its number in the lower one. */
-enum track {
-	TRACK_CAPTURE = 1,
-	TRACK_LOSSES,
-	TRACK_WITHHELD, /* by class */
-	TRACK_HEALTH,   /* by figure */
-	TRACK_PROCESSES,
-	TRACK_THREADS,
-	TRACK_MEMORY, /* number of the process * MEMORY_KINDS + kind */
-};
-#define UUID(track, number) ((uint64_t)(track) << 40 | (uint64_t)(number))
+#include "replay/perfetto_tracks.h"
 
 enum { HEALTH_CPU, HEALTH_RSS, HEALTH_RING, HEALTH_WRITTEN, NHEALTH };
-
-struct told {
-	bool process, thread; /* its track was described */
-	bool as_thread;       /* as that of a thread, not as one with a name only */
-	bool memory[MEMORY_KINDS];
-	uint64_t flow; /* that ends when this thread runs again; 0: none */
-};
 
 struct perfetto {
 	struct trace trace;
 	const struct schema *schema;
 	struct memory memory;
-	struct told *told; /* by the number of process or thread */
-	uint32_t ntold;
+	struct tracks tracks;
 	uint64_t nflows;
 	uint64_t anchored_ns; /* boot clock of the last snapshot */
 };
-
-/* Who is who ---------------------------------------------------------------------------------------------------------
- */
-
-static struct told *told_of(struct perfetto *p, uint32_t number, struct fault *why)
-{
-	if (number >= p->ntold) {
-		uint32_t room = number * 2 + 64;
-		struct told *told = reallocarray(p->told, room, sizeof(*told));
-
-		if (!told) {
-			fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of tracks");
-			return NULL;
-		}
-		memset(told + p->ntold, 0, (room - p->ntold) * sizeof(*told));
-		p->told = told;
-		p->ntold = room;
-	}
-	return &p->told[number];
-}
-
-static int describe_process(struct perfetto *p, const struct walk *w, uint32_t number, bool again, struct fault *why)
-{
-	const struct process *process = &w->people.processes[number];
-	struct told *told = told_of(p, number, why);
-	size_t track, inside;
-
-	if (!told || (told->process && !again))
-		return told ? 0 : why->code;
-	told->process = true;
-	trace_packet(&p->trace, 0);
-	track = proto_begin(&p->trace.packet, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(&p->trace.packet, TRACK_UUID, UUID(TRACK_PROCESSES, number));
-	inside = proto_begin(&p->trace.packet, TRACK_PROCESS);
-	proto_s64(&p->trace.packet, PROCESS_PID, (int32_t)process->pid);
-	if (process->name)
-		proto_string(&p->trace.packet, PROCESS_NAME, process->name);
-	if (process->start_ns != NO_TIME && process->start_ns <= INT64_MAX)
-		proto_u64(&p->trace.packet, PROCESS_START, process->start_ns);
-	proto_end(&p->trace.packet, inside);
-	proto_end(&p->trace.packet, track);
-	return trace_packet_end(&p->trace, why);
-}
-
-static int describe_thread(struct perfetto *p, const struct walk *w, uint32_t number, bool again, struct fault *why)
-{
-	const struct thread *thread = &w->people.threads[number];
-	struct told *told = told_of(p, number, why);
-	size_t track, inside;
-	int r = 0;
-
-	if (!told || (told->thread && !again))
-		return told ? 0 : why->code;
-	/* A thread of no known process gets a name only: a pid of 0 would make it one of the idle threads. */
-	if (!told->thread)
-		told->as_thread = thread->process != 0;
-	told->thread = true;
-	if (told->as_thread)
-		r = describe_process(p, w, thread->process, false, why);
-	if (r)
-		return r;
-	trace_packet(&p->trace, 0);
-	track = proto_begin(&p->trace.packet, PACKET_TRACK_DESCRIPTOR);
-	proto_u64(&p->trace.packet, TRACK_UUID, UUID(TRACK_THREADS, number));
-	if (p->told[number].as_thread) {
-		inside = proto_begin(&p->trace.packet, TRACK_THREAD);
-		proto_s64(&p->trace.packet, THREAD_PID, (int32_t)w->people.processes[thread->process].pid);
-		proto_s64(&p->trace.packet, THREAD_TID, (int32_t)thread->tid);
-		if (thread->name)
-			proto_string(&p->trace.packet, THREAD_NAME, thread->name);
-		proto_end(&p->trace.packet, inside);
-	} else {
-		proto_string(&p->trace.packet, TRACK_NAME,
-			     thread->name ? thread->name : "thread of an unknown process");
-	}
-	proto_end(&p->trace.packet, track);
-	return trace_packet_end(&p->trace, why);
-}
-
-/* The track of a thread, described first if it is new; that of the capture for nobody's events. 0 on failure. */
-static uint64_t thread_track(struct perfetto *p, const struct walk *w, uint32_t tid, int *r, struct fault *why)
-{
-	uint32_t number = people_thread(&w->people, tid);
-
-	*r = number ? describe_thread(p, w, number, false, why) : 0;
-	return number ? UUID(TRACK_THREADS, number) : UUID(TRACK_CAPTURE, 0);
-}
 
 /* What a kernel would say of a thread; 0 is the idle thread of a CPU. */
 static const char *comm(const struct walk *w, uint32_t tid)
@@ -163,17 +56,30 @@ static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
 }
 
 /* One event of the capture, whole: its kind as category, its fields as annotations. */
-static size_t begin_own(struct perfetto *p, const struct event *ev, uint64_t at_ns, unsigned type, uint64_t track)
+static size_t begin_own(struct perfetto *p, const struct walk *w, const struct event *ev, uint64_t at_ns, unsigned type,
+			uint64_t track)
 {
+	const struct kernel_name *kernel = kernels_of(&w->kernels, &w->people, ev);
+	char note[SENTENCE_MAX];
 	size_t event = trace_event(&p->trace, at_ns, type, track), kind = (size_t)(ev->shape - p->schema->kinds);
 	const struct probe *probe =
 		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
 
 	proto_u64(&p->trace.packet, EVENT_CATEGORY_IID, kind + 1);
-	proto_u64(&p->trace.packet, EVENT_NAME_IID,
-		  probe ? p->schema->nkinds + (size_t)(probe - p->schema->probes) + 1 : kind + 1);
+	if (export_note(w, ev, note, sizeof(note)))
+		proto_string(&p->trace.packet, EVENT_NAME, note);
+	else
+		proto_u64(&p->trace.packet, EVENT_NAME_IID,
+			  probe ? p->schema->nkinds + (size_t)(probe - p->schema->probes) + 1 : kind + 1);
 	for (uint8_t f = 1; f < ev->shape->nfields; f++)
 		annotate(p, ev, f);
+	if (kernel) {
+		size_t a = proto_begin(&p->trace.packet, EVENT_ANNOTATION);
+
+		proto_string(&p->trace.packet, ANNOTATION_NAME, "kernel");
+		proto_string(&p->trace.packet, ANNOTATION_STRING, kernel->terminal);
+		proto_end(&p->trace.packet, a);
+	}
 	return event;
 }
 
@@ -212,7 +118,7 @@ static int write_switch(struct perfetto *p, const struct walk *w, const struct e
 {
 	uint32_t prev = (uint32_t)ev->v[F_switch_prev_tid], next = (uint32_t)ev->v[F_switch_next_tid];
 	uint32_t number = people_thread(&w->people, next);
-	struct told *told = number < p->ntold ? &p->told[number] : NULL;
+	struct told *told = number < p->tracks.ntold ? &p->tracks.told[number] : NULL;
 	size_t at[2], inside, event;
 	uint64_t flow;
 	int r;
@@ -255,13 +161,13 @@ static int write_waking(struct perfetto *p, const struct walk *w, const struct e
 	/* An interrupt wakes in nobody's name. */
 	if (r || !number || ev->v[F_waking_context] != WAKE_TASK || !waker)
 		return r;
-	thread_track(p, w, tid, &r, why);
+	tracks_of_thread(&p->tracks, &p->trace, w, tid, &r, why);
 	if (r)
 		return r;
-	track = thread_track(p, w, waker, &r, why);
+	track = tracks_of_thread(&p->tracks, &p->trace, w, waker, &r, why);
 	if (r)
 		return r;
-	told = told_of(p, number, why);
+	told = tracks_told(&p->tracks, number, why);
 	if (!told)
 		return why->code;
 	told->flow = ++p->nflows;
@@ -278,7 +184,7 @@ static int write_memory(struct perfetto *p, const struct walk *w, const struct e
 	for (unsigned kind = 0; !r && process && kind < MEMORY_KINDS; kind++) {
 		uint64_t uuid = UUID(TRACK_MEMORY, (uint64_t)process * MEMORY_KINDS + kind);
 		uint64_t held = held_bytes_of(&p->memory, process, kind);
-		struct told *told = told_of(p, process, why);
+		struct told *told = tracks_told(&p->tracks, process, why);
 		char name[64];
 
 		if (!told)
@@ -288,13 +194,31 @@ static int write_memory(struct perfetto *p, const struct walk *w, const struct e
 		if (!told->memory[kind]) {
 			told->memory[kind] = true;
 			snprintf(name, sizeof(name), "%s memory held", held_word(kind));
-			r = describe_process(p, w, process, false, why);
+			r = tracks_process(&p->tracks, &p->trace, w, process, false, why);
 			if (!r)
 				r = trace_track(&p->trace, uuid, UUID(TRACK_PROCESSES, process), name, UNIT_OF_BYTES,
 						why);
 		}
 		if (!r)
 			r = trace_counter(&p->trace, ev->at_ns, uuid, held, why);
+	}
+	return r;
+}
+
+/* Figures of GPUs and CPUs as counters. */
+static int write_gauges(struct perfetto *p, const struct event *ev, struct fault *why)
+{
+	size_t n;
+	const struct gauge *all = gauges(&n);
+	uint64_t track;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < n; i++) {
+		if (!gauge_told(&all[i], ev))
+			continue;
+		track = tracks_of_gauge(&p->tracks, &p->trace, i, ev->v[all[i].id], &r, why);
+		if (!r)
+			r = trace_counter(&p->trace, ev->at_ns, track, ev->v[all[i].field], why);
 	}
 	return r;
 }
@@ -311,16 +235,18 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	if (ev->kind == KIND_waking)
 		return write_waking(p, w, ev, why);
 	if (tid_field)
-		track = thread_track(p, w, (uint32_t)ev->v[tid_field], &r, why);
+		track = tracks_of_thread(&p->tracks, &p->trace, w, (uint32_t)ev->v[tid_field], &r, why);
 	if (r)
 		return r;
 	if (export_has_duration(ev)) {
-		r = trace_event_end(&p->trace, begin_own(p, ev, export_begin_ns(ev), TYPE_BEGIN, track), why);
+		r = trace_event_end(&p->trace, begin_own(p, w, ev, export_begin_ns(ev), TYPE_BEGIN, track), why);
 		if (!r)
 			r = trace_slice_end(&p->trace, ev->at_ns, track, why);
 	} else {
-		r = trace_event_end(&p->trace, begin_own(p, ev, ev->at_ns, TYPE_INSTANT, track), why);
+		r = trace_event_end(&p->trace, begin_own(p, w, ev, ev->at_ns, TYPE_INSTANT, track), why);
 	}
+	if (!r)
+		r = write_gauges(p, ev, why);
 	return r ? r : write_memory(p, w, ev, why);
 }
 
@@ -398,12 +324,12 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 
 	if (cut)
 		r = trace_span(&p->trace, UUID(TRACK_CAPTURE, 0), end_ns, end_ns, "capture", cut, why);
-	for (uint32_t n = 1; !r && n <= w->people.nprocesses && n < p->ntold; n++)
-		if (p->told[n].process)
-			r = describe_process(p, w, n, true, why);
-	for (uint32_t n = 1; !r && n <= w->people.nthreads && n < p->ntold; n++)
-		if (p->told[n].thread)
-			r = describe_thread(p, w, n, true, why);
+	for (uint32_t n = 1; !r && n <= w->people.nprocesses && n < p->tracks.ntold; n++)
+		if (p->tracks.told[n].process)
+			r = tracks_process(&p->tracks, &p->trace, w, n, true, why);
+	for (uint32_t n = 1; !r && n <= w->people.nthreads && n < p->tracks.ntold; n++)
+		if (p->tracks.told[n].thread)
+			r = tracks_thread(&p->tracks, &p->trace, w, n, true, why);
 	return r == WALK_ENOUGH ? 0 : r;
 }
 
@@ -472,7 +398,7 @@ static int write_perfetto(const struct replay *replay, struct out *o, struct fau
 		r = walk(replay, &visitor, &p, why);
 	proto_clear(&p.trace.packet);
 	held_clear(&p.memory);
-	free(p.told);
+	tracks_clear(&p.tracks);
 	return r;
 }
 

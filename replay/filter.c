@@ -48,7 +48,7 @@ int filter_add_kinds(struct filter *f, const struct schema *schema, const char *
 
 bool filter_is_open(const struct filter *f)
 {
-	return !f->some_kinds && !f->npids && !f->ntids && f->from_ns == 0 && f->to_ns == NO_TIME;
+	return !f->some_kinds && !f->npids && !f->ntids && f->from_ns == 0 && f->to_ns == NO_TIME && !f->where;
 }
 
 static bool listed(const uint32_t *ids, size_t n, uint64_t id)
@@ -94,7 +94,9 @@ bool filter_passes(const struct filter *f, const struct event *ev, const struct 
 		return true;
 	if (ev->at_ns < f->from_ns || ev->at_ns >= f->to_ns || (f->some_kinds && !f->kinds[ev->kind]))
 		return false;
-	return (!f->npids && !f->ntids) || passes_ids(f, ev, people);
+	if ((f->npids || f->ntids) && !passes_ids(f, ev, people))
+		return false;
+	return !f->where || where_holds(f->where, ev, people);
 }
 
 bool filter_concerns(const struct filter *f, uint16_t kind, uint64_t begin_ns, uint64_t end_ns)
@@ -125,6 +127,8 @@ void filter_describe(const struct filter *f, const struct schema *schema, char *
 		append(buf, size, "from %" PRIu64 " ns; ", f->from_ns);
 	if (f->to_ns != NO_TIME)
 		append(buf, size, "to %" PRIu64 " ns; ", f->to_ns);
+	if (f->where)
+		append(buf, size, "where %s; ", where_text(f->where));
 	if (buf[0] && strlen(buf) >= 2)
 		buf[strlen(buf) - 2] = '\0';
 	else

@@ -5,6 +5,7 @@
 
 #include "format/cursor.h"
 #include "replay/people.h"
+#include "replay/where.h"
 
 #define FILTER_IDS_MAX 64
 
@@ -16,7 +17,8 @@ struct filter {
 	size_t npids;
 	uint32_t tids[FILTER_IDS_MAX]; /* likewise */
 	size_t ntids;
-	uint64_t from_ns, to_ns; /* boot clock: from <= at < to */
+	uint64_t from_ns, to_ns;   /* boot clock: from <= at < to */
+	const struct where *where; /* bound to the capture; NULL: no condition */
 };
 
 /* Add the kinds of a list "launch,alloc" by the names of this schema. ERR_INPUT with a sentence that lists them. */

@@ -8,6 +8,7 @@
 #include "keys/confine.h"
 #include "keys/identity.h"
 #include "keys/tool.h"
+#include "replay/joints.h"
 #include "replay/verdict.h"
 
 #define STATUS_REFUSED 7
@@ -32,7 +33,8 @@ static const struct tool_option table[] = {
 	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
 	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
 	{"require-complete", 0, NULL, "refuse (status 7) a capture of which parts are withheld", OPT_COMPLETE},
-	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster", OPT_BYTES_ONLY},
+	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster",
+	 OPT_BYTES_ONLY},
 	{"json", 0, NULL, "one JSON object a line for each file", OPT_JSON},
 	{"custody-file", 0, "PATH", "the chain of custody (FILE.custody, if it is there)", OPT_CUSTODY_FILE},
 	{"custody-head", 0, "HASH", "a line of custody that must be in the chain", OPT_CUSTODY_HEAD},
@@ -53,7 +55,8 @@ static const struct tool_options options = {
 	.more = "The verdict is the first word: OK, OK-SLICE, OK-REDACTED (0; authentic), FORGED (1), MALFORMED (4),\n"
 		"UNSEALED (5), UNTRUSTED (6), UNCHECKED (3). In brackets the exit status; of several files, the "
 		"worst's.\n"
-		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not that "
+		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not "
+		"that "
 		"rows\ncan be read.\n"
 		"-q prints no more than that line. A chain of custody that does not hold counts as FORGED, one by a "
 		"key "
@@ -219,7 +222,7 @@ static int status_of(enum verdict verdict, bool refused)
 }
 
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
-static int judge(const struct settings *s, const char *path, int *bad)
+static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
 	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,
 					   .trust_files = s->trust_files,
@@ -257,6 +260,10 @@ static int judge(const struct settings *s, const char *path, int *bad)
 		chain_sentence(&chain, sentence, sizeof(sentence));
 		tool_error("%s: custody %s", path, sentence);
 	}
+	if (joints_add(joints, path, &e, &why) < 0) {
+		tool_fault(path, &why);
+		j.exit_status = -1;
+	}
 	/* Of what cannot even be read there is no more to tell than why. */
 	if (!e.readable)
 		tool_fault(path, &e.verification.why);
@@ -268,6 +275,7 @@ static int judge(const struct settings *s, const char *path, int *bad)
 int main(int argc, char **argv)
 {
 	struct settings s = {.passphrase_fd = -1};
+	struct joints joints = {0};
 	struct fault why;
 	int operands = 0, status, worst = 0, worst_badness = -1;
 
@@ -293,7 +301,7 @@ int main(int argc, char **argv)
 	for (int i = operands; i < argc; i++) {
 		int bad = 0;
 
-		status = judge(&s, argv[i], &bad);
+		status = judge(&s, argv[i], &joints, &bad);
 		if (status < 0) {
 			worst = TOOL_FAILED;
 			break;
@@ -303,8 +311,12 @@ int main(int argc, char **argv)
 			worst = status;
 		}
 	}
+	if (argc - operands > 1 && joints_print(stdout, &joints, s.json, tool_quiet) &&
+	    worst_badness < badness(VERDICT_FORGED, false))
+		worst = verdict_exit_status(VERDICT_FORGED);
 	status = tool_finish(worst);
 out:
+	joints_clear(&joints);
 	sodium_free(s.id); /* wipes it */
 	free(s.trust_files);
 	return status;

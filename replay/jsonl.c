@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "keys/tool.h"
-#include "replay/exporter.h"
+#include "replay/export.h"
 #include "replay/jsonl.h"
 
 #define EXACT_MAX ((uint64_t)1 << 53) /* beyond it a reader with binary64 numbers (RFC 8259, 6) would round */
@@ -37,6 +37,8 @@ struct jsonl_plan {
 
 struct jsonl {
 	struct out out;
+	struct pace pace;
+	struct wall_text wall;
 	const struct schema *schema;
 	struct jsonl_plan *plan;
 };
@@ -171,13 +173,47 @@ void jsonl_members(struct out *o, const struct jsonl_plan *p, const struct event
 		write_member(o, p->schema, ev, f, &s->members[f]);
 }
 
+/* With --time: the same moment by another clock, too. `at` stays what it is. */
+static void write_clock(struct jsonl *j, const struct walk *w, uint64_t at_ns)
+{
+	uint64_t start_ns = w->reader->header.start_boot_ns;
+
+	if (!w->replay->clock_asked || w->replay->clock == REPLAY_BOOT)
+		return;
+	if (w->replay->clock == REPLAY_WALL) {
+		out_string(&j->out, ",\"wall\":\"");
+		export_wall(&j->out, &j->wall, reader_wall_ns(w->reader, at_ns));
+		out_char(&j->out, '"');
+		return;
+	}
+	out_string(&j->out, at_ns < start_ns ? ",\"since_start\":-" : ",\"since_start\":");
+	out_u64(&j->out, at_ns < start_ns ? start_ns - at_ns : at_ns - start_ns);
+}
+
+/* With --speed: until the event's time comes; a long wait is announced. */
+static void wait_for(struct jsonl *j, uint64_t at_ns)
+{
+	uint64_t wait_ns = pace_announce(&j->pace, at_ns);
+
+	if (wait_ns) {
+		out_string(&j->out, "{\"kind\":\"pause\",\"until\":");
+		out_u64(&j->out, at_ns);
+		out_string(&j->out, ",\"wait\":");
+		out_u64(&j->out, wait_ns);
+		out_bytes(&j->out, "}\n", 2);
+	}
+	pace_wait(&j->pace, &j->out, at_ns);
+}
+
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct jsonl *j = self;
 	struct out *o = &j->out;
 	const struct shape *s = &j->plan->shapes[ev->shape - j->schema->kinds];
+	const struct kernel_name *kernel;
 
 	(void)why;
+	wait_for(j, ev->at_ns);
 	out_string(o, "{\"at\":");
 	out_u64(o, ev->at_ns);
 	out_bytes(o, s->kind, s->kind_len);
@@ -191,6 +227,13 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 			out_char(o, '"');
 		}
 	}
+	kernel = kernels_of(&w->kernels, &w->people, ev);
+	if (kernel) {
+		out_string(o, ",\"kernel\":\"");
+		out_string(o, kernel->json);
+		out_char(o, '"');
+	}
+	write_clock(j, w, ev->at_ns);
 	out_bytes(o, "}\n", 2);
 	return out_stopped(o) ? WALK_ENOUGH : 0;
 }
@@ -316,7 +359,7 @@ int jsonl_write(const struct replay *replay, int fd, struct fault *why)
 {
 	static const struct visitor visitor = {
 		.growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
-	struct jsonl j = {.schema = &replay->evidence->reader.header.schema};
+	struct jsonl j = {.pace = {.settings = replay->pace}, .schema = &replay->evidence->reader.header.schema};
 	int r = out_open(&j.out, fd, why);
 
 	if (r)

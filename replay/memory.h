@@ -9,7 +9,7 @@
 
 #include "replay/walk.h"
 
-#define MEMORY_KINDS 5 /* MEM_DEVICE ... MEM_ARRAY; 0: one that this build does not know */
+#define MEMORY_KINDS 7 /* MEM_DEVICE ... MEM_REGISTERED; 0: one that this build does not know */
 
 struct memory_block;
 

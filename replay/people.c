@@ -176,7 +176,7 @@ static int see_thread(struct people *p, const struct event *ev, struct fault *wh
 	return set_text(&thread->json, escape_json, ev->text[F_thread_name], ev->v[F_thread_name], why);
 }
 
-/* Calls and futex calls alike: both begin with at, pid, tid. */
+/* Calls, futex calls and page faults alike: all begin with at, pid, tid. */
 static int see_call(struct people *p, const struct event *ev, struct fault *why)
 {
 	struct thread *thread = NULL;
@@ -188,6 +188,7 @@ static int see_call(struct people *p, const struct event *ev, struct fault *why)
 	return 0;
 }
 _Static_assert((int)F_futex_pid == (int)F_call_pid && (int)F_futex_tid == (int)F_call_tid, "see_call() serves both");
+_Static_assert((int)F_fault_pid == (int)F_call_pid && (int)F_fault_tid == (int)F_call_tid, "see_call() serves both");
 
 static int see_switch(struct people *p, const struct event *ev, struct fault *why)
 {
@@ -267,14 +268,21 @@ static int see_executable(struct people *p, const struct event *ev, struct fault
 int people_see(struct people *p, const struct event *ev, struct fault *why)
 {
 	static int (*const seers[])(struct people *, const struct event *, struct fault *) = {
-		[KIND_launch] = see_call,     [KIND_alloc] = see_call,    [KIND_free] = see_call,
-		[KIND_copy] = see_call,       [KIND_set] = see_call,      [KIND_wait] = see_call,
-		[KIND_futex] = see_call,      [KIND_switch] = see_switch, [KIND_waking] = see_waking,
-		[KIND_fork] = see_fork,       [KIND_exec] = see_exec,     [KIND_exit] = see_exit,
-		[KIND_process] = see_process, [KIND_thread] = see_thread, [KIND_executable] = see_executable,
+		[KIND_launch] = see_call,     [KIND_alloc] = see_call,
+		[KIND_free] = see_call,       [KIND_copy] = see_call,
+		[KIND_set] = see_call,        [KIND_wait] = see_call,
+		[KIND_stream] = see_call,     [KIND_graph] = see_call,
+		[KIND_collective] = see_call, [KIND_context] = see_call,
+		[KIND_map] = see_call,        [KIND_load] = see_call,
+		[KIND_futex] = see_call,      [KIND_fault] = see_call,
+		[KIND_switch] = see_switch,   [KIND_waking] = see_waking,
+		[KIND_fork] = see_fork,       [KIND_exec] = see_exec,
+		[KIND_exit] = see_exit,       [KIND_process] = see_process,
+		[KIND_thread] = see_thread,   [KIND_executable] = see_executable,
 	};
 
-	if (ev->kind >= sizeof(seers) / sizeof(seers[0]) || !seers[ev->kind])
-		return 0;
-	return seers[ev->kind](p, ev, why);
+	if (ev->kind < sizeof(seers) / sizeof(seers[0]) && seers[ev->kind])
+		return seers[ev->kind](p, ev, why);
+	/* A call of a kind that a later version has. */
+	return ev->shape && ev->shape->flags == KIND_CALL ? see_call(p, ev, why) : 0;
 }

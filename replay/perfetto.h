@@ -49,6 +49,7 @@ enum {
 	THREAD_NAME = 5,
 	COUNTER_UNIT = 3,
 	UNIT_OF_TIME = 1,
+	UNIT_OF_COUNT = 2,
 	UNIT_OF_BYTES = 3,
 	/* track_event.proto */
 	EVENT_CATEGORY_IID = 3,

@@ -15,9 +15,10 @@ struct open_allocation {
 
 struct off {
 	uint64_t left_id; /* the switch it left with; 0: it is not known to be off the CPU */
-	uint64_t start_ns, state, cpu;
-	uint64_t wakeup; /* event that made it runnable, 0: none seen */
-	uint64_t wakeup_ns;
+	uint64_t start_ns, state, cpu, syscall, flags;
+	uint64_t wakeup; /* event that made it runnable, 0: none seen; and what it said */
+	uint64_t wakeup_ns, waker_tid, context;
+	uint32_t waker;
 };
 
 static int no_memory(struct fault *why)
@@ -29,7 +30,8 @@ int derive_open(struct derive *d, sqlite3 *db, struct fault *why)
 {
 	static const char ends[] = "INSERT INTO allocation_ends(allocation, end_ns, how, free) VALUES(?,?,?,?)";
 	static const char offs[] = "INSERT INTO offcpu(id, left_id, thread, tid, cpu, start_ns, end_ns, dur_ns, state,"
-				   " wakeup, runnable_ns, lossy) VALUES(?,?,?,?,?,?,?,?,?,?,?,?)";
+				   " wakeup, runnable_ns, lossy, syscall, flags, waker_tid, waker, context)"
+				   " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 	static const char states[] = "INSERT INTO enums(kind, field, value, name) VALUES(?,'prev_state',?,?)";
 	int r;
 
@@ -209,6 +211,15 @@ static void bind_id(sqlite3_stmt *st, int column, uint64_t id)
 		sqlite3_bind_null(st, column);
 }
 
+/* What only a wakeup tells. */
+static void bind_told(sqlite3_stmt *st, int column, uint64_t wakeup, uint64_t value)
+{
+	if (wakeup)
+		sqlite3_bind_int64(st, column, (sqlite3_int64)value);
+	else
+		sqlite3_bind_null(st, column);
+}
+
 static int came_back(struct derive *d, uint32_t thread, const struct event *ev, uint64_t id, struct fault *why)
 {
 	struct off *off = off_of(d, thread);
@@ -230,6 +241,11 @@ static int came_back(struct derive *d, uint32_t thread, const struct event *ev, 
 	bind_id(st, 10, off->wakeup);
 	bind_id(st, 11, off->state == 0 ? off->start_ns : off->wakeup_ns);
 	sqlite3_bind_int(st, 12, d->lossy_ns > off->start_ns);
+	sqlite3_bind_int64(st, 13, (sqlite3_int64)off->syscall);
+	sqlite3_bind_int64(st, 14, (sqlite3_int64)off->flags);
+	bind_told(st, 15, off->wakeup, off->waker_tid);
+	bind_id(st, 16, off->waker);
+	bind_told(st, 17, off->wakeup, off->context);
 	*off = (struct off){0};
 	return sql_insert(d->db, st, why);
 }
@@ -264,6 +280,8 @@ static int see_switch(struct derive *d, const struct walk *w, const struct event
 		*off = (struct off){.left_id = id,
 				    .start_ns = ev->at_ns,
 				    .state = ev->v[F_switch_prev_state],
+				    .syscall = ev->v[F_switch_prev_syscall],
+				    .flags = ev->v[F_switch_prev_flags],
 				    .cpu = ev->v[F_switch_cpu]};
 	}
 	return r;
@@ -280,6 +298,9 @@ static int see_waking(struct derive *d, const struct walk *w, const struct event
 	if (off && off->left_id && off->state != 0 && !off->wakeup) {
 		off->wakeup = id;
 		off->wakeup_ns = ev->at_ns;
+		off->waker_tid = ev->v[F_waking_waker_tid];
+		off->waker = people_thread(&w->people, (uint32_t)ev->v[F_waking_waker_tid]);
+		off->context = ev->v[F_waking_context];
 	}
 	return 0;
 }

@@ -6,20 +6,11 @@
 
 #include "replay/sqlview.h"
 
-#define COLUMNS_MAX (FIELDS_MAX * 2 + 4)
-#define INSERT_MAX 4096
-
-enum source_of { FROM_FIELD, FROM_TEXT, FROM_ID, FROM_KIND, FROM_START, FROM_PROCESS, FROM_THREAD };
+#define INSERT_MAX 8192
 
 struct inserter {
 	sqlite3_stmt *insert; /* NULL: a kind that this build does not know */
-	uint8_t known;        /* its first fields have columns; those after them come from a later version */
-	uint8_t ncolumns;
-	uint8_t dur; /* field, for FROM_START */
-	struct {
-		uint8_t from;
-		uint8_t field;
-	} columns[COLUMNS_MAX];
+	struct mapping map;
 };
 
 static const struct {
@@ -33,80 +24,119 @@ static const struct {
 	{KIND_copy, NFIELDS_copy, "calls"},
 	{KIND_set, NFIELDS_set, "calls"},
 	{KIND_wait, NFIELDS_wait, "calls"},
+	{KIND_stream, NFIELDS_stream, "calls"},
+	{KIND_graph, NFIELDS_graph, "calls"},
+	{KIND_collective, NFIELDS_collective, "calls"},
+	{KIND_context, NFIELDS_context, "calls"},
+	{KIND_map, NFIELDS_map, "calls"},
+	{KIND_load, NFIELDS_load, "calls"},
 	{KIND_switch, NFIELDS_switch, "switches"},
 	{KIND_waking, NFIELDS_waking, "wakeups"},
 	{KIND_futex, NFIELDS_futex, "futexes"},
+	{KIND_fault, NFIELDS_fault, "faults"},
 	{KIND_fork, NFIELDS_fork, "forks"},
 	{KIND_exec, NFIELDS_exec, "execs"},
 	{KIND_exit, NFIELDS_exit, "exits"},
+	{KIND_oom, NFIELDS_oom, "ooms"},
+	{KIND_health, NFIELDS_health, "health"},
+	{KIND_cpu, NFIELDS_cpu, "cpus"},
+	{KIND_reduction, NFIELDS_reduction, "reductions"},
 	{KIND_process, NFIELDS_process, "process_rows"},
 	{KIND_thread, NFIELDS_thread, "thread_rows"},
+	{KIND_namespaces, NFIELDS_namespaces, "namespaces"},
 	{KIND_module, NFIELDS_module, "modules"},
 	{KIND_executable, NFIELDS_executable, "executables"},
 	{KIND_attach, NFIELDS_attach, "attachments"},
+	{KIND_command_line, NFIELDS_command_line, "command_lines"},
+	{KIND_library, NFIELDS_library, "libraries"},
 	{KIND_fact, NFIELDS_fact, "facts"},
+	{KIND_gpu, NFIELDS_gpu, "gpus"},
+	{KIND_xid, NFIELDS_xid, "xids"},
 	{KIND_frame, NFIELDS_frame, "frames"},
+	{KIND_kernel, NFIELDS_kernel, "kernels"},
+	{KIND_cgroup, NFIELDS_cgroup, "cgroups"},
 };
+#define NTABLES (sizeof(tables) / sizeof(tables[0]))
 
-/* An INSERT in the making. */
-struct draft {
-	struct inserter *in;
-	char names[INSERT_MAX];
-	size_t len;
-};
-
-static void add_column(struct draft *d, enum source_of from, uint8_t field, const char *name, const char *suffix)
+static void add_column(struct mapping *m, enum source_of from, uint8_t field, const char *name, const char *suffix)
 {
-	d->in->columns[d->in->ncolumns].from = (uint8_t)from;
-	d->in->columns[d->in->ncolumns].field = field;
-	d->len += (size_t)snprintf(d->names + d->len, sizeof(d->names) - d->len, "%s\"%s%s\"",
-				   d->in->ncolumns ? "," : "", name, suffix);
-	d->in->ncolumns++;
+	struct mapped *c = &m->columns[m->ncolumns++];
+
+	c->from = (uint8_t)from;
+	c->field = field;
+	snprintf(c->name, sizeof(c->name), "%s%s", name, suffix);
+}
+
+/* The column of a field, where it is not called like it: `id` is the event's number in every table. */
+static const char *column_name(const struct kind *k, uint8_t f)
+{
+	if (k->id == KIND_module && f == F_module_id)
+		return "module";
+	if (k->id == KIND_gpu && f == F_gpu_index)
+		return "gpu";
+	return k->fields[f].name;
 }
 
 /* A field's own column, and for ids of processes and threads one with the number of the instance. */
-static void add_field(struct draft *d, const struct kind *k, uint8_t f)
+static void add_field(struct mapping *m, const struct kind *k, uint8_t f)
 {
 	const struct field *field = &k->fields[f];
 	bool time = field->unit == UNIT_BOOT_NS || field->unit == UNIT_NS;
 	size_t len = strlen(field->name);
 	char stem[NAME_MAX_BYTES + 1];
 
-	/* `id` is the event's number in every table. */
-	add_column(d, field->encoding == ENC_TEXT ? FROM_TEXT : FROM_FIELD, f,
-		   k->id == KIND_module && f == F_module_id ? "module" : field->name, time ? "_ns" : "");
+	add_column(m, field->encoding == ENC_TEXT ? FROM_TEXT : FROM_FIELD, f, column_name(k, f), time ? "_ns" : "");
 	if (!strcmp(field->name, "pid"))
-		add_column(d, FROM_PROCESS, f, "process", "");
+		add_column(m, FROM_PROCESS, f, "process", "");
 	if (!strcmp(field->name, "tid"))
-		add_column(d, FROM_THREAD, f, "thread", "");
+		add_column(m, FROM_THREAD, f, "thread", "");
 	if (len > 4 && !strcmp(field->name + len - 4, "_tid")) {
 		snprintf(stem, sizeof(stem), "%.*s", (int)(len - 4), field->name);
-		add_column(d, FROM_THREAD, f, stem, "");
+		add_column(m, FROM_THREAD, f, stem, "");
 	}
-	if (!strcmp(field->name, "dur")) {
-		d->in->dur = f;
-		add_column(d, FROM_START, f, "start_ns", "");
-	}
+	if (!strcmp(field->name, "dur"))
+		add_column(m, FROM_START, f, "start_ns", "");
+}
+
+void mapping_make(struct mapping *m, const struct kind *k)
+{
+	size_t i = 0;
+
+	*m = (struct mapping){0};
+	while (i < NTABLES && tables[i].kind != k->id)
+		i++;
+	if (i == NTABLES)
+		return;
+	m->table = tables[i].table;
+	m->known = k->nfields < tables[i].nfields ? k->nfields : tables[i].nfields;
+	add_column(m, FROM_ID, 0, "id", "");
+	if (k->flags == KIND_CALL)
+		add_column(m, FROM_KIND, 0, "kind", "");
+	for (uint8_t f = 0; f < m->known; f++)
+		add_field(m, k, f);
+}
+
+bool mapping_is_table(const char *table)
+{
+	for (size_t i = 0; i < NTABLES; i++)
+		if (!strcmp(tables[i].table, table))
+			return true;
+	return false;
 }
 
 static int prepare_kind(struct load *l, struct inserter *in, const struct kind *k, struct fault *why)
 {
-	struct draft d = {.in = in};
-	char sql[INSERT_MAX * 2];
-	size_t i = 0, len;
+	char names[INSERT_MAX], sql[INSERT_MAX + 1024];
+	size_t len = 0;
 
-	while (i < sizeof(tables) / sizeof(tables[0]) && tables[i].kind != k->id)
-		i++;
-	if (i == sizeof(tables) / sizeof(tables[0]))
+	mapping_make(&in->map, k);
+	if (!in->map.table)
 		return 0;
-	in->known = k->nfields < tables[i].nfields ? k->nfields : tables[i].nfields;
-	add_column(&d, FROM_ID, 0, "id", "");
-	if (k->flags == KIND_CALL)
-		add_column(&d, FROM_KIND, 0, "kind", "");
-	for (uint8_t f = 0; f < in->known; f++)
-		add_field(&d, k, f);
-	len = (size_t)snprintf(sql, sizeof(sql), "INSERT INTO %s(%s) VALUES(?", tables[i].table, d.names);
-	for (uint8_t c = 1; c < in->ncolumns; c++)
+	for (uint8_t c = 0; c < in->map.ncolumns; c++)
+		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s\"%s\"", c ? "," : "",
+					in->map.columns[c].name);
+	len = (size_t)snprintf(sql, sizeof(sql), "INSERT INTO %s(%s) VALUES(?", in->map.table, names);
+	for (uint8_t c = 1; c < in->map.ncolumns; c++)
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, ",?");
 	snprintf(sql + len, sizeof(sql) - len, ")");
 	return sql_prepare(l->db, sql, &in->insert, why);
@@ -194,11 +224,13 @@ int load_event(struct load *l, const struct walk *w, const struct event *ev, uin
 	l->nrows++;
 	if (!in->insert)
 		return load_other(l, ev, id, why);
-	for (int c = 0; c < in->ncolumns; c++) {
-		uint8_t f = in->columns[c].field;
+	for (int c = 0; c < in->map.ncolumns; c++) {
+		uint8_t f = in->map.columns[c].field;
 		uint64_t v = ev->v[f];
 
-		switch ((enum source_of)in->columns[c].from) {
+		switch ((enum source_of)in->map.columns[c].from) {
+		case FROM_NOTHING:
+			break;
 		case FROM_FIELD:
 			sqlite3_bind_int64(in->insert, c + 1, (sqlite3_int64)v);
 			break;
@@ -223,5 +255,5 @@ int load_event(struct load *l, const struct walk *w, const struct event *ev, uin
 		}
 	}
 	r = sql_insert(l->db, in->insert, why);
-	return r ? r : load_other_fields(l, ev, id, in->known, why);
+	return r ? r : load_other_fields(l, ev, id, in->map.known, why);
 }

@@ -9,7 +9,7 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE capture(id TEXT, verdict TEXT, unverified INTEGER, sentence TEXT, signer TEXT, signer_name TEXT,"
 	" format TEXT, tool TEXT, start_ns INTEGER, start_wall_ns INTEGER, end_ns INTEGER, end_wall_ns INTEGER,"
 	" epochs INTEGER, events INTEGER, lost INTEGER, withheld_chunks INTEGER, sealed INTEGER, reason TEXT,"
-	" command_status INTEGER, seal_hash TEXT, filter TEXT, stopped TEXT)",
+	" command_status INTEGER, seal_hash TEXT, filter TEXT, stopped TEXT, checked TEXT)",
 	"CREATE TABLE epochs(epoch INTEGER PRIMARY KEY, begin_ns INTEGER, end_ns INTEGER, anchor_boot_ns INTEGER,"
 	" anchor_wall_ns INTEGER, anchor_mono_ns INTEGER, wall_offset_ns INTEGER, recorder_cpu_ns INTEGER,"
 	" recorder_rss_bytes INTEGER, ring_high_bytes INTEGER, written_bytes INTEGER, events INTEGER,"
@@ -35,40 +35,66 @@ const char *const sqlschema_tables[] = {
 	" process INTEGER, thread INTEGER, pid INTEGER, tid INTEGER, cpu INTEGER, probe INTEGER, ret INTEGER,"
 	" flags INTEGER, bytes INTEGER, addr INTEGER, stream INTEGER, memory INTEGER, stack INTEGER, dst INTEGER,"
 	" src INTEGER, direction INTEGER, value INTEGER, object INTEGER, function INTEGER, grid_x INTEGER,"
-	" grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER, shared INTEGER)",
+	" grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER, block_z INTEGER, shared INTEGER,"
+	" dst_device INTEGER, src_device INTEGER, count INTEGER, graph INTEGER, exec INTEGER, comm INTEGER,"
+	" send INTEGER, receive INTEGER, datatype INTEGER, op INTEGER, peer INTEGER, rank INTEGER, nranks INTEGER,"
+	" context INTEGER, device INTEGER, handle INTEGER, offset INTEGER, module INTEGER)",
 	"CREATE TABLE switches(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, prev_tid INTEGER, prev INTEGER,"
-	" prev_state INTEGER, next_tid INTEGER, next INTEGER)",
+	" prev_state INTEGER, next_tid INTEGER, next INTEGER, prev_syscall INTEGER, prev_flags INTEGER)",
 	"CREATE TABLE wakeups(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, tid INTEGER, thread INTEGER,"
 	" waker_tid INTEGER, waker INTEGER, context INTEGER)",
 	"CREATE TABLE futexes(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, process INTEGER,"
 	" thread INTEGER, pid INTEGER, tid INTEGER, cpu INTEGER, op INTEGER, flags INTEGER, addr INTEGER, val INTEGER,"
-	" ret INTEGER)",
+	" ret INTEGER, addr2 INTEGER)",
+	"CREATE TABLE faults(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, process INTEGER,"
+	" thread INTEGER, pid INTEGER, tid INTEGER, cpu INTEGER, addr INTEGER)",
 	"CREATE TABLE forks(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, child_pid INTEGER, child_tid INTEGER, child INTEGER)",
 	"CREATE TABLE execs(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER)",
 	"CREATE TABLE exits(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, code INTEGER, last INTEGER)",
+	"CREATE TABLE ooms(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, rss INTEGER)",
+	"CREATE TABLE health(id INTEGER PRIMARY KEY, at_ns INTEGER, gpu INTEGER, known INTEGER, busy_percent INTEGER,"
+	" memory_busy_percent INTEGER, memory_used INTEGER, power_mw INTEGER, temperature_c INTEGER, sm_mhz INTEGER,"
+	" memory_mhz INTEGER, throttle INTEGER, ecc_corrected INTEGER, ecc_uncorrected INTEGER, sm_mhz_max INTEGER)",
+	"CREATE TABLE cpus(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, steal_ns INTEGER, khz INTEGER)",
+	"CREATE TABLE reductions(id INTEGER PRIMARY KEY, at_ns INTEGER, kind INTEGER, counter INTEGER, keep INTEGER,"
+	" rate INTEGER)",
 	"CREATE TABLE process_rows(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"
 	" start_ns INTEGER, ppid INTEGER, uid INTEGER, tracked INTEGER, name TEXT)",
 	"CREATE TABLE thread_rows(id INTEGER PRIMARY KEY, at_ns INTEGER, tid INTEGER, thread INTEGER, pid INTEGER,"
 	" process INTEGER, start_ns INTEGER, name TEXT)",
+	"CREATE TABLE namespaces(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
+	" mount INTEGER, pids INTEGER, net INTEGER, user INTEGER, pid_inside INTEGER)",
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, device INTEGER, inode INTEGER,"
-	" build_id TEXT, path TEXT)",
+	" build_id TEXT, path TEXT, deleted INTEGER, mount INTEGER)",
 	"CREATE TABLE executables(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"
-	" start_ns INTEGER, path TEXT)",
+	" start_ns INTEGER, path TEXT, module INTEGER)",
+	"CREATE TABLE command_lines(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"
+	" start_ns INTEGER, bytes INTEGER, text TEXT)",
+	"CREATE TABLE libraries(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, pid INTEGER, process INTEGER,"
+	" role INTEGER, functions INTEGER, probed INTEGER, reason TEXT)",
 	"CREATE TABLE attachments(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, probe INTEGER,"
 	" offset INTEGER, error INTEGER)",
 	"CREATE TABLE facts(id INTEGER PRIMARY KEY, at_ns INTEGER, name TEXT, value TEXT)",
+	"CREATE TABLE gpus(id INTEGER PRIMARY KEY, at_ns INTEGER, gpu INTEGER, memory INTEGER, name TEXT, uuid TEXT,"
+	" pci TEXT)",
+	"CREATE TABLE xids(id INTEGER PRIMARY KEY, at_ns INTEGER, code INTEGER, pid INTEGER, process INTEGER, pci TEXT,"
+	" text TEXT)",
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, at_ns INTEGER, stack INTEGER, depth INTEGER, address INTEGER,"
 	" module INTEGER, offset INTEGER, symbol TEXT)",
+	"CREATE TABLE kernels(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
+	" function INTEGER, module INTEGER, offset INTEGER, name TEXT)",
+	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
+	" path TEXT, container TEXT)",
 	"CREATE TABLE other_events(id INTEGER PRIMARY KEY, at_ns INTEGER, kind INTEGER)",
 	"CREATE TABLE other_fields(id INTEGER, name TEXT, value)",
 
 	/* What follows from them. */
 	"CREATE TABLE offcpu(id INTEGER PRIMARY KEY, left_id INTEGER, thread INTEGER, tid INTEGER, cpu INTEGER,"
 	" start_ns INTEGER, end_ns INTEGER, dur_ns INTEGER, state INTEGER, wakeup INTEGER, runnable_ns INTEGER,"
-	" lossy INTEGER)",
+	" lossy INTEGER, waker_tid INTEGER, waker INTEGER, context INTEGER, syscall INTEGER, flags INTEGER)",
 	"CREATE TABLE allocation_ends(allocation INTEGER PRIMARY KEY, end_ns INTEGER, how TEXT, free INTEGER)",
 	NULL,
 };
@@ -79,6 +105,7 @@ const char *const sqlschema_indexes[] = {
 	"CREATE INDEX offcpu_thread ON offcpu(thread, start_ns)",
 	"CREATE INDEX futexes_thread ON futexes(thread, at_ns)",
 	"CREATE INDEX frames_stack ON frames(stack, depth)",
+	"CREATE INDEX kernels_function ON kernels(process, function)",
 	"CREATE INDEX epochs_begin ON epochs(begin_ns)",
 	NULL,
 };
@@ -97,72 +124,87 @@ const char *const sqlschema_indexes[] = {
 #define HEX(value) "printf('0x%x', " value ")"
 
 const char *const sqlschema_views[] = {
+	/* clang-format off */
 	"CREATE VIEW kind_counts AS SELECT k.kind, k.name, coalesce(n.rows, 0) AS rows, k.recorded,"
 	" k.recorded - coalesce(n.rows, 0) AS absent FROM kinds k LEFT JOIN ("
 	"SELECT kind, count(*) AS rows FROM calls GROUP BY kind"
-	" UNION ALL SELECT 16, count(*) FROM switches UNION ALL SELECT 17, count(*) FROM wakeups"
-	" UNION ALL SELECT 18, count(*) FROM futexes UNION ALL SELECT 20, count(*) FROM forks"
-	" UNION ALL SELECT 21, count(*) FROM execs UNION ALL SELECT 22, count(*) FROM exits"
-	" UNION ALL SELECT 32, count(*) FROM process_rows UNION ALL SELECT 33, count(*) FROM thread_rows"
-	" UNION ALL SELECT 40, count(*) FROM modules UNION ALL SELECT 41, count(*) FROM executables"
-	" UNION ALL SELECT 42, count(*) FROM attachments UNION ALL SELECT 48, count(*) FROM facts"
-	" UNION ALL SELECT 56, count(*) FROM frames UNION ALL SELECT kind, count(*) FROM other_events GROUP BY kind"
+	" UNION ALL SELECT 16, count(*) FROM switches"
+	" UNION ALL SELECT 17, count(*) FROM wakeups"
+	" UNION ALL SELECT 18, count(*) FROM futexes"
+	" UNION ALL SELECT 19, count(*) FROM faults"
+	" UNION ALL SELECT 20, count(*) FROM forks"
+	" UNION ALL SELECT 21, count(*) FROM execs"
+	" UNION ALL SELECT 22, count(*) FROM exits"
+	" UNION ALL SELECT 23, count(*) FROM ooms"
+	" UNION ALL SELECT 24, count(*) FROM health"
+	" UNION ALL SELECT 25, count(*) FROM cpus"
+	" UNION ALL SELECT 26, count(*) FROM reductions"
+	" UNION ALL SELECT 32, count(*) FROM process_rows"
+	" UNION ALL SELECT 33, count(*) FROM thread_rows"
+	" UNION ALL SELECT 34, count(*) FROM namespaces"
+	" UNION ALL SELECT 40, count(*) FROM modules"
+	" UNION ALL SELECT 41, count(*) FROM executables"
+	" UNION ALL SELECT 42, count(*) FROM attachments"
+	" UNION ALL SELECT 43, count(*) FROM command_lines"
+	" UNION ALL SELECT 44, count(*) FROM libraries"
+	" UNION ALL SELECT 48, count(*) FROM facts"
+	" UNION ALL SELECT 49, count(*) FROM gpus"
+	" UNION ALL SELECT 50, count(*) FROM xids"
+	" UNION ALL SELECT 56, count(*) FROM frames"
+	" UNION ALL SELECT 57, count(*) FROM kernels"
+	" UNION ALL SELECT 64, count(*) FROM cgroups"
+	" UNION ALL SELECT kind, count(*) FROM other_events GROUP BY kind"
 	") n ON n.kind = k.kind ORDER BY k.kind",
 
-	"CREATE VIEW events AS SELECT e.id, e.at_ns, " WALL_NS(
-		"e.at_ns") " AS wall_ns,"
-			   " strftime('%Y-%m-%dT%H:%M:%S', " WALL_NS(
-				   "e.at_ns") " / 1000000000, 'unixepoch')"
-					      " || printf('.%09dZ', " WALL_NS(
-						      "e.at_ns") " % 1000000000) AS wall,"
-								 " k.name AS kind, e.pid, e.tid, e.dur_ns FROM ("
-								 "SELECT id, at_ns, kind, pid, tid, dur_ns FROM calls"
-								 " UNION ALL SELECT id, at_ns, 16, NULL, prev_tid, "
-								 "NULL FROM switches"
-								 " UNION ALL SELECT id, at_ns, 17, NULL, tid, NULL "
-								 "FROM wakeups"
-								 " UNION ALL SELECT id, at_ns, 18, pid, tid, dur_ns "
-								 "FROM futexes"
-								 " UNION ALL SELECT id, at_ns, 20, pid, tid, NULL FROM "
-								 "forks"
-								 " UNION ALL SELECT id, at_ns, 21, pid, tid, NULL FROM "
-								 "execs"
-								 " UNION ALL SELECT id, at_ns, 22, pid, tid, NULL FROM "
-								 "exits"
-								 " UNION ALL SELECT id, at_ns, 32, pid, NULL, NULL "
-								 "FROM process_rows"
-								 " UNION ALL SELECT id, at_ns, 33, pid, tid, NULL FROM "
-								 "thread_rows"
-								 " UNION ALL SELECT id, at_ns, 40, NULL, NULL, NULL "
-								 "FROM modules"
-								 " UNION ALL SELECT id, at_ns, 41, pid, NULL, NULL "
-								 "FROM executables"
-								 " UNION ALL SELECT id, at_ns, 42, NULL, NULL, NULL "
-								 "FROM attachments"
-								 " UNION ALL SELECT id, at_ns, 48, NULL, NULL, NULL "
-								 "FROM facts"
-								 " UNION ALL SELECT id, at_ns, 56, NULL, NULL, NULL "
-								 "FROM frames"
-								 " UNION ALL SELECT id, at_ns, kind, NULL, NULL, NULL "
-								 "FROM other_events"
-								 ") e LEFT JOIN kinds k ON k.kind = e.kind",
+	"CREATE VIEW events AS SELECT e.id, e.at_ns, " WALL_NS("e.at_ns") " AS wall_ns,"
+	" strftime('%Y-%m-%dT%H:%M:%S', " WALL_NS("e.at_ns") " / 1000000000, 'unixepoch')"
+	" || printf('.%09dZ', " WALL_NS("e.at_ns") " % 1000000000) AS wall,"
+	" k.name AS kind, e.pid, e.tid, e.dur_ns FROM ("
+	"SELECT id, at_ns, kind, pid, tid, dur_ns FROM calls"
+	" UNION ALL SELECT id, at_ns, 16, NULL, prev_tid, NULL FROM switches"
+	" UNION ALL SELECT id, at_ns, 17, NULL, tid, NULL FROM wakeups"
+	" UNION ALL SELECT id, at_ns, 18, pid, tid, dur_ns FROM futexes"
+	" UNION ALL SELECT id, at_ns, 19, pid, tid, dur_ns FROM faults"
+	" UNION ALL SELECT id, at_ns, 20, pid, tid, NULL FROM forks"
+	" UNION ALL SELECT id, at_ns, 21, pid, tid, NULL FROM execs"
+	" UNION ALL SELECT id, at_ns, 22, pid, tid, NULL FROM exits"
+	" UNION ALL SELECT id, at_ns, 23, pid, NULL, NULL FROM ooms"
+	" UNION ALL SELECT id, at_ns, 24, NULL, NULL, NULL FROM health"
+	" UNION ALL SELECT id, at_ns, 25, NULL, NULL, NULL FROM cpus"
+	" UNION ALL SELECT id, at_ns, 26, NULL, NULL, NULL FROM reductions"
+	" UNION ALL SELECT id, at_ns, 32, pid, NULL, NULL FROM process_rows"
+	" UNION ALL SELECT id, at_ns, 33, pid, tid, NULL FROM thread_rows"
+	" UNION ALL SELECT id, at_ns, 34, pid, NULL, NULL FROM namespaces"
+	" UNION ALL SELECT id, at_ns, 40, NULL, NULL, NULL FROM modules"
+	" UNION ALL SELECT id, at_ns, 41, pid, NULL, NULL FROM executables"
+	" UNION ALL SELECT id, at_ns, 42, NULL, NULL, NULL FROM attachments"
+	" UNION ALL SELECT id, at_ns, 43, pid, NULL, NULL FROM command_lines"
+	" UNION ALL SELECT id, at_ns, 44, pid, NULL, NULL FROM libraries"
+	" UNION ALL SELECT id, at_ns, 48, NULL, NULL, NULL FROM facts"
+	" UNION ALL SELECT id, at_ns, 49, NULL, NULL, NULL FROM gpus"
+	" UNION ALL SELECT id, at_ns, 50, pid, NULL, NULL FROM xids"
+	" UNION ALL SELECT id, at_ns, 56, NULL, NULL, NULL FROM frames"
+	" UNION ALL SELECT id, at_ns, 57, pid, NULL, NULL FROM kernels"
+	" UNION ALL SELECT id, at_ns, 64, pid, NULL, NULL FROM cgroups"
+	" UNION ALL SELECT id, at_ns, kind, NULL, NULL, NULL FROM other_events"
+	") e LEFT JOIN kinds k ON k.kind = e.kind",
+	/* clang-format on */
 
-	"CREATE VIEW launches AS SELECT " CALL_COLUMNS
-	", " HEX("c.function") " AS kernel, " HEX("c.stream") " AS stream,"
-							      " c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, "
-							      "c.block_z, c.shared AS shared_bytes" CALL_JOINS
-							      " WHERE c.kind = 1",
+	/* clang-format off */
+	/* The name that was told last before the launch, else the first one after it. */
+	"CREATE VIEW launches AS SELECT " CALL_COLUMNS ", " HEX("c.function") " AS kernel, " HEX("c.stream") " AS stream,"
+	" c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z, c.shared AS shared_bytes, c.stack,"
+	" coalesce((SELECT n.name FROM kernels n WHERE n.process = c.process AND n.function = c.function AND n.id < c.id"
+	" ORDER BY n.id DESC LIMIT 1), (SELECT n.name FROM kernels n WHERE n.process = c.process"
+	" AND n.function = c.function ORDER BY n.id LIMIT 1)) AS kernel_name" CALL_JOINS " WHERE c.kind = 1",
 
-	"CREATE VIEW allocations AS SELECT " CALL_COLUMNS
-	", " WORD("2", "memory", "c.memory") " AS memory, c.bytes, " HEX("c.addr") " AS addr, " HEX(
-		"c.stream") " AS stream, c.stack, e.end_ns, e.how, e.free,"
-			    " e.end_ns - c.at_ns AS lifetime_ns" CALL_JOINS
-			    " LEFT JOIN allocation_ends e ON e.allocation = c.id WHERE c.kind = 2 AND c.ret = 0 AND "
-			    "c.flags & 1 = 0"
-			    " AND c.addr <> 0",
+	"CREATE VIEW allocations AS SELECT " CALL_COLUMNS ", " WORD("2", "memory", "c.memory") " AS memory, c.bytes,"
+	" " HEX("c.addr") " AS addr, " HEX("c.stream") " AS stream, c.stack, e.end_ns, e.how, e.free,"
+	" e.end_ns - c.at_ns AS lifetime_ns" CALL_JOINS " LEFT JOIN allocation_ends e ON e.allocation = c.id"
+	" WHERE c.kind = 2 AND c.ret = 0 AND c.flags & 1 = 0 AND c.addr <> 0",
 
-	"CREATE VIEW frees AS SELECT " CALL_COLUMNS ", " WORD("3", "memory", "c.memory") " AS memory, " HEX(
-		"c.addr") " AS addr, " HEX("c.stream") " AS stream" CALL_JOINS " WHERE c.kind = 3",
+	"CREATE VIEW frees AS SELECT " CALL_COLUMNS ", " WORD("3", "memory", "c.memory") " AS memory,"
+	" " HEX("c.addr") " AS addr, " HEX("c.stream") " AS stream, c.stack" CALL_JOINS " WHERE c.kind = 3",
 
 	"CREATE VIEW outstanding AS SELECT at_ns, process, pid, memory, delta_bytes, sum(delta_bytes)"
 	" OVER (PARTITION BY process, memory ORDER BY at_ns, id ROWS UNBOUNDED PRECEDING) AS bytes FROM ("
@@ -174,38 +216,53 @@ const char *const sqlschema_views[] = {
 	" sum(bytes) AS bytes, min(at_ns) AS first_ns, max(at_ns) AS last_ns FROM allocations WHERE end_ns IS NULL"
 	" GROUP BY process, memory, stack",
 
-	"CREATE VIEW copies AS SELECT " CALL_COLUMNS
-	", " WORD("4", "direction", "c.direction") " AS direction, c.bytes,"
-						   " CASE WHEN c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS "
-						   "bytes_per_second, " HEX("c.dst") " AS dst, " HEX(
-							   "c.src") " AS src, " HEX("c.stream") " AS stream" CALL_JOINS
-												" WHERE c.kind = 4",
+	"CREATE VIEW copies AS SELECT " CALL_COLUMNS ", " WORD("4", "direction", "c.direction") " AS direction, c.bytes,"
+	" CASE WHEN c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_second, " HEX("c.dst") " AS dst,"
+	" " HEX("c.src") " AS src, " HEX("c.stream") " AS stream, nullif(c.dst_device, 0) - 1 AS dst_device,"
+	" nullif(c.src_device, 0) - 1 AS src_device, c.count, c.stack" CALL_JOINS " WHERE c.kind = 4",
 
-	"CREATE VIEW sets AS SELECT " CALL_COLUMNS
-	", " HEX("c.addr") " AS addr, c.bytes, c.value, " HEX("c.stream") " AS stream" CALL_JOINS " WHERE c.kind = 5",
+	"CREATE VIEW sets AS SELECT " CALL_COLUMNS ", " HEX("c.addr") " AS addr, c.bytes, c.value,"
+	" " HEX("c.stream") " AS stream, c.stack" CALL_JOINS " WHERE c.kind = 5",
 
-	"CREATE VIEW waits AS SELECT " CALL_COLUMNS ", " HEX("c.object") " AS object" CALL_JOINS " WHERE c.kind = 6",
+	"CREATE VIEW waits AS SELECT " CALL_COLUMNS ", " HEX("c.object") " AS object, c.stack" CALL_JOINS " WHERE c.kind = 6",
+
+	"CREATE VIEW streams AS SELECT " CALL_COLUMNS ", " HEX("c.stream") " AS stream, " HEX("c.object") " AS object,"
+	" c.stack" CALL_JOINS " WHERE c.kind = 7",
+
+	"CREATE VIEW graphs AS SELECT " CALL_COLUMNS ", " HEX("c.graph") " AS graph, " HEX("c.exec") " AS exec,"
+	" " HEX("c.stream") " AS stream, c.stack" CALL_JOINS " WHERE c.kind = 8",
+
+	"CREATE VIEW collectives AS SELECT " CALL_COLUMNS ", " HEX("c.comm") " AS comm, " HEX("c.stream") " AS stream,"
+	" " HEX("c.send") " AS send, " HEX("c.receive") " AS receive, c.count,"
+	" " WORD("9", "datatype", "c.datatype") " AS datatype, c.bytes, " WORD("9", "op", "c.op") " AS op,"
+	" nullif(c.peer, 0) - 1 AS peer, c.rank, c.nranks, c.stack" CALL_JOINS " WHERE c.kind = 9",
+
+	"CREATE VIEW contexts AS SELECT " CALL_COLUMNS ", " HEX("c.context") " AS context,"
+	" nullif(c.device, 0) - 1 AS device, c.stack" CALL_JOINS " WHERE c.kind = 10",
+
+	"CREATE VIEW maps AS SELECT " CALL_COLUMNS ", " HEX("c.addr") " AS addr, c.bytes, " HEX("c.handle") " AS handle,"
+	" c.offset, c.stack" CALL_JOINS " WHERE c.kind = 11",
+
+	"CREATE VIEW loads AS SELECT " CALL_COLUMNS ", " HEX("c.module") " AS module, " HEX("c.function") " AS function,"
+	" c.stack" CALL_JOINS " WHERE c.kind = 12",
 
 	"CREATE VIEW failed_calls AS SELECT " CALL_COLUMNS ", k.name AS kind, c.bytes, c.stack" CALL_JOINS
 	" LEFT JOIN kinds k ON k.kind = c.kind WHERE c.ret <> 0",
 
 	"CREATE VIEW futex_waits AS SELECT x.id, x.at_ns, x.start_ns, x.dur_ns, x.process, x.thread, x.pid, x.tid,"
-	" p.name AS process_name, t.name AS thread_name, " WORD("18", "op", "x.op") " AS op, " HEX(
-		"x.addr") " AS addr, x.ret FROM futexes x LEFT JOIN processes p ON p.process = x.process"
-			  " LEFT JOIN threads t ON t.thread = x.thread WHERE x.op IN (0, 6, 9, 11, 13)",
+	" p.name AS process_name, t.name AS thread_name, " WORD("18", "op", "x.op") " AS op, " HEX("x.addr") " AS addr,"
+	" x.ret FROM futexes x LEFT JOIN processes p ON p.process = x.process"
+	" LEFT JOIN threads t ON t.thread = x.thread WHERE x.op IN (0, 6, 9, 11, 13)",
 
 	"CREATE VIEW offcpu_intervals AS SELECT o.id, o.start_ns, o.end_ns, o.dur_ns, o.thread, o.tid, t.process,"
-	" p.pid, t.name AS thread_name, " WORD(
-		"16", "prev_state", "o.state") " AS state,"
-					       " CASE WHEN o.runnable_ns IS NOT NULL THEN o.end_ns - o.runnable_ns END "
-					       "AS waited_for_cpu_ns,"
-					       " w.waker AS waker, w.waker_tid, wt.name AS waker_name, " WORD(
-						       "17", "context",
-						       "w.context") " AS waker_context, o.cpu, o.lossy FROM offcpu o"
-								    " LEFT JOIN threads t ON t.thread = o.thread LEFT "
-								    "JOIN processes p ON p.process = t.process"
-								    " LEFT JOIN wakeups w ON w.id = o.wakeup LEFT JOIN "
-								    "threads wt ON wt.thread = w.waker",
+	" p.pid, t.name AS thread_name, " WORD("16", "prev_state", "o.state") " AS state,"
+	" CASE WHEN o.runnable_ns IS NOT NULL THEN o.end_ns - o.runnable_ns END AS waited_for_cpu_ns,"
+	" o.waker, o.waker_tid, wt.name AS waker_name, " WORD("17", "context", "o.context") " AS waker_context,"
+	" o.cpu, o.lossy, nullif(o.syscall, 0) - 1 AS syscall, o.flags & 1 AS waited_for_disk,"
+	" o.flags >> 1 & 1 AS in_fault FROM offcpu o"
+	" LEFT JOIN threads t ON t.thread = o.thread LEFT JOIN processes p ON p.process = t.process"
+	" LEFT JOIN threads wt ON wt.thread = o.waker",
+	/* clang-format on */
 
 	/* Standard deviation of the sample; the root by Newton's method, for a SQLite built without mathematics. */
 	"CREATE VIEW call_summary AS WITH ranked AS (SELECT probe, dur_ns,"
@@ -236,7 +293,7 @@ const char *const sqlschema_views[] = {
 	" GROUP BY process, probe),"
 	" slow AS (SELECT c.*, m.median_ns FROM medians m JOIN calls c ON c.process IS m.process AND c.probe = m.probe"
 	" WHERE c.dur_ns >= 100000 AND c.dur_ns > 10 * m.median_ns),"
-	" cut AS (SELECT s.id, o.lossy, o.wakeup, max(o.start_ns, s.start_ns) AS begin_ns, min(o.end_ns, s.at_ns) AS end_ns,"
+	" cut AS (SELECT s.id, o.lossy, o.waker, o.waker_tid, max(o.start_ns, s.start_ns) AS begin_ns, min(o.end_ns, s.at_ns) AS end_ns,"
 	" o.runnable_ns, (SELECT CASE WHEN x.start_ns <= o.start_ns THEN x.addr END FROM futexes x"
 	" WHERE x.thread = o.thread AND x.at_ns >= o.end_ns ORDER BY x.at_ns LIMIT 1) AS futex FROM slow s"
 	" JOIN offcpu o ON o.thread = s.thread AND o.start_ns < s.at_ns AND o.end_ns > s.start_ns),"
@@ -244,15 +301,15 @@ const char *const sqlschema_views[] = {
 	" sums AS (SELECT id, sum(end_ns - begin_ns - asleep) AS runnable_ns,"
 	" sum(CASE WHEN futex IS NULL THEN 0 ELSE asleep END) AS futex_ns,"
 	" sum(CASE WHEN futex IS NULL THEN asleep ELSE 0 END) AS asleep_ns, max(lossy) AS lossy FROM part GROUP BY id),"
-	" worst AS (SELECT id, futex, wakeup FROM (SELECT id, futex, wakeup,"
+	" worst AS (SELECT id, futex, waker, waker_tid FROM (SELECT id, futex, waker, waker_tid,"
 	" row_number() OVER (PARTITION BY id ORDER BY asleep DESC, begin_ns) AS r FROM part WHERE asleep > 0) WHERE r = 1)"
 	" SELECT " CALL_COLUMNS ", c.median_ns,"
 	" c.dur_ns - coalesce(s.runnable_ns + s.futex_ns + s.asleep_ns, 0) AS on_cpu_ns,"
 	" coalesce(s.runnable_ns, 0) AS waited_for_cpu_ns, coalesce(s.futex_ns, 0) AS futex_ns,"
 	" coalesce(s.asleep_ns, 0) AS asleep_ns, coalesce(s.lossy, 0) AS lossy,"
-	" CASE WHEN w.futex IS NOT NULL THEN " HEX("w.futex") " END AS futex, k.waker, k.waker_tid, wt.name AS waker_name"
+	" CASE WHEN w.futex IS NOT NULL THEN " HEX("w.futex") " END AS futex, w.waker, w.waker_tid, wt.name AS waker_name"
 	" FROM slow c LEFT JOIN sums s ON s.id = c.id LEFT JOIN worst w ON w.id = c.id"
-	" LEFT JOIN wakeups k ON k.id = w.wakeup LEFT JOIN threads wt ON wt.thread = k.waker"
+	" LEFT JOIN threads wt ON wt.thread = w.waker"
 	" LEFT JOIN processes p ON p.process = c.process LEFT JOIN threads t ON t.thread = c.thread"
 	" LEFT JOIN probes f ON f.probe = c.probe ORDER BY c.dur_ns DESC",
 

@@ -4,7 +4,7 @@
 #define GPUREC_REPLAY_SQLSCHEMA_H
 
 /* PRAGMA user_version: grows when a query that worked could stop working or mean something else. */
-#define SQLVIEW_VERSION 1
+#define SQLVIEW_VERSION 2
 /* PRAGMA application_id: "gpuR". */
 #define SQLVIEW_APPLICATION_ID 0x67707552
 

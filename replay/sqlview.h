@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the files that make the SQL view (sqlview.c, sqlload.c, sqlderive.c). */
+/* Between the files that make the SQL view (sqlview.c, sqlload.c, sqlfacts.c, sqlderive.c) and the module. */
 #ifndef GPUREC_REPLAY_SQLVIEW_H
 #define GPUREC_REPLAY_SQLVIEW_H
 
-#include <sqlite3.h>
-
 #include "format/escape.h"
 #include "replay/map.h"
+#include "replay/sqlite.h"
 #include "replay/walk.h"
 
 /* *why gets ERR_IO (ERR_MEMORY) with SQLite's reason. */
 int sql_fault(sqlite3 *db, const char *what, struct fault *why);
 
+int sql_execute(sqlite3 *db, const char *sql, struct fault *why);
+
+/* Statements up to a NULL. */
+int sql_execute_all(sqlite3 *db, const char *const *list, struct fault *why);
+
 int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct fault *why);
 
 /* Run a prepared INSERT once and make it ready for the next time. */
 int sql_insert(sqlite3 *db, sqlite3_stmt *st, struct fault *why);
-
-/* NO_TIME becomes NULL. */
-void sql_bind_time(sqlite3_stmt *st, int column, uint64_t ns);
 
 /* What follows from events: pairs of allocation and free, intervals off the CPU. */
 struct derive {
@@ -43,6 +44,28 @@ void derive_lost(struct derive *d, const struct growth *g);
 /* When all events are in. */
 int derive_finish(struct derive *d, const struct walk *w, struct fault *why);
 
+/* Where a column of a table of events comes from. */
+enum source_of { FROM_NOTHING, FROM_FIELD, FROM_TEXT, FROM_ID, FROM_KIND, FROM_START, FROM_PROCESS, FROM_THREAD };
+
+#define MAPPED_MAX (FIELDS_MAX * 2 + 4)
+
+/* The columns that a kind fills. */
+struct mapping {
+	const char *table; /* NULL: of a kind that this build does not know */
+	uint8_t known;     /* its first fields have columns; those after them come from a later version */
+	uint8_t ncolumns;
+	struct mapped {
+		uint8_t from; /* enum source_of */
+		uint8_t field;
+		char name[NAME_MAX_BYTES + 4];
+	} columns[MAPPED_MAX];
+};
+
+void mapping_make(struct mapping *m, const struct kind *k);
+
+/* Whether rows of events stand in this table. */
+bool mapping_is_table(const char *table);
+
 /* Events into their tables. */
 struct load {
 	sqlite3 *db;
@@ -56,5 +79,25 @@ struct load {
 int load_open(struct load *l, sqlite3 *db, const struct schema *schema, struct fault *why);
 void load_close(struct load *l);
 int load_event(struct load *l, const struct walk *w, const struct event *ev, uint64_t id, struct fault *why);
+
+/* What the capture says about itself: tables about seals, kinds, probes, people. */
+struct facts {
+	sqlite3 *db;
+	sqlite3_stmt *epoch, *counter, *withheld;
+};
+
+int facts_open(struct facts *f, sqlite3 *db, struct fault *why);
+void facts_close(struct facts *f);
+/* Kinds, probes, causes, words. */
+int facts_meanings(struct facts *f, const struct replay *replay, struct fault *why);
+/* As struct visitor's. */
+int facts_epoch(struct facts *f, const struct walk *w, const struct epoch *e, struct fault *why);
+int facts_growth(struct facts *f, const struct growth *g, struct fault *why);
+int facts_withheld(struct facts *f, const struct walk *w, const struct epoch *e, const struct chunk *c,
+		   struct fault *why);
+int facts_people(struct facts *f, const struct people *p, struct fault *why);
+/* Once: nrows of events are told of. stopped: see struct visitor. */
+int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const struct fault *stopped,
+		  struct fault *why);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/escape.h"
+#include "keys/demangle.h"
 
 static int no_memory(struct fault *why)
 {
@@ -53,6 +54,15 @@ static int make_room(void **table, uint32_t n, uint32_t *room, size_t size)
 	return 0;
 }
 
+/* As people read it, and only here: what is compared and stored is the name as it was. */
+static char *readable(const char *symbol, uint64_t n)
+{
+	char text[DEMANGLED_MAX + 64];
+
+	demangle(symbol, (size_t)n, text, sizeof(text));
+	return escaped(text, strlen(text));
+}
+
 static int see_module(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *path = escaped(ev->text[F_module_path], ev->v[F_module_path]);
@@ -68,7 +78,7 @@ static int see_module(struct stacks *s, const struct event *ev, struct fault *wh
 
 static int see_frame(struct stacks *s, const struct event *ev, struct fault *why)
 {
-	char *symbol = escaped(ev->text[F_frame_symbol], ev->v[F_frame_symbol]);
+	char *symbol = readable(ev->text[F_frame_symbol], ev->v[F_frame_symbol]);
 
 	if (!symbol || make_room((void **)&s->frames, s->nframes, &s->frames_room, sizeof(*s->frames)) ||
 	    map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {

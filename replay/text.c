@@ -1,164 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events as lines of text. How a kind's line is put together is planned once, from the schema; then it is copying. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "replay/exporter.h"
+#include "replay/export.h"
 #include "replay/out.h"
-#include "replay/words.h"
+#include "replay/text_plan.h"
 
 #define WHO_WIDTH 22
 #define WHAT_WIDTH 22
 #define LINE_HEAD_MAX 4096 /* room for time, who, what: so that no flush comes between them and their padding */
-#define NO_FIELD 0xff
-
-enum style {
-	STYLE_UINT,
-	STYLE_SINT,
-	STYLE_HEX,
-	STYLE_DURATION,
-	STYLE_TIME,
-	STYLE_TEXT,
-	STYLE_THREAD,
-	STYLE_ENUM,
-	STYLE_STATE,
-	STYLE_NESTED
-};
-
-struct step {
-	char prefix[NAME_MAX_BYTES + 4]; /* " grid=" */
-	uint8_t prefix_len;
-	uint8_t field;
-	uint8_t style;
-};
-
-struct plan {
-	uint8_t who;  /* field with the thread that did it, or NO_FIELD */
-	uint8_t what; /* field with the probe, or NO_FIELD: the kind's name */
-	uint8_t nsteps;
-	struct step steps[FIELDS_MAX];
-};
 
 struct text {
 	struct out out;
 	const struct schema *schema;
 	enum replay_clock clock;
+	struct pace pace;
 	uint64_t start_ns;
 	struct plan *plans; /* by the kind's place in the schema */
-	/* wall clock: the last whole second, written */
-	uint64_t wall_second;
-	char wall_text[32];
+	struct wall_text wall;
 };
-
-static uint8_t field_named(const struct kind *k, const char *name)
-{
-	for (uint8_t i = 0; i < k->nfields; i++)
-		if (!strcmp(k->fields[i].name, name))
-			return i;
-	return NO_FIELD;
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t len = strlen(name), n = strlen(end);
-
-	return len >= n && !strcmp(name + len - n, end);
-}
-
-static enum style style_of(const struct kind *k, uint8_t f)
-{
-	static const struct {
-		uint16_t kind;
-		uint8_t field;
-		enum style style;
-	} own[] = {
-		{KIND_switch, F_switch_prev_state, STYLE_STATE}, {KIND_alloc, F_alloc_memory, STYLE_ENUM},
-		{KIND_free, F_free_memory, STYLE_ENUM},          {KIND_copy, F_copy_direction, STYLE_ENUM},
-		{KIND_waking, F_waking_context, STYLE_ENUM},     {KIND_futex, F_futex_op, STYLE_ENUM},
-	};
-	const struct field *field = &k->fields[f];
-
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i].kind == k->id && own[i].field == f)
-			return own[i].style;
-	if (k->flags == KIND_CALL && f == F_call_flags)
-		return STYLE_NESTED;
-	if (field->encoding == ENC_TEXT)
-		return STYLE_TEXT;
-	if (field->encoding == ENC_SINT)
-		return STYLE_SINT;
-	if (field->unit == UNIT_ID && ends_with(field->name, "tid"))
-		return STYLE_THREAD;
-	switch (field->unit) {
-	case UNIT_ADDRESS:
-	case UNIT_FLAGS:
-		return STYLE_HEX;
-	case UNIT_NS:
-		return STYLE_DURATION;
-	case UNIT_BOOT_NS:
-		return STYLE_TIME;
-	default:
-		return STYLE_UINT;
-	}
-}
-
-static void add_step(struct plan *p, const struct kind *k, uint8_t f)
-{
-	struct step *s = &p->steps[p->nsteps++];
-	const char *name = k->fields[f].name;
-	bool tail = ends_with(name, "_y") || ends_with(name, "_z");
-
-	/* grid_x, grid_y, grid_z become grid=256x1x1. */
-	if (tail)
-		snprintf(s->prefix, sizeof(s->prefix), "x");
-	else if (ends_with(name, "_x"))
-		snprintf(s->prefix, sizeof(s->prefix), " %.*s=", (int)strlen(name) - 2, name);
-	else
-		snprintf(s->prefix, sizeof(s->prefix), " %s=", name);
-	s->prefix_len = (uint8_t)strlen(s->prefix);
-	s->field = f;
-	s->style = (uint8_t)style_of(k, f);
-}
-
-static void plan_kind(struct plan *p, const struct kind *k)
-{
-	static const char *const last[] = {"dur", "ret", "flags", "cpu"}; /* the same everywhere: after what differs */
-	uint8_t hidden[] = {0, NO_FIELD, NO_FIELD, NO_FIELD};
-
-	*p = (struct plan){.who = field_named(k, "tid"), .what = NO_FIELD};
-	if (k->id == KIND_switch)
-		p->who = F_switch_prev_tid;
-	if (k->id == KIND_waking)
-		p->who = F_waking_waker_tid; /* who does it stands first */
-	if (k->flags == KIND_CALL)
-		p->what = F_call_probe;
-	hidden[1] = p->who;
-	hidden[2] = p->what;
-	hidden[3] = p->who != NO_FIELD && !strcmp(k->fields[p->who].name, "tid") ? field_named(k, "pid") : NO_FIELD;
-	for (uint8_t f = 0; f < k->nfields; f++) {
-		bool later = memchr(hidden, f, sizeof(hidden)) != NULL;
-
-		for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
-			later |= !strcmp(k->fields[f].name, last[i]);
-		if (!later)
-			add_step(p, k, f);
-	}
-	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++) {
-		uint8_t f = field_named(k, last[i]);
-
-		if (f != NO_FIELD)
-			add_step(p, k, f);
-	}
-}
 
 static void write_time(struct text *t, const struct walk *w, uint64_t at_ns)
 {
-	uint64_t wall_ns;
-
 	switch (t->clock) {
 	case REPLAY_BOOT:
 		out_seconds(&t->out, at_ns);
@@ -170,18 +35,7 @@ static void write_time(struct text *t, const struct walk *w, uint64_t at_ns)
 	case REPLAY_WALL:
 		break;
 	}
-	wall_ns = reader_wall_ns(w->reader, at_ns);
-	if (wall_ns / 1000000000 != t->wall_second || !t->wall_text[0]) {
-		time_t second = (time_t)(wall_ns / 1000000000);
-		struct tm tm;
-
-		t->wall_second = wall_ns / 1000000000;
-		if (!gmtime_r(&second, &tm) || !strftime(t->wall_text, sizeof(t->wall_text), "%Y-%m-%dT%H:%M:%S.", &tm))
-			snprintf(t->wall_text, sizeof(t->wall_text), "%llu.", (unsigned long long)t->wall_second);
-	}
-	out_string(&t->out, t->wall_text);
-	out_digits(&t->out, wall_ns % 1000000000, 9);
-	out_char(&t->out, 'Z');
+	export_wall(&t->out, &t->wall, reader_wall_ns(w->reader, at_ns));
 }
 
 static void write_thread(struct text *t, const struct walk *w, uint64_t tid)
@@ -193,18 +47,48 @@ static void write_thread(struct text *t, const struct walk *w, uint64_t tid)
 	out_u64(&t->out, tid);
 }
 
-static void write_step(struct text *t, const struct walk *w, const struct event *ev, const struct step *s)
+static void write_process(struct text *t, const struct walk *w, uint64_t pid)
+{
+	out_string(&t->out, pid ? export_process_name(w, (uint32_t)pid) : "-");
+	out_char(&t->out, '/');
+	out_u64(&t->out, pid);
+}
+
+/* The name of a table's line in the schema; its number if there is none. */
+static void write_named(struct out *o, const char *name, uint64_t id)
+{
+	if (name)
+		out_string(o, name);
+	else
+		out_u64(o, id);
+}
+
+static void write_kind(struct text *t, uint64_t id)
+{
+	const struct kind *k = id <= UINT16_MAX ? schema_kind(t->schema, (uint16_t)id) : NULL;
+
+	write_named(&t->out, k ? k->name : id ? NULL : "all", id);
+}
+
+static void write_counter(struct text *t, uint64_t id)
+{
+	const struct counter_type *c = id <= UINT8_MAX ? schema_counter(t->schema, (uint8_t)id) : NULL;
+
+	write_named(&t->out, c ? c->name : NULL, id);
+}
+
+static void write_probe(struct text *t, uint64_t id)
+{
+	const struct probe *p = id <= UINT16_MAX ? schema_probe(t->schema, (uint16_t)id) : NULL;
+
+	write_named(&t->out, p ? p->name : NULL, id);
+}
+
+static void write_value(struct text *t, const struct walk *w, const struct event *ev, const struct step *s)
 {
 	struct out *o = &t->out;
-	uint64_t v = ev->v[s->field];
-	const char *word;
+	uint64_t v = ev->v[s->field] - s->less_one;
 
-	if (s->style == STYLE_NESTED) {
-		if (v & CALL_NESTED)
-			out_string(o, " nested");
-		return;
-	}
-	out_bytes(o, s->prefix, s->prefix_len);
 	switch ((enum style)s->style) {
 	case STYLE_SINT:
 		out_s64(o, (int64_t)v);
@@ -228,17 +112,76 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 		out_string(o, state_word(v));
 		break;
 	case STYLE_ENUM:
-		word = enum_word(ev->kind, s->field, v);
-		if (word)
-			out_string(o, word);
-		else
-			out_u64(o, v);
+		write_named(o, step_word(s, v), v);
+		break;
+	case STYLE_PROBE:
+		write_probe(t, v);
+		break;
+	case STYLE_KIND:
+		write_kind(t, v);
+		break;
+	case STYLE_COUNTER:
+		write_counter(t, v);
 		break;
 	case STYLE_UINT:
 	case STYLE_NESTED:
+	case STYLE_SWITCH_FLAGS:
 		out_u64(o, v);
 		break;
 	}
+}
+
+static void write_step(struct text *t, const struct walk *w, const struct event *ev, const struct step *s)
+{
+	uint64_t v = ev->v[s->field];
+
+	if ((s->unless_zero && v == 0) || (s->known_bit && !(ev->v[F_health_known] >> s->known_bit & 1)))
+		return;
+	if (s->style == STYLE_NESTED) {
+		if (v & CALL_NESTED)
+			out_string(&t->out, " nested");
+		return;
+	}
+	if (s->style == STYLE_SWITCH_FLAGS && (v & ~(uint64_t)(SWITCH_IO | SWITCH_FAULT)) == 0) {
+		out_string(&t->out, v & SWITCH_IO ? " io" : "");
+		out_string(&t->out, v & SWITCH_FAULT ? " fault" : "");
+		return;
+	}
+	out_bytes(&t->out, s->prefix, s->prefix_len);
+	write_value(t, w, ev, s);
+}
+
+/* The kernel that a launch started, if its name is told. */
+static void write_kernel(struct text *t, const struct walk *w, const struct event *ev)
+{
+	const struct kernel_name *name = kernels_of(&w->kernels, &w->people, ev);
+	struct out *o = &t->out;
+	const char *from, *quote;
+
+	if (!name)
+		return;
+	out_string(o, " kernel=\"");
+	for (from = name->terminal; (quote = strchr(from, '"')); from = quote + 1) {
+		out_bytes(o, from, (size_t)(quote - from));
+		out_bytes(o, "\\\"", 2);
+	}
+	out_string(o, from);
+	out_char(o, '"');
+}
+
+/* With --speed: until the event's time comes; a long wait is announced. */
+static void wait_for(struct text *t, const struct walk *w, uint64_t at_ns)
+{
+	uint64_t wait_ns = pace_announce(&t->pace, at_ns);
+
+	if (wait_ns) {
+		out_string(&t->out, "# nothing happens until ");
+		write_time(t, w, at_ns);
+		out_string(&t->out, ": wait ");
+		out_duration(&t->out, wait_ns);
+		out_char(&t->out, '\n');
+	}
+	pace_wait(&t->pace, &t->out, at_ns);
 }
 
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
@@ -250,11 +193,14 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	size_t from;
 
 	(void)why;
+	wait_for(t, w, ev->at_ns);
 	out_reserve(o, LINE_HEAD_MAX);
 	write_time(t, w, ev->at_ns);
 	out_char(o, ' ');
 	from = o->len;
-	if (p->who != NO_FIELD)
+	if (p->who_is_process)
+		write_process(t, w, ev->v[p->who]);
+	else if (p->who != NO_FIELD)
 		write_thread(t, w, ev->v[p->who]);
 	else
 		out_char(o, '-');
@@ -265,6 +211,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	out_string(o, probe ? probe->name : ev->shape->name);
 	if (p->nsteps > 0)
 		out_pad(o, from, WHAT_WIDTH);
+	write_kernel(t, w, ev);
 	for (uint8_t i = 0; i < p->nsteps; i++)
 		write_step(t, w, ev, &p->steps[i]);
 	out_char(o, '\n');
@@ -355,7 +302,10 @@ int text_write(const struct replay *replay, int fd, struct fault *why)
 	static const struct visitor visitor = {
 		.growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
 	const struct header *header = &replay->evidence->reader.header;
-	struct text t = {.schema = &header->schema, .clock = replay->clock, .start_ns = header->start_boot_ns};
+	struct text t = {.schema = &header->schema,
+			 .clock = replay->clock,
+			 .pace = {.settings = replay->pace},
+			 .start_ns = header->start_boot_ns};
 	int r = out_open(&t.out, fd, why);
 
 	if (r)

@@ -213,6 +213,8 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_counters(f, e, &s, ROLE_NOTED, "incomplete", false);
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", tool_format_hex(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
+	if (e->reader.header.incompatible & FEATURE_CONTINUES)
+		fprintf(f, "  continues  %s\n", tool_format_hex(seal, e->reader.header.previous, HASH_BYTES));
 	if (s.seal)
 		fprintf(f, "  last seal  %s\n", tool_format_hex(seal, s.seal, HASH_BYTES));
 	chain_print(f, j->chain);
@@ -260,6 +262,8 @@ static void json_proven(FILE *f, const struct evidence *e)
 
 	summary_make(&s, e);
 	json_text(f, "id", tool_format_hex(id, h->capture_id, CAPTURE_ID_BYTES));
+	if (h->incompatible & FEATURE_CONTINUES)
+		json_text(f, "continues", tool_format_hex(seal, h->previous, HASH_BYTES));
 	if (s.seal)
 		json_text(f, "seal", tool_format_hex(seal, s.seal, HASH_BYTES));
 	fprintf(f, ",\"start\":%" PRIu64 ",\"start_wall\":%" PRIu64 ",\"duration\":%" PRIu64 ",\"epochs\":%" PRIu64,

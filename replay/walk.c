@@ -17,6 +17,8 @@ const char *counter_words(const struct counter_type *c)
 		{COUNTER_in_flight, "still in flight when recording ended"},
 		{COUNTER_no_return, "left by a jump or an exception"},
 		{COUNTER_not_staged, "the recorder had no memory for it"},
+		{COUNTER_sampled_out, "left out on purpose, by --sample"},
+		{COUNTER_over_rate, "left out on purpose, by --max-rate"},
 		{COUNTER_unreadable, "an argument could not be read"},
 		{COUNTER_no_stack, "no user stack could be taken"},
 	};
@@ -149,8 +151,10 @@ static int visit_event(struct visit *v, const struct event *ev)
 
 	if (ev->kind == KIND_epoch)
 		return visit_epoch(v, ev->epoch);
-	w->nevents++;
+	w->nevents = ev->number;
 	r = people_see(&w->people, ev, v->why);
+	if (!r)
+		r = kernels_see(&w->kernels, &w->people, ev, v->why);
 	if (r)
 		return r;
 	if (!v->visitor->event || !filter_passes(w->replay->filter, ev, &w->people, v->visitor->keep_names))
@@ -169,6 +173,8 @@ int walk(const struct replay *replay, const struct visitor *visitor, void *self,
 	r = cursor_open(&cur, w.reader, replay->unverified, why);
 	if (r)
 		return r;
+	if (visitor->wish)
+		cursor_ask(cur, visitor->wish);
 	while ((r = cursor_next(cur, &ev, why)) > 0) {
 		if (ev.epoch->number >= w.nepochs) {
 			r = 0;
@@ -200,5 +206,6 @@ out:
 done:
 	cursor_close(cur);
 	people_clear(&w.people);
+	kernels_clear(&w.kernels);
 	return r;
 }

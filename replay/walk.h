@@ -8,6 +8,8 @@
 
 #include "keys/evidence.h"
 #include "replay/filter.h"
+#include "replay/kernels.h"
+#include "replay/pace.h"
 #include "replay/people.h"
 
 enum replay_clock {
@@ -20,9 +22,11 @@ enum replay_clock {
 struct replay {
 	const struct evidence *evidence; /* readable */
 	const struct filter *filter;
-	enum replay_clock clock; /* for text */
-	bool unverified;         /* --unverified was given: chunks are not checked against their seals */
-	uint32_t withhold;       /* for a narrower capture: bit CLASS_x, as in struct narrowing */
+	enum replay_clock clock;   /* for text and lines of JSON */
+	bool clock_asked;          /* by --time: lines of JSON then tell it, too */
+	struct pace_settings pace; /* for text and lines of JSON that go to a descriptor */
+	bool unverified;           /* --unverified was given: chunks are not checked against their seals */
+	uint32_t withhold;         /* for a narrower capture: bit CLASS_x, as in struct narrowing */
 };
 
 /* A counter grew between one seal (or the start) and the next (or END). */
@@ -38,6 +42,7 @@ struct walk {
 	const struct replay *replay;
 	const struct reader *reader;
 	struct people people;
+	struct kernels kernels;
 	uint64_t nepochs; /* that may be read: the authentic ones, or all with --unverified */
 	uint64_t nevents; /* seen so far, filtered ones too: the current event's number */
 };
@@ -49,6 +54,8 @@ struct walk {
 #define WALK_ENOUGH 1
 struct visitor {
 	bool keep_names; /* filter_passes() */
+	const struct cursor_wish
+		*wish; /* what of the events is needed; NULL: all. Who is who follows from what comes */
 	int (*epoch)(void *self, struct walk *w, const struct epoch *e, struct fault *why);
 	int (*growth)(void *self, struct walk *w, const struct growth *g, struct fault *why); /* after its epoch */
 	int (*withheld)(void *self, struct walk *w, const struct epoch *e, const struct chunk *c, struct fault *why);

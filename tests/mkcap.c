@@ -75,6 +75,10 @@ static const struct {
 	{"cudaMemsetAsync", KIND_set},
 	{"cudaDeviceSynchronize", KIND_wait},
 	{"cudaEventSynchronize", KIND_wait},
+	{"page_fault", KIND_fault},
+	{"oom_kill", KIND_oom},
+	{"ncclAllReduce", KIND_collective},
+	{"ncclCommInitRank", KIND_collective},
 };
 
 struct staged {

@@ -3,8 +3,8 @@
 # number of bytes, what stands there instead; separated by tabs.
 #
 # A check is: an operand of || in an `if` that leads to a fault; an `if` that passes an error on, or that lets the next
-# step run; a fault that no `if` guards; an operand of && in what a bool function returns. It knows C as clang-format
-# lays it out, no more.
+# step run; a fault that no `if` guards; an operand of && in what a bool function returns, or among steps whose result
+# nobody wants. It knows C as clang-format lays it out, no more.
 
 { text = text $0 "\n" }
 FILENAME != name && FNR == 1 { if (name != "") { text = substr(text, 1, length(text) - length($0) - 1); scan(); text = $0 "\n" } name = FILENAME }
@@ -74,8 +74,10 @@ function sentence(from, to,    s) {
 	return one_line(substr(s, RSTART + 1, RLENGTH - 2))
 }
 
+# What stands instead is one line, too: no check holds a literal with a tab, or a comment with //.
 function mutant(from, to, before, after, said,    s) {
 	s = substr(text, from, to - from + 1)
+	gsub(/[\t\n]/, " ", s)
 	printf "%s\t%d\t%s\t%s\t%d\t%d\t%s\n", name, line_of(from), one_line(s), said, from, to - from + 1, before (after == "" ? "" : s after)
 }
 
@@ -106,7 +108,7 @@ function has_top(from, to, op,    i, c) {
 function check_if(a, b, from, to,    cond, body, i) {
 	cond = substr(code, a, b - a + 1)
 	body = substr(code, from, to - from + 1)
-	if (body ~ /fault_set\(|fault_errno\(|scan_fail\(|return false|goto refuse|slice = false/) {
+	if (body ~ /fault_set\(|fault_errno\(|scan_fail\(|return false|return  +;|goto refuse|slice = false/) {
 		for (i = from; i <= to; i++) guarded[i] = 1
 		if (has_top(a, b, "&&") || !has_top(a, b, "||")) mutant(a, b, "0 && (", ")", sentence(from, to))
 		else operands(a, b, "||", "(0 && (", "))", sentence(from, to))
@@ -149,6 +151,11 @@ function scan(    at, i, a, b, from, to, word) {
 		sub(/.* : /, "", word)
 		a = from + RLENGTH - length(word)
 		mutant(a, to, "0", "", "(the next step)")
+	}
+	for (at = 1; match(substr(code, at), /\(void\)\([a-z_]+\(/); at = to) {
+		a = at + RSTART + 5
+		to = closing(a)
+		if (has_top(a + 1, to - 1, "&&")) operands(a + 1, to - 1, "&&", "(1 || (", "))", "(a step)")
 	}
 	for (at = 1; match(substr(code, at), /[^A-Za-z0-9_](return|good =|consistent =|fits =) [^;]/); at = from) {
 		from = at + RSTART + RLENGTH - 2

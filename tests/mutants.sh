@@ -18,7 +18,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build} JOBS=${JOBS:-$(nproc)}
 FILES=(format/{reader,record,schema,content,columns,pack,verify,cursor,narrow,crypt}.c
-	keys/{evidence,minisign,store,signature,delegation,custody}.c)
+	keys/{evidence,minisign,store,signature,delegation,revocation,trust,custody,custody_line,custody_file}.c)
 LIBRARIES=(libreplay.a libanalyze.a libkeys.a libformat.a)
 SYSTEM=(-lcmocka -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lm -pthread)
 LIMIT=60

@@ -5,11 +5,11 @@
  * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is given back at
  * the end do neither.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/memory.h"
+#include "analyze/place.h"
 
 enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
 
@@ -63,42 +63,6 @@ static const char *memory_name(uint64_t memory)
 	return names[memory < sizeof(names) / sizeof(names[0]) ? memory : 0];
 }
 
-/* A symbol's length without the "+0x1f" that says where in the function. */
-static size_t function_bytes(const char *symbol, size_t n)
-{
-	size_t digits = 0;
-
-	while (digits < n && isxdigit((unsigned char)symbol[n - 1 - digits]))
-		digits++;
-	if (digits == 0 || n < digits + 4 || memcmp(symbol + n - digits - 3, "+0x", 3) != 0)
-		return n;
-	return n - digits - 3;
-}
-
-/* "leak_site", "libfoo.so+0x1234", "0x7f...", or the probed function where no stack was taken. */
-static void add_site_name(struct text *t, const struct context *ctx, const struct site *s)
-{
-	const struct stack *stack = s->stack ? names_stack(ctx->names, s->stack) : NULL;
-	const struct frame *f = stack && stack->nframes ? &stack->frames[0] : NULL;
-	const struct module *m = f && f->module ? names_module(ctx->names, f->module) : NULL;
-
-	if (f && f->symbol) {
-		text_add_bytes(t, f->symbol, function_bytes(f->symbol, f->symbol_len));
-	} else if (m && m->path) {
-		const char *slash = memrchr(m->path, '/', m->path_len);
-		const char *base = slash ? slash + 1 : m->path;
-
-		text_add_bytes(t, base, m->path_len - (size_t)(base - m->path));
-		text_add(t, "+0x%llx", (unsigned long long)f->offset);
-	} else if (f) {
-		text_add(t, "0x%llx", (unsigned long long)f->address);
-	} else if (s->stack) {
-		text_add(t, "stack %llu", (unsigned long long)s->stack);
-	} else {
-		text_add(t, "a caller of %s", call_name(ctx->schema, s->probe));
-	}
-}
-
 static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set, uint64_t quarters[4])
 {
 	uint64_t low[3];
@@ -138,7 +102,7 @@ static void tell_facts(struct finding *f, const struct site *s, const uint64_t q
 		finding_number(f, keys[q], quarters[q]);
 }
 
-static int tell_site(struct leak_state *s, const struct context *ctx, const struct site *site, bool ended,
+static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended,
 		     uint64_t end_ns, const uint64_t quarters[4], struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
@@ -147,7 +111,7 @@ static int tell_site(struct leak_state *s, const struct context *ctx, const stru
 
 	if (!f)
 		return no_memory(why);
-	add_site_name(&where, ctx, site);
+	place_name(&where, ctx, site->stack, site->probe);
 	f->rule = alloc_leak_rule.name;
 	f->class = "growing";
 	f->severity = alloc_leak_rule.severity;
@@ -157,6 +121,14 @@ static int tell_site(struct leak_state *s, const struct context *ctx, const stru
 	f->process = site->process;
 	f->stack = site->stack;
 	f->weight = site->bytes;
+	f->unit = WEIGHT_BYTES;
+	f->probe = site->probe;
+	f->tid = site->tid;
+	levels_lowest(&site->levels, end_ns, 0, 100); /* brings it up to the end */
+	f->levels = malloc(sizeof(*f->levels));
+	if (!f->levels)
+		return no_memory(why);
+	*f->levels = site->levels;
 	f->count = site->count;
 	text_add_escaped(&f->headline, text_string(&where), where.len);
 	text_add(&f->headline, " leaks %s: %llu allocations by %s with ", memory_name(site->memory),
@@ -248,9 +220,16 @@ static int leak_finish(void *state, const struct context *ctx, const uint64_t *s
 const struct rule alloc_leak_rule = {
 	.name = "alloc-leak",
 	.severity = SEVERITY_ERROR,
+	.meaning = "One place in the program allocates GPU or pinned memory all through the run and does not give it back: "
+		   "its lowest level rises from quarter to quarter. What the process's end gave back is said to be so.",
+	.wrong = "A program that builds something up evenly and would give it back later looks the same; record for longer. "
+		 "A cache that fills and stays level is no leak.",
+	.todo = "The frames name who allocates: free it there when its user is done, or bound the cache.",
 	.summary = "device and pinned memory that grows and is not given back, by allocation site",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.marks = true,
 	.open = leak_open,
 	.feed = leak_feed,
 	.finish = leak_finish,

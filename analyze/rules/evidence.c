@@ -75,21 +75,77 @@ static bool any_text_failed(const struct finding *f)
 	return f->headline.failed || f->advice.failed;
 }
 
-/* Calls open when recording began or ended, or left without returning, are lost on any host: shown, but no finding. */
+/*
+ * Calls open when recording began or ended, or left without returning, are lost on any host: shown, but no finding.
+ * What was left out on purpose is a finding of its own.
+ */
 static bool is_alarming(const struct schema *schema, const struct counter *c)
 {
-	static const uint8_t ordinary[] = {COUNTER_no_entry, COUNTER_thread_exit, COUNTER_in_flight, COUNTER_no_return};
+	static const uint8_t ordinary[] = {COUNTER_no_entry,  COUNTER_thread_exit, COUNTER_in_flight,
+					   COUNTER_no_return, COUNTER_sampled_out, COUNTER_over_rate};
 	const struct counter_type *type = schema_counter(schema, c->id);
 
 	return type && type->role == ROLE_LOST && !memchr(ordinary, c->id, sizeof(ordinary));
 }
 
+/* The last that is told of the counters. */
+static const struct counter *last_counters(const struct reader *r, uint32_t *n)
+{
+	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+
+	*n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
+	return r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
+}
+
+static bool is_left_out(const struct schema *schema, const struct counter *c)
+{
+	(void)schema;
+	return c->id == COUNTER_sampled_out || c->id == COUNTER_over_rate;
+}
+
+/* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
+static bool is_open_call(const struct schema *schema, const struct counter *c)
+{
+	const struct probe *p = c->id == COUNTER_in_flight ? schema_probe(schema, c->probe) : NULL;
+	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
+
+	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
+}
+
+/* A finding that adds up some counters and names the probes: `what` is the sentence's begin. */
+static int tell_counted(const struct context *ctx, struct findings *out,
+			bool (*counts)(const struct schema *schema, const struct counter *c), const char *class,
+			const char *what, const char *advice, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = last_counters(ctx->reader, &n);
+	uint64_t total = 0;
+	unsigned told = 0;
+	struct finding *f;
+
+	for (uint32_t i = 0; i < n; i++)
+		total += counts(ctx->schema, &counters[i]) ? counters[i].value : 0;
+	if (total == 0)
+		return 0;
+	f = tell(out, SEVERITY_INFO, class);
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = total;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "%llu %s:", (unsigned long long)total, what);
+	for (uint32_t i = 0; i < n && told < NAMED_PROBES; i++)
+		if (counts(ctx->schema, &counters[i]) && counters[i].value)
+			text_add(&f->headline, "%s %llu of %s", told++ ? "," : "", (unsigned long long)counters[i].value,
+				 call_name(ctx->schema, counters[i].probe));
+	text_add(&f->advice, "%s", advice);
+	finding_number(f, "events", total);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
 static int tell_losses(const struct context *ctx, struct findings *out, struct fault *why)
 {
-	const struct reader *r = ctx->reader;
-	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
-	const struct counter *counters = r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
-	uint32_t n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
+	uint32_t n;
+	const struct counter *counters = last_counters(ctx->reader, &n);
 	uint64_t total = 0;
 	unsigned told = 0;
 	struct finding *f;
@@ -102,6 +158,7 @@ static int tell_losses(const struct context *ctx, struct findings *out, struct f
 	if (!f)
 		return no_memory(why);
 	f->count = f->weight = total;
+	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline, "%llu events happened and were not recorded:", (unsigned long long)total);
 	for (uint32_t i = 0; i < n && told < 8; i++) {
 		const struct counter_type *type = schema_counter(ctx->schema, counters[i].id);
@@ -128,6 +185,7 @@ static int tell_refused(const struct seen *seen, const struct context *ctx, stru
 	if (!f)
 		return no_memory(why);
 	f->count = f->weight = seen->nrefused;
+	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline, "%llu functions could not be probed, and their calls are not in the capture:",
 		 (unsigned long long)seen->nrefused);
 	for (uint64_t i = 0; i < seen->nrefused && i < NAMED_PROBES; i++)
@@ -178,6 +236,7 @@ static int tell_withheld(const struct context *ctx, struct findings *out, struct
 	if (!f)
 		return no_memory(why);
 	f->count = f->weight = total;
+	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline,
 		 "%llu chunks were withheld by whoever passed the capture on:", (unsigned long long)total);
 	for (unsigned c = 0; c <= CLASSES_MAX; c++) {
@@ -291,6 +350,14 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 	}
 	r = tell_losses(ctx, out, why);
 	if (r == 0)
+		r = tell_counted(ctx, out, is_left_out, "reduced",
+				 "events were left out on purpose (sampling, a rate limit)",
+				 "Counts and times are of what was recorded: multiply with care, or record without the limit",
+				 why);
+	if (r == 0)
+		r = tell_counted(ctx, out, is_open_call, "in-flight", "GPU calls had not returned when recording ended",
+				 "If the program hung, these are the calls it hung in", why);
+	if (r == 0)
 		r = tell_refused(seen, ctx, out, why);
 	if (r == 0)
 		r = tell_skipped(seen, out, why);
@@ -311,9 +378,15 @@ static void evidence_close_rule(void *state)
 const struct rule evidence_rule = {
 	.name = "evidence",
 	.severity = SEVERITY_INFO,
-	.summary = "the capture itself: what was lost, withheld or not probed, a missing end, clock steps",
+	.summary = "the capture itself: what was lost, left out, withheld or not probed, a missing end, clock steps",
+	.meaning = "Something about the capture itself limits what it can prove: events that were lost or left out, parts "
+		   "withheld, functions that could not be probed, clocks that were set, calls that never returned.",
+	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned may "
+		 "have been about to.",
+	.todo = "Record again with a bigger ring or fewer processes, or ask for what was withheld.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_attach, KIND_fact, 0},
 	.open = evidence_open,
 	.feed = evidence_feed,
 	.finish = evidence_finish,

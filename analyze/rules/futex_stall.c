@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/place.h"
+#include "analyze/roster.h"
 #include "analyze/rule.h"
 
 enum { SET_MIN, SET_MIN_WAIT, SET_GAP_FACTOR, SET_GAP_MIN, SET_WARM_UP, SET_REPEAT, SET_TOTAL, SET_ALONE };
@@ -34,20 +36,12 @@ static const struct setting settings[] = {
 
 #define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each); gaps of others are not judged */
 #define GROUPS_MAX 1024  /* futexes told apart; stalls at others are not counted */
-#define NAMED_MAX 8      /* waiters, wakers and keepers named of each futex */
 
 struct feeder {
 	struct table_key key; /* a: tid, b: process instance */
 	uint64_t last_end_ns; /* of its latest call; 0: none */
 	uint64_t nlaunches;
 	struct baseline gaps;
-};
-
-/* Threads that play one part, by how much time that cost. */
-struct roster {
-	struct who who[NAMED_MAX];
-	uint64_t ns[NAMED_MAX];
-	unsigned n;
 };
 
 struct futex_group {
@@ -94,37 +88,8 @@ static void stall_close(void *state)
 	free(s);
 }
 
-static void roster_add(struct roster *r, const struct explained *e, uint32_t tid, uint64_t ns)
-{
-	const struct who *who = explained_who(e, tid);
-	unsigned i = 0;
-
-	if (!who || tid == TID_IDLE)
-		return;
-	while (i < r->n && r->who[i].tid != tid)
-		i++;
-	if (i == NAMED_MAX)
-		return;
-	if (i == r->n) {
-		r->who[i] = *who;
-		r->n++;
-	}
-	r->ns[i] += ns;
-}
-
-/* Who matters most; NULL if nobody is known. */
-static const struct who *roster_first(const struct roster *r)
-{
-	unsigned best = 0;
-
-	for (unsigned i = 1; i < r->n; i++)
-		if (r->ns[i] > r->ns[best])
-			best = i;
-	return r->n ? &r->who[best] : NULL;
-}
-
 /* A wait in one futex, in s->scratch explained, is a stall. */
-static int add_stall(struct stall_state *s, uint64_t process, const struct part *part, bool in_gap, uint64_t probe,
+static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t process, const struct part *part, bool in_gap, uint64_t probe,
 		     struct fault *why)
 {
 	const struct explained *e = &s->scratch;
@@ -139,9 +104,9 @@ static int add_stall(struct stall_state *s, uint64_t process, const struct part 
 		g = table_add(&s->groups, process, part->futex, sizeof(*g));
 	if (!g)
 		return no_memory(why);
-	roster_add(&g->waiters, e, wait->tid, part->ns);
-	roster_add(&g->wakers, e, part->tid, part->ns);
-	roster_add(&g->keepers, e, explained_keeper(e), part->ns);
+	roster_add_tid(&g->waiters, e, wait->tid, part->ns);
+	roster_add_tid(&g->wakers, e, part->tid, part->ns);
+	roster_add_tid(&g->keepers, e, explained_keeper(e), part->ns);
 	*(in_gap ? &g->in_gaps_ns : &g->in_calls_ns) += part->ns;
 	g->nno_cpu += e->cause.end == CHAIN_NO_CPU;
 	g->lock = g->lock || part->flags & SPAN_LOCK;
@@ -150,7 +115,7 @@ static int add_stall(struct stall_state *s, uint64_t process, const struct part 
 		g->worst_in_gap = in_gap;
 		g->worst_probe = probe;
 	}
-	return tally_add(&g->tally, wait->begin_ns, wait->end_ns, e) ? 0 : no_memory(why);
+	return tally_add(&g->tally, ctx->timeline, wait->begin_ns, wait->end_ns, e) ? 0 : no_memory(why);
 }
 
 /* Find out why the longest sleep of this part took so long; how long it was. */
@@ -190,7 +155,7 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 		if (s->scratch.cause.end == CHAIN_TIMED_OUT)
 			continue; /* it wanted to wait for so long */
 		if (ns >= set[s->scratch.cause.end == CHAIN_NO_CPU ? SET_MIN_WAIT : SET_MIN])
-			r = add_stall(s, process, part, false, ev->v[F_call_probe], why);
+			r = add_stall(s, ctx, process, part, false, ev->v[F_call_probe], why);
 	}
 	return r;
 }
@@ -219,7 +184,7 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 		return 0;
 	if (!(part->flags & SPAN_LOCK) && s->scratch.cause.end != CHAIN_NO_CPU)
 		return 0;
-	return add_stall(s, f->key.b, part, true, ev->v[F_call_probe], why);
+	return add_stall(s, ctx, f->key.b, part, true, ev->v[F_call_probe], why);
 }
 
 static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -263,7 +228,9 @@ static void tell_headline(struct text *t, const struct futex_group *g, const str
 
 	if (waiter)
 		text_add_who(t, waiter);
-	text_add(t, " was held up %llu times, for ", (unsigned long long)g->tally.count);
+	text_add(t, " was held up ");
+	times_add(t, g->tally.count);
+	text_add(t, ", for ");
 	text_add_ns(t, g->in_calls_ns + g->in_gaps_ns);
 	text_add(t, " in all, at futex 0x%llx; at worst %s ", (unsigned long long)g->key.b,
 		 g->worst_in_gap ? "before" : "inside");
@@ -284,7 +251,7 @@ static int tell_roster(struct finding *f, const char *tid_key, const char *name_
 	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
 }
 
-static int tell_group(struct futex_group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	bool no_cpu = g->nno_cpu > g->tally.count / 2;
@@ -300,6 +267,12 @@ static int tell_group(struct futex_group *g, const struct context *ctx, struct f
 	f->process = g->key.a;
 	f->futex = g->key.b;
 	f->weight = g->in_calls_ns + g->in_gaps_ns;
+	f->unit = WEIGHT_NS;
+	f->tid = g->waiters.n == 1 && !g->waiters.more ? g->waiters.who[0].tid : 0;
+	f->threshold_ns = set[no_cpu ? SET_MIN_WAIT : SET_MIN];
+	roster_give(&g->waiters, PART_WAITER, f);
+	roster_give(&g->wakers, PART_WAKER, f);
+	roster_give(&g->keepers, PART_KEEPER, f);
 	tell_headline(&f->headline, g, ctx);
 	text_add(
 		&f->advice, "%s",
@@ -330,7 +303,7 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 		uint64_t total_ns = g->in_calls_ns + g->in_gaps_ns;
 
 		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
-			r = tell_group(g, ctx, out, why);
+			r = tell_group(g, ctx, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, futex_stall_rule.name, s->nskipped, "calls and waits"))
 		r = no_memory(why);
@@ -340,9 +313,15 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 const struct rule futex_stall_rule = {
 	.name = "futex-stall",
 	.severity = SEVERITY_WARNING,
+	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The finding is "
+		   "about the lock: who waited, who let go of it, and what kept that one from doing so sooner.",
+	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that waits "
+		 "for work in a lock looks stalled.",
+	.todo = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, 0},
 	.open = stall_open,
 	.feed = stall_feed,
 	.finish = stall_finish,

@@ -116,7 +116,7 @@ static uint64_t group_probe(enum cause_class class, uint64_t probe)
 	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
 }
 
-static int add_slow(struct launch_state *s, const struct process *p, const struct event *ev, uint64_t median_ns,
+static int add_slow(struct launch_state *s, const struct context *ctx, const struct process *p, const struct event *ev, uint64_t median_ns,
 		    struct fault *why)
 {
 	const struct split *split = &s->scratch.cause.links[0];
@@ -144,7 +144,7 @@ static int add_slow(struct launch_state *s, const struct process *p, const struc
 	}
 	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
-	return tally_add(&g->tally, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
+	return tally_add(&g->tally, ctx->timeline, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
 }
 
 static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, const struct process *p,
@@ -160,7 +160,7 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev), ev->at_ns);
 	if (dur_ns < threshold_ns(&s->scratch, set))
 		return 0;
-	return add_slow(s, p, ev, median_ns, why);
+	return add_slow(s, ctx, p, ev, median_ns, why);
 }
 
 static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -212,7 +212,7 @@ static const char *advice_for(enum cause_class class, enum chain_end end)
 	return "Shorten what the waker does while the launch waits for it, or take that wait out of the launch's way";
 }
 
-static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;
@@ -226,6 +226,10 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	f->severity = launch_latency_rule.severity;
 	f->process = g->process;
 	f->weight = g->lost_ns;
+	f->unit = WEIGHT_NS;
+	f->probe = g->probe;
+	f->usual_ns = g->median_ns;
+	f->threshold_ns = g->median_ns * set[SET_FACTOR] > set[SET_MIN] ? g->median_ns * set[SET_FACTOR] : set[SET_MIN];
 	f->confidence = g->class == CAUSE_UNKNOWN                ? CONFIDENCE_LOW
 			: worst->cause.end == CHAIN_UNKNOWN      ? CONFIDENCE_MEDIUM
 			: g->unknown_ns > g->tally.total_ns / 10 ? CONFIDENCE_MEDIUM
@@ -260,7 +264,7 @@ static int launch_finish(void *state, const struct context *ctx, const uint64_t 
 		struct group *g = (struct group *)s->groups.items[i];
 
 		if (g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE])
-			r = tell_group(g, ctx, out, why);
+			r = tell_group(g, ctx, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, launch_latency_rule.name, s->nskipped, "launches"))
 		r = no_memory(why);
@@ -270,9 +274,16 @@ static int launch_finish(void *state, const struct context *ctx, const uint64_t 
 const struct rule launch_latency_rule = {
 	.name = "launch-latency",
 	.severity = SEVERITY_WARNING,
+	.meaning = "A call that puts work on the GPU's queue took many times longer than it usually does. The report splits "
+		   "that very call into what the thread did: ran, waited for a CPU, slept in a futex (and who woke it), "
+		   "in a page fault, on a disk, or otherwise.",
+	.wrong = "A launch that waits because the GPU's queue is full is slow by design. A function that is always slow is "
+		 "no finding; look at the table of calls.",
+	.todo = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it runs.",
 	.summary = "launches far above what is usual for that function in that process, with what held them up",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_launch, 0},
 	.open = launch_open,
 	.feed = launch_feed,
 	.finish = launch_finish,

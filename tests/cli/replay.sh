@@ -87,7 +87,7 @@ check "the first says what it is" grep -qE '^\{"kind":"capture","id":"[0-9a-f]{3
 check "the last says how it ended" [ "$(tail -n 1 out)" = \
 	'{"kind":"end","sealed":true,"reason":"the command ended","command_status":0}' ]
 check "each event is a line" [ "$(grep -c '^{"at":' out)" -eq 24 ]
-check_prints '^\{"at":500020000000,"kind":"launch","pid":100,"tid":100,"cpu":1,"dur":17200,"probe":"cudaLaunchKernel","probe_id":7,"ret":0,"flags":1,"function":"0x0","stream":"0x0","grid_x":256,"grid_y":2,"grid_z":1,"block_x":128,"block_y":1,"block_z":1,"shared":0,"thread":"trainer"\}$' \
+check_prints '^\{"at":500020000000,"kind":"launch","pid":100,"tid":100,"cpu":1,"dur":17200,"probe":"cudaLaunchKernel","probe_id":7,"ret":0,"flags":1,"function":"0x0","stream":"0x0","grid_x":256,"grid_y":2,"grid_z":1,"block_x":128,"block_y":1,"block_z":1,"shared":0,"stack":0,"thread":"trainer"\}$' \
 	"with every field of the schema"
 check_prints '"address":"0xfffffffffffffff0"' "addresses are hex text"
 check_prints '"bytes":"9007199254740993"' "numbers that a reader could round are text"
@@ -130,6 +130,69 @@ check_exit 2 "an unknown clock is a usage error" "$replay" --time moon run.cap
 check_exit 2 "a pid that is none is a usage error" "$replay" --pid x run.cap
 check_exit 2 "no file is a usage error" "$replay"
 check_exit 2 "two files are one too many" "$replay" run.cap run.cap
+
+# Conditions.
+check "--where by a field" events 1 --where 'bytes>=1M and kind=alloc'
+check "by a duration" events 4 --where 'dur>1ms and dur<=13.1ms or dur=2.5s or dur=870ns'
+check "by names of functions, threads and processes" events 3 --where 'call~cudaM and (thread=trainer or process=other)'
+check "by words that text shows" events 1 --where 'prev_state=sleeping or direction=device-to-host'
+check "by a name as it is shown" events 3 --where 'thread="t\x1b]0;own\x07<b>\"'"'"'\xff\u{202e};"'
+check "by a time since the start" events 5 --where 'at>1.5s'
+check "with other filters" events 1 --kind switch --where 'cpu=1' --pid 300
+check "in JSON, too" [ "$("$replay" -q --json --where 'ret<0' run.cap | grep -c '^{"at":')" -eq 1 ]
+check "and in every file" [ "$("$replay" -q --where 'ret<0' run.cap -o where.csv && grep -c '^futex,' where.csv),$("$replay" -q --where 'ret<0' run.cap -o where.db && sqlite3 where.db "SELECT (SELECT count(*) FROM futexes) || (SELECT count(*) FROM calls) || filter FROM capture")" = "1,10where ret<0" ]
+check_exit 2 "a condition that is none is a usage error" "$replay" --where 'dur>1ms and ret==0' run.cap
+check_says "--where: '==' means nothing here: write =: at character 16 " "that says what is wrong and where"
+check_says '^gpureplay:   dur>1ms and ret==0$' "shows it"
+check_says '^gpureplay:                  \^$' "and puts a mark under the place"
+check_exit 2 "so is one about a field that no kind has" "$replay" --where 'dur>1ms or byte>1' run.cap
+check_says "no kind of event here has a field 'byte'; did you mean bytes\?: at character 12 " "that names the likely one"
+check_exit 2 "the mark stands right behind what has to be escaped" "$replay" --where "$(printf 'name="\303\244\033" and x>1')" run.cap
+check_says '^gpureplay:                    \^$' "as it is shown"
+check_says 'at character 15 ' "and the place is told in characters"
+check_exit 2 "two conditions are one too many" "$replay" --where 'dur>1' --where 'dur<5' run.cap
+check_exit 2 "a narrower capture takes none" "$replay" --where 'dur>1' --from 1s run.cap -o part.cap
+
+# Times and pace.
+check "--json --time wall adds the wall clock" [ "$("$replay" -q --json --time wall --kind copy run.cap | sed -n 's/.*"wall":"\(.*\)".*/\1/p')" = 2026-09-21T14:13:20.030000000Z ]
+check "--json --time relative adds the time since the start" [ "$("$replay" -q --json --time relative --kind copy run.cap | sed -n 's/.*"since_start":\(.*\)}/\1/p')" = 30000000 ]
+check "--json alone adds nothing" [ "$("$replay" -q --json --kind copy run.cap | grep -cE '"(since_start|wall)":')" = 0 ]
+paced() { # LEAST MOST milliseconds that it takes OPTIONS...
+	local least=$1 most=$2 began took
+	shift 2
+	began=$(date +%s%N)
+	"$replay" -q "$@" run.cap >paced || return 1
+	took=$((($(date +%s%N) - began) / 1000000))
+	echo "$took ms"
+	[ "$took" -ge "$least" ] && [ "$took" -lt "$most" ]
+}
+check "--speed 1x takes as long as it did" paced 300 2500 --speed 1x --from 1500ms --to 1801ms
+check "and shows the same" cmp paced <("$replay" -q --from 1500ms --to 1801ms run.cap)
+check "--speed 10x a tenth of it" paced 350 2500 --speed 10x
+check "also lines of JSON" paced 350 2500 --speed 10x --json
+check "which are the same, too" cmp <("$replay" -q --json run.cap) paced
+check "--gap cuts what nothing happens in" paced 100 1200 --speed 1x --gap 20ms
+gap() { "$replay" -q --speed 0.05x --kind exit,wait run.cap | head -n 2; }
+check "a long wait is announced" grep -qE '^# nothing happens until \+1\.800000000: wait (6\.0|5\.9)[0-9]s$' <(gap)
+soon() { # the first events are there long before the last ones
+	local pid
+	"$replay" -q --speed 0.1x --from 1500ms run.cap >soon &
+	pid=$!
+	for _ in $(seq 50); do
+		grep -q cudaStreamSynchronize soon && break
+		sleep 0.1
+	done
+	grep -q cudaStreamSynchronize soon && ! grep -q cudaLaunchKernel soon && kill -INT "$pid"
+}
+check "an event is shown when its time comes" soon
+check "Ctrl-C ends the wait" sh -c '"$0" -q --speed 0.001x run.cap >ctrl & sleep 0.3; kill -TERM $!; wait $!; [ $? -eq 143 ] && grep -q "^+0.000000000 .* process" ctrl' "$replay"
+check "a reader that goes away ends it, too" sh -c '{ timeout 20 "$0" -q --speed 0.001x run.cap; echo $? >status; } | head -n 1 >one; [ "$(cat status)" = 0 ]' "$replay"
+for wrong in 1 x 0x -1x 1.2345x; do
+	check_exit 2 "--speed $wrong is a usage error" "$replay" --speed "$wrong" run.cap
+done
+check_says "'1\.2345x' is no speed like 1x, 10x or 0\.5x" "that says what a speed is"
+check_exit 2 "--speed with a file is one" "$replay" --speed 1x run.cap -o paced.txt
+check_exit 2 "--gap alone is one" "$replay" --gap 1s run.cap
 
 # A closed pipe.
 { for _ in $(seq 200); do echo "repeat 1000 1us launch at=+1ms pid=100 tid=100"; done; } >big.script

@@ -89,7 +89,7 @@ gives() { # SENTENCE QUERY WANTED [DATABASE]
 
 check_exit 0 "a capture becomes a database" "$replay" --trust run.pub run.cap -o run.db
 gives "which is sound" "PRAGMA integrity_check" ok
-gives "and says what it is" "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version" "1735423314|1"
+gives "and says what it is" "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version" "1735423314|2"
 gives "the verdict stands in it" "SELECT verdict, unverified, signer_name, sealed, reason, command_status, epochs, lost, filter FROM capture" \
 	"OK|0|run|1|the command ended|256|2|6|all"
 gives "and when it was recorded" "SELECT start_ns, start_wall_ns, end_ns, end_wall_ns FROM capture" \

@@ -11,9 +11,13 @@
 
 static inline int make_home(void **state)
 {
-	char *home = strdup("/tmp/gpurec-home-XXXXXX");
+	const char *tmp = getenv("TMPDIR");
+	char *home = malloc(PATH_MAX);
 
-	if (!home || !mkdtemp(home) || chdir(home) < 0)
+	if (!home)
+		return -1;
+	snprintf(home, PATH_MAX, "%s/gpurec-home-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(home) || chdir(home) < 0)
 		return -1;
 	setenv("GPUREC_HOME", home, 1);
 	*state = home;

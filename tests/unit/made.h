@@ -134,6 +134,8 @@ static bool made_malloc_fails(void)
 	return true;
 }
 
+/* Visible, so that shared libraries such as LZ4 find these, too. */
+#pragma GCC visibility push(default)
 void *malloc(size_t n)
 {
 	return made_malloc_fails() ? NULL : __libc_malloc(n);
@@ -148,6 +150,7 @@ void *realloc(void *p, size_t n)
 {
 	return made_malloc_fails() ? NULL : __libc_realloc(p, n);
 }
+#pragma GCC visibility pop
 #endif
 
 #endif

@@ -45,10 +45,10 @@ static void write_example(struct memory_sink *m)
 	struct clock_anchor start = sample_anchor(SAMPLE_BOOT), end = sample_anchor(SAMPLE_BOOT + SAMPLE_SECOND);
 	struct self_stats self = {1000000, 8 << 20, 4096, 0};
 	const struct counter counters[] = {{1, COUNTER_fired, 3}, {1, COUNTER_recorded, 2}, {1, COUNTER_ring_full, 1}};
-	const uint64_t first[] = {SAMPLE_BOOT + 0x1000, 1, 4399, 1, 4410};
-	const uint64_t second[] = {SAMPLE_BOOT + 0x1234, 1, 4410, 0, 4399};
-	const uint64_t thread[] = {SAMPLE_BOOT + 0x1000, 4399, 4398, 3000000000, 7};
-	const char *name[] = {NULL, NULL, NULL, NULL, "trainer"};
+	const uint64_t first[FIELDS_MAX] = {SAMPLE_BOOT + 0x1000, 1, 4399, 1, 4410, 203};
+	const uint64_t second[FIELDS_MAX] = {SAMPLE_BOOT + 0x1234, 1, 4410, 0, 4399};
+	const uint64_t thread[FIELDS_MAX] = {SAMPLE_BOOT + 0x1000, 4399, 4398, 3000000000, 7};
+	const char *name[FIELDS_MAX] = {NULL, NULL, NULL, NULL, "trainer"};
 	struct writer *w;
 	struct fault why;
 
@@ -180,7 +180,9 @@ static void show_columns(FILE *out, const struct memory_sink *m)
 				      1,  1,    1,                   /* cpu */
 				      2,  0x2f, 0x3a, 0x11, 0x11,    /* prev_tid */
 				      1,  1,    0,                   /* prev_state */
-				      2,  0x3a, 0x2f, 0x11, 0x11};   /* next_tid */
+				      2,  0x3a, 0x2f, 0x11, 0x11,    /* next_tid */
+				      1,  203,  0,                   /* prev_syscall */
+				      0};                            /* prev_flags */
 	size_t at = 0;
 
 	fprintf(out, "--- the first chunk, decompressed\n");
@@ -190,6 +192,8 @@ static void show_columns(FILE *out, const struct memory_sink *m)
 	show(out, raw, &at, 5, "prev_tid: 2 bytes wide: 0x112f, 0x113a");
 	show(out, raw, &at, 3, "prev_state: 1, 0");
 	show(out, raw, &at, 5, "next_tid: 0x113a, 0x112f");
+	show(out, raw, &at, 3, "prev_syscall: 203, 0");
+	show(out, raw, &at, 1, "prev_flags: 0 bytes wide: 0, 0");
 	assert_int_equal(at, sizeof(raw));
 	/* So few bytes are stored by LZ4 as they are: they must stand in the file. */
 	assert_non_null(memmem(m->bytes.data, m->bytes.len, raw, sizeof(raw)));

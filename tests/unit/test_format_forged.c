@@ -98,6 +98,7 @@ CHANGE(major_2, f->header.major = 2)
 CHANGE(minor_9, f->header.minor = 9)
 CHANGE(incompatible, f->header.incompatible = 1ull << 63)
 CHANGE(compatible, f->header.compatible = UINT64_MAX)
+CHANGE(continues, (f->header.incompatible = FEATURE_CONTINUES, memset(f->header.previous, 7, HASH_BYTES)))
 CHANGE(start_moved, f->header.start_boot_ns--)
 CHANGE(field_renamed, strcpy(f->header.schema.kinds[0].fields[9].name, "strum"))
 CHANGE(field_encoding, f->header.schema.kinds[0].fields[9].encoding = ENC_SINT)
@@ -182,6 +183,7 @@ CHANGE(call_other, (*LAST_KIND(f) = f->header.schema.kinds[0], LAST_KIND(f)->id 
 		    strcpy(LAST_KIND(f)->name, "later"), strcpy(LAST_KIND(f)->fields[1].name, "pod")))
 CHANGE(call_later,
        (*LAST_KIND(f) = f->header.schema.kinds[0], LAST_KIND(f)->id = 9000, strcpy(LAST_KIND(f)->name, "later")))
+CHANGE(field_encoding_0, (LAST_KIND(f)->id = 9000, LAST_KIND(f)->fields[1].encoding = 0))
 CHANGE(kinds_of_one_name, (LAST_KIND(f)->id = 9000, strcpy(LAST_KIND(f)->name, "launch")))
 CHANGE(fields_of_one_name,
        (LAST_KIND(f)->id = 9000, strcpy(LAST_KIND(f)->fields[1].name, LAST_KIND(f)->fields[0].name)))
@@ -396,6 +398,7 @@ static const struct forgery forgeries[] = {
 	{"minor version 9", ON_RECORDS, minor_9, VERDICT_OK, NULL},
 	{"an incompatible feature", ON_RECORDS, incompatible, VERDICT_UNCHECKED,
 	 "needs features that this build does not know (bits"},
+	{"a header that continues another", ON_RECORDS, continues, VERDICT_OK, NULL},
 	{"all compatible features", ON_RECORDS, compatible, VERDICT_OK, NULL},
 	{"another start", ON_RECORDS, start_moved, VERDICT_MALFORMED,
 	 "epoch 0 does not begin where the one before ended"},
@@ -403,6 +406,8 @@ static const struct forgery forgeries[] = {
 	{"a known field with another encoding", ON_RECORDS, field_encoding, VERDICT_MALFORMED,
 	 "schema: a known kind has other fields"},
 	{"an encoding of a later version", ON_RECORDS, field_encoding_future, VERDICT_UNCHECKED,
+	 "schema: a field has an encoding that this version does not know"},
+	{"an encoding that there never was", ON_RECORDS, field_encoding_0, VERDICT_UNCHECKED,
 	 "schema: a field has an encoding that this version does not know"},
 	{"a second time field", ON_RECORDS, second_time, VERDICT_MALFORMED,
 	 "schema: the time must be the first field, and no other"},

@@ -197,6 +197,9 @@ static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)
 		assert_int_equal(unpack_frame(out, sizeof(raw), copy, cut, 0, &why), ERR_FORMAT);
 		free(copy);
 	}
+	frame[n / 2] ^= 1;
+	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+	assert_non_null(strstr(why.text, "a chunk does not decompress: ERROR_"));
 	other = prefs;
 	other.frameInfo.blockChecksumFlag = LZ4F_noBlockChecksum;
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
@@ -375,6 +378,28 @@ static void session_keys_are_locked_in_memory_or_there_are_none(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* Not a page more of address space: what libsodium takes from the kernel is refused. */
+static void without_memory_there_are_no_session_keys(void **state)
+{
+	static const struct rlimit none = {0, 0};
+	int status;
+	pid_t child;
+
+	(void)state;
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct session_keys *s;
+		struct fault why;
+
+		if (setrlimit(RLIMIT_AS, &none) < 0)
+			_exit(2);
+		_exit(session_open(&s, &why) != ERR_MEMORY || !strstr(why.text, "no memory for the session keys"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static void a_chunk_is_bound_to_its_capture_epoch_and_index(void **state)
 {
 	static const uint8_t id[CAPTURE_ID_BYTES] = {1}, other_id[CAPTURE_ID_BYTES] = {2}, salt[SALT_BYTES] = {3},
@@ -469,6 +494,7 @@ int main(void)
 		cmocka_unit_test(a_buffer_does_not_grow_beyond_all_bounds),
 		cmocka_unit_test(session_keys_change_with_each_epoch_and_a_child_finds_none),
 		cmocka_unit_test(session_keys_are_locked_in_memory_or_there_are_none),
+		cmocka_unit_test(without_memory_there_are_no_session_keys),
 		cmocka_unit_test(a_chunk_is_bound_to_its_capture_epoch_and_index),
 		cmocka_unit_test(errors_of_the_system_keep_their_reason),
 		cmocka_unit_test(text_is_made_safe_to_show),

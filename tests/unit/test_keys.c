@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
@@ -172,6 +173,56 @@ static void junk_around_a_key_is_refused(void **state)
 	assert_int_equal(read_public(&pk, text, strlen(stock_public), &why), ERR_KEY);
 }
 
+static void the_lines_of_a_key_file_have_their_lengths(void **state)
+{
+	static const char prefix[] = "untrusted comment: ";
+	char text[2048];
+	const char *second = strchr(stock_public, '\n');
+	size_t n = strlen(stock_public), first = (size_t)(second - stock_public);
+	struct public_key pk;
+	struct fault why;
+
+	(void)state;
+	for (size_t comment = 1025; comment <= 1026; comment++) {
+		memcpy(text, prefix, strlen(prefix));
+		memset(text + strlen(prefix), 'c', comment);
+		memcpy(text + strlen(prefix) + comment, second, n - first);
+		assert_int_equal(read_public(&pk, text, strlen(prefix) + comment + n - first, &why),
+				 comment == 1025 ? 0 : ERR_KEY);
+	}
+	assert_non_null(strstr(why.text, "the comment is too long"));
+	memcpy(text, stock_public, n);
+	text[first + 9] = '\n';
+	assert_int_equal(read_public(&pk, text, n, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "not two lines of plain text"));
+	text[first + 9] = '\r';
+	assert_int_equal(read_public(&pk, text, n, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "not two lines of plain text"));
+	memcpy(text, stock_public, n);
+	assert_int_equal(read_public(&pk, text, n - 2, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "a public key that is cut off: 55 of 56 characters"));
+}
+
+static void a_secret_key_file_is_of_the_known_kind_and_whole(void **state)
+{
+	char text[MINISIGN_SECRET_FILE_MAX];
+	size_t n = strlen(stock_secret), at = (size_t)(strchr(stock_secret, '\n') - stock_secret) + 1;
+	struct identity id;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(read_secret(&id, stock_secret, n - 2, NULL, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "a secret key that is cut off: 211 of 212 characters"));
+	/* Six bits each: of the algorithm, of how it is encrypted, of the checksum. */
+	for (unsigned i = 0; i < 8; i++) {
+		memcpy(text, stock_secret, n);
+		text[at + i] = text[at + i] == 'w' ? 'x' : 'w';
+		assert_int_equal(read_secret(&id, text, n, NULL, &why), ERR_KEY);
+		if (i < 2)
+			assert_non_null(strstr(why.text, "not of the algorithms Ed and B2"));
+	}
+}
+
 static void each_wrong_file_has_its_own_sentence(void **state)
 {
 	char large[4096], noise[64];
@@ -186,6 +237,8 @@ static void each_wrong_file_has_its_own_sentence(void **state)
 	assert_non_null(strstr(why.text, "a public key, where a secret key is needed"));
 	assert_int_equal(read_public(&pk, "", 0, &why), ERR_KEY);
 	assert_non_null(strstr(why.text, "empty"));
+	assert_int_equal(read_public(&pk, stock_public, 25, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "cut off after its comment"));
 	randombytes_buf(noise, sizeof(noise));
 	noise[0] = 'x';
 	assert_int_equal(read_secret(&id, noise, sizeof(noise), NULL, &why), ERR_KEY);
@@ -237,6 +290,74 @@ static void a_key_that_asks_for_endless_work_is_refused(void **state)
 		assert_int_equal(minisign_open_secret(&id, raw, "x", &why), ERR_KEY);
 		assert_non_null(strstr(why.text, "too much work"));
 	}
+}
+
+/* Not a page more of address space: what libsodium takes from the kernel is refused. */
+static void without_memory_no_secret_key_is_read(void **state)
+{
+	static const struct rlimit none = {0, 0};
+	uint8_t raw[MINISIGN_SECRET_BYTES];
+	struct fault why;
+	int status;
+	pid_t child;
+
+	(void)state;
+	put("s.key", 0600, stock_secret, strlen(stock_secret));
+	assert_int_equal(minisign_read_secret(raw, "s.key", &why), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		if (setrlimit(RLIMIT_AS, &none) < 0)
+			_exit(2);
+		_exit(minisign_read_secret(raw, "s.key", &why) != ERR_MEMORY ||
+		      !strstr(why.text, "no locked memory for a secret key"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* With room for all but what scrypt takes, which is a GiB. */
+static void without_memory_for_scrypt_no_key_is_encrypted_by_something_else(void **state)
+{
+	char text[MINISIGN_SECRET_FILE_MAX];
+	struct identity id;
+	struct fault why;
+	size_t len, pages;
+	int status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(identity_generate(&id, &why), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		FILE *f = fopen("/proc/self/statm", "re");
+		struct rlimit some;
+
+		if (!f || fscanf(f, "%zu", &pages) != 1)
+			_exit(2);
+		some.rlim_cur = some.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + (64u << 20);
+		if (setrlimit(RLIMIT_AS, &some) < 0)
+			_exit(3);
+		_exit(minisign_format_secret(text, &len, &id, "x", &MINISIGN_SENSITIVE, &why) != ERR_MEMORY ||
+		      !strstr(why.text, "scrypt needs 1024 MiB"));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* It keeps the text for a comparison, in room for a secret key's. */
+static void base64_longer_than_a_secret_key_is_none(void **state)
+{
+	uint8_t bytes[MINISIGN_SECRET_BYTES + 42] = {1, 2, 3}, out[sizeof(bytes)];
+	char text[sodium_base64_ENCODED_LEN(sizeof(bytes), sodium_base64_VARIANT_ORIGINAL)];
+
+	(void)state;
+	sodium_bin2base64(text, sizeof(text), bytes, sizeof(bytes), sodium_base64_VARIANT_ORIGINAL);
+	assert_false(minisign_decode_base64(out, sizeof(out), text, sizeof(text) - 1));
+	sodium_bin2base64(text, sizeof(text), bytes, MINISIGN_SECRET_BYTES, sodium_base64_VARIANT_ORIGINAL);
+	assert_true(minisign_decode_base64(out, MINISIGN_SECRET_BYTES, text, MINISIGN_SECRET_CHARS));
+	assert_memory_equal(out, bytes, MINISIGN_SECRET_BYTES);
 }
 
 static void a_secret_key_whose_halves_differ_is_refused(void **state)
@@ -730,9 +851,14 @@ int main(void)
 		IN_HOME(every_cut_of_a_key_file_is_refused_with_a_sentence),
 		IN_HOME(every_flipped_bit_of_a_public_key_gives_another_key_or_none),
 		IN_HOME(junk_around_a_key_is_refused),
+		IN_HOME(the_lines_of_a_key_file_have_their_lengths),
+		IN_HOME(a_secret_key_file_is_of_the_known_kind_and_whole),
 		IN_HOME(each_wrong_file_has_its_own_sentence),
 		IN_HOME(a_secret_key_is_opened_with_its_passphrase_only),
 		IN_HOME(a_key_that_asks_for_endless_work_is_refused),
+		IN_HOME(without_memory_no_secret_key_is_read),
+		cmocka_unit_test(without_memory_for_scrypt_no_key_is_encrypted_by_something_else),
+		cmocka_unit_test(base64_longer_than_a_secret_key_is_none),
 		IN_HOME(a_secret_key_whose_halves_differ_is_refused),
 		IN_HOME(a_secret_key_that_others_can_read_is_refused_with_the_remedy),
 		IN_HOME(a_file_is_made_whole_or_not_at_all),

@@ -506,6 +506,31 @@ static void test_limits_are_kept(void **state)
 	clear(&m);
 }
 
+static void test_more_acts_than_may_be_are_refused(void **state)
+{
+	size_t size, at = 0;
+	struct custody c;
+	struct made m;
+	char *text;
+
+	(void)state;
+	make_chain(&m);
+	size = m.ends[1];
+	/* A signature that does not fit ends the judgement early, once all lines are read. */
+	m.text[size - 40] = m.text[size - 40] == 'A' ? 'B' : 'A';
+	text = malloc(size * (CUSTODY_LINES_MAX + 1));
+	assert_non_null(text);
+	for (int i = 0; i <= CUSTODY_LINES_MAX; i++, at += size)
+		memcpy(text + at, m.text, size);
+	assert_int_equal(state_of(&m, text, at - size), CUSTODY_FORGED);
+	custody_judge(&c, text, at, &m.subject);
+	assert_int_equal(c.state, CUSTODY_MALFORMED);
+	assert_non_null(strstr(c.why.text, "more than 10000 lines"));
+	custody_clear(&c);
+	free(text);
+	clear(&m);
+}
+
 static void test_a_copy_goes_with_a_narrower_capture(void **state)
 {
 	struct custody c;
@@ -543,6 +568,7 @@ int main(void)
 		TEST(test_nothing_is_recorded_on_what_is_not_authentic),
 		TEST(test_processes_that_append_at_once_make_one_chain),
 		TEST(test_limits_are_kept),
+		TEST(test_more_acts_than_may_be_are_refused),
 		TEST(test_a_copy_goes_with_a_narrower_capture),
 	};
 

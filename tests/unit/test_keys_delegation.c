@@ -145,6 +145,84 @@ static void no_cut_and_no_addition_passes(void **state)
 	assert_int_equal(delegation_parse(&out, text, len, &why), ERR_KEY);
 }
 
+/* Text in memory that ends where it does, so that a read behind it is seen. */
+static int parse_exact(const char *text, size_t len, struct fault *why)
+{
+	char *copy = malloc(len ? len : 1);
+	struct delegation out;
+	int r;
+
+	assert_non_null(copy);
+	memcpy(copy, text, len);
+	r = delegation_parse(&out, copy, len, why);
+	free(copy);
+	return r;
+}
+
+static void the_lines_of_a_delegation_are_written_in_one_way(void **state)
+{
+	struct delegation d = make(HOST, AUTHORITY, 5 * S, 9 * S), out;
+	char text[DELEGATION_FILE_MAX], longer[4096];
+	size_t len = delegation_format(text, &d), first = (size_t)(strchr(text, '\n') - text), i;
+	uint8_t raw[2] = {'g', 'D'};
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(parse_exact(text, len, &why), 0);
+	for (i = 0; i < len - 1; i++)
+		assert_true(parse_exact(text, i, &why) < 0);
+	for (i = 0; i < strlen("untrusted comment: "); i++) {
+		text[i] ^= 1;
+		assert_int_equal(parse_exact(text, len, &why), ERR_KEY);
+		assert_non_null(strstr(why.text, "no line \"untrusted comment: ...\""));
+		text[i] ^= 1;
+	}
+	text[first - 1] ^= 1; /* the rest of the comment is anybody's, but for a NUL */
+	assert_int_equal(parse_exact(text, len, &why), 0);
+	text[first - 1] = '\0';
+	assert_int_equal(parse_exact(text, len, &why), ERR_KEY);
+	text[first - 1] = 'x';
+	/* A comment of 1024 bytes is the longest. */
+	for (size_t n = 1024; n <= 1025; n++) {
+		i = (size_t)snprintf(longer, sizeof(longer), "untrusted comment: %0*d", (int)n, 7);
+		memcpy(longer + i, text + first, len - first);
+		assert_int_equal(parse_exact(longer, i + len - first, &why), n == 1024 ? 0 : ERR_KEY);
+	}
+	/* Some decoders take characters beyond 127 for letters. */
+	for (i = first + 1; i < len - 1; i++) {
+		char was = text[i];
+
+		for (int c = 128; c < 256; c++) {
+			text[i] = (char)c;
+			assert_int_equal(parse_exact(text, len, &why), ERR_KEY);
+		}
+		text[i] = was;
+	}
+	assert_int_equal(parse_raw(&out, raw, 2, &why), ERR_KEY);
+	assert_non_null(strstr(why.text, "does not begin like one"));
+}
+
+static void a_file_is_meant_as_a_delegation_by_how_its_second_line_begins(void **state)
+{
+	static const struct {
+		const char *text;
+		bool meant;
+	} cases[] = {{"", false},      {"Z0Q", false},   {"x", false},       {"x\n", false},
+		     {"x\nZ", false},  {"x\nZ0", false}, {"x\nZ0R", false},  {"x\nRWQ", false},
+		     {"x\nZ0Q", true}, {"\nZ0QB", true}, {"x\n\nZ0Q", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		size_t n = strlen(cases[i].text);
+		char *copy = malloc(n ? n : 1);
+
+		assert_non_null(copy);
+		memcpy(copy, cases[i].text, n);
+		assert_int_equal(delegation_is_meant(copy, n), cases[i].meant);
+		free(copy);
+	}
+}
+
 static void fields_that_break_the_rules_are_refused_although_signed(void **state)
 {
 	static const struct {
@@ -154,7 +232,7 @@ static void fields_that_break_the_rules_are_refused_although_signed(void **state
 		     {100, ' '}, {105, ' '}, {101, '"'}, {101, '\\'}, {101, 0}, {101, 0x1b}, {101, 0xff}, {101, 0x80}};
 	struct delegation d = make(HOST, AUTHORITY, 5 * S, 9 * S), out;
 	uint8_t raw[256];
-	size_t n = raw_of(raw, &d), i;
+	size_t n, i;
 	struct fault why;
 
 	(void)state;
@@ -199,8 +277,8 @@ static void a_name_must_be_plain_text(void **state)
 					  "a\"b",
 					  "a\\b",
 					  "a\xff",
-					  "a\xe2\x80\xae"
-					  "b"};
+					  ("a\xe2\x80\xae"
+					   "b")};
 	struct identity id = sample_identity(AUTHORITY);
 	struct public_key pk = public_of(HOST);
 	char longest[DELEGATION_NAME_MAX + 2];
@@ -281,6 +359,26 @@ static void put_delegation(const char *path, const struct delegation *d)
 	char text[DELEGATION_FILE_MAX];
 
 	put(path, text, delegation_format(text, d));
+}
+
+static struct revocation of_key(uint8_t seed, uint64_t since_ns)
+{
+	struct revocation item = {.key = public_of(seed), .since_ns = since_ns};
+
+	strcpy(item.reason, "lost it");
+	return item;
+}
+
+static void put_revocations(const char *path, uint8_t signer, const struct revocation *items, size_t n)
+{
+	struct identity id = sample_identity(signer);
+	struct revocations list = {0};
+	struct fault why;
+
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(revocations_add(&list, &items[i], &why), 0);
+	assert_int_equal(revocations_write(&list, path, true, &id, &why), 0);
+	revocations_clear(&list);
 }
 
 static void expect(enum verdict verdict, enum trust trust, const char *said)
@@ -372,6 +470,39 @@ static void one_good_delegation_of_several_does(void **state)
 	expect(VERDICT_OK, TRUST_DELEGATED, "");
 }
 
+/* Of several that are no use, the sentence is about the one that was nearest to it, wherever it stands. */
+static void the_sentence_is_about_the_delegation_that_came_farthest(void **state)
+{
+	static const char *const names[] = {"stranger.delegation", "late.delegation", "revoked.delegation"};
+	static const char *const said[] = {"by the key 303030303030303, which nothing here trusts", "only until",
+					   "but that delegation is revoked: wrong name"};
+	static const unsigned farthest[] = {1, 1, 2}; /* of each pair: 0 and 1, 1 and 2, 0 and 2 */
+	struct delegation d[] = {make(HOST, OTHER, 0, UINT64_MAX), make(HOST, AUTHORITY, 1, 2),
+				 make(HOST, AUTHORITY, 1, UINT64_MAX)};
+	struct revocation hash = {.is_delegation = true, .reason = "wrong name"};
+
+	(void)state;
+	make_capture(true);
+	trust_key(AUTHORITY, "boss");
+	memcpy(hash.hash, d[2].hash, sizeof(hash.hash));
+	put_revocations("trust/x.revocations", AUTHORITY, &hash, 1);
+	for (unsigned i = 0; i < 3; i++)
+		put_delegation(names[i], &d[i]);
+	for (unsigned pair = 0; pair < 6; pair++) {
+		unsigned a = pair / 2 == 1 ? 1 : 0, b = pair / 2 == 0 ? 1 : 2;
+		const char *const files[] = {names[pair % 2 ? b : a], names[pair % 2 ? a : b]};
+		const struct evidence_options o = {.nthreads = 1, .delegation_files = files, .ndelegation_files = 2};
+		struct evidence e;
+		struct fault why;
+
+		assert_int_equal(evidence_judge(&e, "run.cap", &o, &why), 0);
+		assert_int_equal(e.verification.verdict, VERDICT_UNTRUSTED);
+		if (!strstr(e.verification.why.text, said[farthest[pair / 2]]))
+			fail_msg("'%s' does not say '%s'", e.verification.why.text, said[farthest[pair / 2]]);
+		evidence_close(&e);
+	}
+}
+
 static void a_key_with_the_same_number_is_another_key(void **state)
 {
 	struct identity id = sample_identity(AUTHORITY), liar = sample_identity(OTHER);
@@ -450,26 +581,6 @@ static void a_delegation_on_the_command_line_that_is_none_is_an_error(void **sta
 
 /* --- revocations --- */
 
-static struct revocation of_key(uint8_t seed, uint64_t since_ns)
-{
-	struct revocation item = {.key = public_of(seed), .since_ns = since_ns};
-
-	strcpy(item.reason, "lost it");
-	return item;
-}
-
-static void put_revocations(const char *path, uint8_t signer, const struct revocation *items, size_t n)
-{
-	struct identity id = sample_identity(signer);
-	struct revocations list = {0};
-	struct fault why;
-
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(revocations_add(&list, &items[i], &why), 0);
-	assert_int_equal(revocations_write(&list, path, true, &id, &why), 0);
-	revocations_clear(&list);
-}
-
 static void a_list_survives_the_way_through_its_text(void **state)
 {
 	struct revocation items[] = {of_key(HOST, 0), of_key(OTHER, SAMPLE_WALL), {.is_delegation = true}}, later;
@@ -539,6 +650,76 @@ static void lines_that_are_none_are_refused(void **state)
 	revocations_clear(&list);
 	assert_int_equal(revocations_parse(&list, "gpurec revocations 1\n", 21, &why), 0);
 	revocations_clear(&list);
+}
+
+static void a_line_is_bounded_before_it_is_taken_apart(void **state)
+{
+	char text[512], *copy;
+	struct revocations list = {0};
+	struct fault why;
+	size_t n;
+
+	(void)state;
+	/* A word longer than any key, hash or date; blanks that are missing; a NUL that would end a text early. */
+	for (int word = 0; word < 2; word++) {
+		n = (size_t)snprintf(text, sizeof(text), "gpurec revocations 1\n%s%0300d always x\n",
+				     word ? KEY " " : "", 7);
+		copy = malloc(n);
+		assert_non_null(copy);
+		memcpy(copy, text, n);
+		assert_int_equal(revocations_parse(&list, copy, n, &why), ERR_FORMAT);
+		free(copy);
+	}
+	n = (size_t)snprintf(text, sizeof(text), "gpurec revocations 1\n" KEY " always lost it\n");
+	assert_int_equal(revocations_parse(&list, text, n, &why), 0);
+	revocations_clear(&list);
+	for (size_t at = strlen("gpurec revocations 1\n"); at < n - 1; at++) {
+		char was = text[at];
+
+		text[at] = '\0';
+		assert_int_equal(revocations_parse(&list, text, n, &why), ERR_FORMAT);
+		text[at] = was;
+	}
+}
+
+static void a_list_takes_only_what_it_can_hold(void **state)
+{
+	struct revocation item = of_key(HOST, 0);
+	struct revocations list = {0}, again = {0};
+	struct fault why;
+	char *text, *longer;
+	size_t len;
+
+	(void)state;
+	item.reason[0] = '\n';
+	assert_int_equal(revocations_add(&list, &item, &why), ERR_INPUT);
+	assert_non_null(strstr(why.text, "the reason must be"));
+	item = of_key(HOST, SAMPLE_WALL + 1);
+	assert_int_equal(revocations_add(&list, &item, &why), ERR_INPUT);
+	assert_non_null(strstr(why.text, "a full second"));
+	assert_int_equal(list.n, 0);
+	item = of_key(HOST, 0);
+	for (uint32_t i = 0; i < REVOCATIONS_MAX; i++) {
+		memcpy(item.key.key, &i, sizeof(i));
+		assert_int_equal(revocations_add(&list, &item, &why), 0);
+	}
+	assert_int_equal(revocations_add(&list, &item, &why), 0); /* one that is there */
+	text = revocations_format(&list, &len);
+	assert_non_null(text);
+	item.key.key[5] ^= 1;
+	assert_int_equal(revocations_add(&list, &item, &why), ERR_INPUT);
+	assert_int_equal(list.n, REVOCATIONS_MAX);
+	revocations_clear(&list);
+	assert_int_equal(revocations_parse(&again, text, len, &why), 0);
+	assert_int_equal(again.n, REVOCATIONS_MAX);
+	revocations_clear(&again);
+	longer = malloc(len + sizeof(KEY " always x\n"));
+	assert_non_null(longer);
+	memcpy(longer, text, len);
+	memcpy(longer + len, KEY " always x\n", strlen(KEY " always x\n"));
+	assert_int_equal(revocations_parse(&again, longer, len + strlen(KEY " always x\n"), &why), ERR_INPUT);
+	free(longer);
+	free(text);
 }
 
 static void a_revoked_key_is_trusted_no_more(void **state)
@@ -656,6 +837,8 @@ int main(void)
 		cmocka_unit_test(a_delegation_survives_the_way_through_its_file),
 		cmocka_unit_test(no_flipped_bit_of_a_delegation_passes),
 		cmocka_unit_test(no_cut_and_no_addition_passes),
+		cmocka_unit_test(the_lines_of_a_delegation_are_written_in_one_way),
+		cmocka_unit_test(a_file_is_meant_as_a_delegation_by_how_its_second_line_begins),
 		cmocka_unit_test(fields_that_break_the_rules_are_refused_although_signed),
 		cmocka_unit_test(what_another_key_signed_is_forged),
 		cmocka_unit_test(a_name_must_be_plain_text),
@@ -663,12 +846,15 @@ int main(void)
 		IN_HOME(a_host_is_trusted_through_a_trusted_authority_alone),
 		IN_HOME(the_whole_capture_must_lie_in_the_interval),
 		IN_HOME(one_good_delegation_of_several_does),
+		IN_HOME(the_sentence_is_about_the_delegation_that_came_farthest),
 		IN_HOME(a_key_with_the_same_number_is_another_key),
 		IN_HOME(who_is_vouched_for_cannot_vouch),
 		IN_HOME(a_forged_delegation_says_so),
 		IN_HOME(a_delegation_on_the_command_line_that_is_none_is_an_error),
 		cmocka_unit_test(a_list_survives_the_way_through_its_text),
 		cmocka_unit_test(lines_that_are_none_are_refused),
+		cmocka_unit_test(a_line_is_bounded_before_it_is_taken_apart),
+		cmocka_unit_test(a_list_takes_only_what_it_can_hold),
 		IN_HOME(a_revoked_key_is_trusted_no_more),
 		IN_HOME(a_revoked_authority_or_delegation_vouches_no_more),
 		IN_HOME(a_list_that_cannot_be_believed_blinds),

@@ -468,6 +468,7 @@ static void what_is_no_regular_file_is_refused_and_nothing_waits_for_it(void **s
 	assert_int_equal(signature_make("fifo", "sig", false, &id, NULL, NULL, &why), ERR_INPUT);
 	assert_int_equal(signature_make(".", "sig", false, &id, NULL, NULL, &why), ERR_INPUT);
 	assert_int_equal(signature_make("absent", "sig", false, &id, NULL, NULL, &why), ERR_IO);
+	assert_non_null(strstr(why.text, "absent: cannot be opened: No such file"));
 	put("file", "x", 1);
 	assert_int_equal(signature_check("file", "fifo", &pk, NULL, &why), ERR_FORMAT);
 	assert_int_equal(signature_check("file", "absent", &pk, NULL, &why), ERR_IO);
@@ -505,6 +506,48 @@ static void a_file_that_grows_while_it_is_read_is_refused(void **state)
 	assert_int_equal(signature_hash(&hash, "file", &why), 0);
 }
 
+/* Lines of their own lengths, in memory that ends where the text does, so that a read behind it is seen. */
+static void each_line_has_its_length(void **state)
+{
+	char text[SIGNATURE_FILE_MAX], *copy;
+	struct public_key pk;
+	struct signature sig;
+	struct identity id;
+	struct fault why;
+	size_t len, third;
+
+	(void)state;
+	len = sign_sample(&id, &pk, text);
+	for (int line = 0; line < 4; line++) {
+		const char *eol = text;
+		size_t at;
+
+		for (int i = 0; i <= line; i++)
+			eol = (const char *)memchr(eol, '\n', len - (size_t)(eol - text)) + 1;
+		at = (size_t)(eol - text) - 1;
+		third = line == 1 ? at + 1 : 0;
+		copy = malloc(len + 1);
+		assert_non_null(copy);
+		memcpy(copy, text, at);
+		copy[at] = 'A';
+		memcpy(copy + at + 1, text + at, len - at);
+		/* A longer comment is none that was signed; a longer line of base64 is no line of a signature. */
+		assert_int_equal(check_text(copy, len + 1, &pk, &why), line == 0   ? 0
+								       : line == 2 ? ERR_FORGED
+										   : ERR_FORMAT);
+		free(copy);
+		if (!third)
+			continue;
+		copy = malloc(third + 3);
+		assert_non_null(copy);
+		memcpy(copy, text, third);
+		memcpy(copy + third, "t\nx", 3);
+		assert_int_equal(signature_parse(&sig, copy, third + 3, &why), ERR_FORMAT);
+		assert_non_null(strstr(why.text, "does not begin with \"trusted comment: \""));
+		free(copy);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_home, remove_home)
 
 int main(void)
@@ -517,6 +560,7 @@ int main(void)
 		TEST(no_flipped_bit_of_the_file_is_accepted),
 		TEST(no_cut_is_accepted_but_that_of_the_last_newline),
 		TEST(nothing_may_stand_behind_a_signature),
+		TEST(each_line_has_its_length),
 		TEST(a_signature_of_the_old_kind_is_refused_however_right_it_is),
 		TEST(an_empty_trusted_comment_is_neither_made_nor_accepted),
 		TEST(a_comment_longer_than_the_limit_is_not_read),

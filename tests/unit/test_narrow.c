@@ -3,105 +3,17 @@
  * Narrowing: what is withheld is gone to the byte, the rest verifies, the order of steps does not matter, and whichever
  * read, write, sync, rename or allocation fails, nothing that is half stands under the output's name.
  */
-#undef _FORTIFY_SOURCE /* its own forms of open() and read() would get in the way of those below */
+#undef _FORTIFY_SOURCE /* see faults.h */
+#include "tests/unit/faults.h"
 #include "tests/unit/made.h"
 #include "tests/unit/sample.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdatomic.h>
-#include <sys/syscall.h>
 
 #include "format/layout.h"
 #include "replay/exporter.h"
 #include "replay/narrowed.h"
 #include "replay/target.h"
-
-/* Faults on demand: of the calls of one sort, in all threads, the nth fails. */
-enum sort { OF_NONE, OF_IO, OF_MEMORY };
-static _Atomic enum sort armed;
-static atomic_ulong calls, fail_at;
-static atomic_bool failed;
-
-static bool refuse(enum sort sort, int error)
-{
-	if (atomic_load(&armed) != sort || atomic_fetch_add(&calls, 1) + 1 != atomic_load(&fail_at))
-		return false;
-	atomic_store(&failed, true);
-	errno = error;
-	return true;
-}
-
-static void arm(enum sort sort, unsigned long n)
-{
-	atomic_store(&calls, 0);
-	atomic_store(&fail_at, n);
-	atomic_store(&failed, false);
-	atomic_store(&armed, sort);
-}
-
-static void disarm(void)
-{
-	atomic_store(&armed, OF_NONE);
-}
-
-ssize_t pread(int fd, void *buf, size_t n, off_t offset)
-{
-	return refuse(OF_IO, EIO) ? -1 : syscall(SYS_pread64, fd, buf, n, offset);
-}
-
-ssize_t write(int fd, const void *buf, size_t n)
-{
-	return refuse(OF_IO, ENOSPC) ? -1 : syscall(SYS_write, fd, buf, n);
-}
-
-int fsync(int fd)
-{
-	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fsync, fd);
-}
-
-int fdatasync(int fd)
-{
-	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd);
-}
-
-int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags)
-{
-	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
-}
-
-int open(const char *path, int flags, ...)
-{
-	mode_t mode;
-	va_list ap;
-
-	va_start(ap, flags);
-	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-	va_end(ap);
-	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
-
-#ifndef __SANITIZE_ADDRESS__ /* which has an allocator of its own */
-#define CAN_FAIL_MALLOC 1
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t n);
-
-void *malloc(size_t n)
-{
-	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_malloc(n);
-}
-
-void *calloc(size_t n, size_t size)
-{
-	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_calloc(n, size);
-}
-
-void *realloc(void *p, size_t n)
-{
-	return refuse(OF_MEMORY, ENOMEM) ? NULL : __libc_realloc(p, n);
-}
-#endif
 
 /* A capture of all classes that have content; every text is a mark of its class and epoch. */
 static const struct {
@@ -497,6 +409,43 @@ static void whatever_allocation_fails_a_narrowed_capture_gets_no_wrong_verdict(v
 	(void)state;
 	use_despite_each_fault(OF_MEMORY, ERR_MEMORY, 10);
 }
+
+/* A thread without memory has looked at nothing: what it should have looked at must not pass for good. */
+static void whatever_allocation_fails_on_any_thread_no_epoch_passes_unseen(void **state)
+{
+	struct memory_sink whole = {0};
+	struct verification v;
+	struct source src;
+	struct reader r;
+	struct fault why;
+	unsigned long n;
+
+	(void)state;
+	make_capture(&whole);
+	source_open_memory(&src, whole.bytes.data, whole.bytes.len);
+	assert_int_equal(reader_open(&r, &src, &why), 0);
+	for (unsigned nthreads = 1; nthreads <= 4; nthreads++) {
+		for (n = 1;; n++) {
+			arm(OF_MEMORY, n);
+			verify(&r, nthreads, &v);
+			disarm();
+			if (v.verdict == VERDICT_OK) {
+				assert_int_equal(v.nepochs, NEPOCHS);
+				assert_int_equal(v.why.code, ERR_NONE);
+			} else {
+				assert_int_equal(v.verdict, VERDICT_UNCHECKED);
+				assert_int_equal(v.why.code, ERR_MEMORY);
+				assert_true(atomic_load(&failed) && v.nepochs < NEPOCHS);
+			}
+			if (!atomic_load(&failed))
+				break;
+		}
+		assert_int_equal(v.verdict, VERDICT_OK);
+		assert_true(n > 3);
+	}
+	reader_close(&r);
+	bytes_free(&whole.bytes);
+}
 #endif
 
 static void a_capture_that_changes_meanwhile_gives_no_copy(void **state)
@@ -587,6 +536,7 @@ int main(void)
 #ifdef CAN_FAIL_MALLOC
 		cmocka_unit_test(whatever_allocation_fails_nothing_half_is_left),
 		cmocka_unit_test(whatever_allocation_fails_a_narrowed_capture_gets_no_wrong_verdict),
+		cmocka_unit_test(whatever_allocation_fails_on_any_thread_no_epoch_passes_unseen),
 #endif
 		cmocka_unit_test(a_capture_that_changes_meanwhile_gives_no_copy),
 		cmocka_unit_test(only_of_authentic_captures_narrower_ones_are_made),

@@ -24,6 +24,7 @@ static void ids_ascend_and_names_are_unique(void **state)
 	(void)state;
 	for (size_t i = 1; i < nprobes; i++) {
 		assert_true(probe_table[i].id > probe_table[i - 1].id);
+		assert_true(strlen(probe_table[i].name) <= NAME_MAX_BYTES);
 		for (size_t k = 0; k < i; k++)
 			assert_string_not_equal(probe_table[i].name, probe_table[k].name);
 	}
@@ -56,23 +57,28 @@ static void the_table_is_accepted_as_a_schema(void **state)
 	schema_clear(&schema);
 }
 
-/* How many fields of its own each kind of call has. */
+/* How many fields of its own each kind of call has, `stack` not counted. */
 static size_t own_fields(uint16_t kind)
 {
-	static const struct {
-		uint16_t kind;
-		size_t n;
-	} sizes[] = {
-		{KIND_launch, NFIELDS_launch - NFIELDS_call}, {KIND_alloc, NFIELDS_alloc - NFIELDS_call},
-		{KIND_free, NFIELDS_free - NFIELDS_call},     {KIND_copy, NFIELDS_copy - NFIELDS_call},
-		{KIND_set, NFIELDS_set - NFIELDS_call},       {KIND_wait, NFIELDS_wait - NFIELDS_call},
-	};
+	assert_true(kind >= KIND_launch && kind <= KIND_load);
+	return probe_stack_field(kind) - NFIELDS_call;
+}
 
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if (sizes[i].kind == kind)
-			return sizes[i].n;
-	fail_msg("kind %u is no call", kind);
-	return 0;
+static void the_stack_is_the_last_field_of_every_kind_of_calls(void **state)
+{
+	struct schema schema;
+
+	(void)state;
+	assert_int_equal(schema_build(&schema, NULL, 0, NULL), 0);
+	for (uint16_t kind = KIND_launch; kind <= KIND_load; kind++) {
+		const struct kind *k = schema_kind(&schema, kind);
+
+		assert_non_null(k);
+		assert_string_equal(k->fields[probe_stack_field(kind)].name, "stack");
+		assert_int_equal(probe_stack_field(kind) + 1, k->nfields);
+	}
+	assert_int_equal(probe_stack_field(KIND_switch), 0);
+	schema_clear(&schema);
 }
 
 /* A word is there when it is an argument, or when a peek put it there. */
@@ -85,25 +91,43 @@ static bool word_is_there(const struct call_plan *plan, unsigned word)
 	return word < plan->words;
 }
 
+/* The words from which factor `v` is made, as a mask. */
+static uint32_t words_of(uint32_t v)
+{
+	switch (v & 0xf0) {
+	case FACTOR(0):
+		return 0;
+	case PICK(0):
+		return 0xfu << (v & 15);
+	case DIRECTION(0):
+		return 0x11u << (v & 15);
+	default:
+		return 1u << (v & 15);
+	}
+}
+
 static void every_value_is_of_a_field_and_from_a_word_that_is_there(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < nprobes; i++) {
 		const struct probe_spec *spec = &probe_table[i];
+		const struct call_plan plan = probe_plan(spec);
 
 		if (spec->id < PROBE_HOST_END)
 			continue;
+		assert_true(plan.used <= CALL_WORDS);
 		for (size_t f = 0; f < VALUES_MAX; f++) {
 			if (f >= own_fields(spec->kind))
 				assert_int_equal(spec->value[f], 0);
 			if (spec->value[f] & 0x80000000u)
 				continue;
-			for (uint32_t v = spec->value[f]; v; v >>= 8) {
-				assert_true((v & 0xf0) == 0x80 || (v & 0xf0) == 0x90 || (v & 0xf0) == 0xa0);
-				assert_true((v & 15) < CALL_WORDS);
-				if (!word_is_there(&spec->plan, v & 15))
-					fail_msg("%s takes word %u, which is not read", spec->name, v & 15);
-			}
+			for (uint32_t v = spec->value[f]; v; v >>= 8)
+				for (unsigned word = 0; word < 20; word++) {
+					if (!(words_of(v) >> word & 1))
+						continue;
+					if (!word_is_there(&plan, word) || word >= plan.used)
+						fail_msg("%s takes word %u, which is not read", spec->name, word);
+				}
 		}
 	}
 }
@@ -112,16 +136,30 @@ static void no_peek_leaves_the_words_and_every_allocation_takes_its_stack(void *
 {
 	(void)state;
 	for (size_t i = 0; i < nprobes; i++) {
-		const struct call_plan *plan = &probe_table[i].plan;
+		const struct call_plan plan = probe_plan(&probe_table[i]);
 
-		assert_true(plan->words <= CALL_WORDS);
+		assert_true(plan.words <= CALL_WORDS);
 		for (int k = 0; k < PEEKS; k++) {
-			assert_true(plan->peek[k].n <= PEEK_WORDS_MAX);
-			assert_true(plan->peek[k].slot + plan->peek[k].n <= CALL_WORDS);
-			assert_true(plan->peek[k].arg < CALL_WORDS);
+			assert_true(plan.peek[k].n <= PEEK_WORDS_MAX);
+			assert_true(plan.peek[k].slot + plan.peek[k].n <= CALL_WORDS);
+			assert_true(plan.peek[k].arg < CALL_WORDS);
 		}
-		if (probe_table[i].kind == KIND_alloc)
-			assert_int_equal(plan->stack, 1);
+		assert_int_equal(plan.stack, probe_table[i].kind == KIND_alloc);
+		if (plan.name)
+			assert_true(word_is_there(&plan, plan.name_of) && word_is_there(&plan, plan.name_at));
+	}
+}
+
+static void every_function_is_of_the_library_that_its_name_says(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < nprobes; i++) {
+		const char *name = probe_table[i].name;
+		uint16_t want = !strncmp(name, "cuda", 4) || !strncmp(name, "__cuda", 6) ? LIBRARY_RUNTIME
+				: !strncmp(name, "nccl", 4)                              ? LIBRARY_NCCL
+											 : LIBRARY_DRIVER;
+
+		assert_int_equal(probe_table[i].library, probe_table[i].id < PROBE_HOST_END ? 0 : want);
 	}
 }
 
@@ -163,6 +201,77 @@ static void bytes_of_two_dimensions_are_their_product(void **state)
 	assert_int_equal(probe_value(spec->value[4], word), 0x99);
 }
 
+static void a_launch_of_the_driver_is_taken_apart(void **state)
+{
+	/* function, grid, block, shared, stream; the upper halves are anybody's */
+	const __u64 word[CALL_WORDS] = {0x1000, 2 | 9ull << 32, 3, 4, 5, 6, 7 | 9ull << 32, 8, 0x3000};
+	static const uint64_t want[] = {0x1000, 0x3000, 2, 3, 4, 5, 6, 7, 8};
+	const struct probe_spec *spec = by_name("cuLaunchKernel");
+
+	(void)state;
+	for (size_t i = 0; i < 9; i++)
+		assert_int_equal(probe_value(spec->value[i], word), want[i]);
+}
+
+/* Words 2 to 5 are of the source, 6 to 9 of the target: type, host, device, array. */
+static void a_described_copy_tells_the_addresses_of_its_memory_types(void **state)
+{
+	static const struct {
+		unsigned from, to;
+		uint64_t src, dst, direction;
+	} cases[] = {
+		{1, 2, 0x13, 0x24, 1}, /* host to device */
+		{2, 1, 0x14, 0x23, 2}, {2, 2, 0x14, 0x24, 3},
+		{1, 1, 0x13, 0x23, 0}, {1, 3, 0x13, 0x25, 1}, /* to an array */
+		{3, 1, 0x15, 0x23, 2}, {4, 2, 0x14, 0x24, 4}, /* unified */
+	};
+	const struct probe_spec *two = by_name("cuMemcpy2DAsync_v2_ptsz"), *three = by_name("cuMemcpy3D_v2");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const __u64 word[CALL_WORDS] = {
+			0x1, 0x77, cases[i].from | 5ull << 32, 0x13, 0x14, 0x15, cases[i].to, 0x23, 0x24, 0x25, 10,
+			20,  30};
+
+		assert_int_equal(probe_value(two->value[0], word), cases[i].dst);
+		assert_int_equal(probe_value(two->value[1], word), cases[i].src);
+		assert_int_equal(probe_value(two->value[2], word), 200);
+		assert_int_equal(probe_value(two->value[3], word), cases[i].direction);
+		assert_int_equal(probe_value(two->value[4], word), 0x77);
+		assert_int_equal(probe_value(three->value[2], word), 6000);
+		assert_int_equal(probe_value(three->value[4], word), 0);
+	}
+}
+
+static void a_collective_tells_bytes_of_its_type_and_peers_from_one(void **state)
+{
+	/* send, receive, count, type, operation, root, communicator, stream */
+	__u64 word[CALL_WORDS] = {0x10, 0x20, 100, 7, 1, 0, 0x60, 0x70};
+	static const uint64_t want[] = {0x60, 0x70, 0x10, 0x20, 100, 7, 400, 1, 1, 0, 0};
+	const struct probe_spec *spec = by_name("ncclReduce");
+
+	(void)state;
+	for (size_t i = 0; i < VALUES_MAX; i++)
+		assert_int_equal(probe_value(spec->value[i], word), want[i]);
+	word[3] = 9;
+	assert_int_equal(probe_value(spec->value[6], word), 200);
+	word[3] = 1000; /* a type that came later */
+	assert_int_equal(probe_value(spec->value[6], word), 0);
+}
+
+static void fills_tell_bytes_and_a_value_as_wide_as_they_are(void **state)
+{
+	const __u64 word[CALL_WORDS] = {0x10, 0xdeadbeefcafef00d, 100, 7};
+
+	(void)state;
+	assert_int_equal(probe_value(by_name("cuMemsetD8_v2")->value[1], word), 100);
+	assert_int_equal(probe_value(by_name("cuMemsetD8_v2")->value[2], word), 0x0d);
+	assert_int_equal(probe_value(by_name("cuMemsetD16Async")->value[1], word), 200);
+	assert_int_equal(probe_value(by_name("cuMemsetD16Async")->value[2], word), 0xf00d);
+	assert_int_equal(probe_value(by_name("cuMemsetD32_v2_ptds")->value[1], word), 400);
+	assert_int_equal(probe_value(by_name("cuMemsetD32_v2_ptds")->value[2], word), 0xcafef00d);
+}
+
 static void constants_and_nothing_are_values_too(void **state)
 {
 	const __u64 word[CALL_WORDS] = {1, 2, 3};
@@ -184,6 +293,12 @@ int main(void)
 		cmocka_unit_test(a_launch_is_taken_apart),
 		cmocka_unit_test(garbage_above_small_arguments_is_left_out),
 		cmocka_unit_test(bytes_of_two_dimensions_are_their_product),
+		cmocka_unit_test(the_stack_is_the_last_field_of_every_kind_of_calls),
+		cmocka_unit_test(every_function_is_of_the_library_that_its_name_says),
+		cmocka_unit_test(a_launch_of_the_driver_is_taken_apart),
+		cmocka_unit_test(a_described_copy_tells_the_addresses_of_its_memory_types),
+		cmocka_unit_test(a_collective_tells_bytes_of_its_type_and_peers_from_one),
+		cmocka_unit_test(fills_tell_bytes_and_a_value_as_wide_as_they_are),
 		cmocka_unit_test(constants_and_nothing_are_values_too),
 	};
 

@@ -7,10 +7,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "record/translate.h"
+
+/* cudaFree: one word */
+#define SOME_CALL 53
 
 struct writer {
 	unsigned n;
@@ -34,7 +38,11 @@ int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *c
 union record {
 	struct ring_head head;
 	struct ring_call call;
+	struct ring_call_few call_few;
+	struct ring_call_many call_many;
+	struct ring_call_all call_all;
 	struct ring_call_stack call_stack;
+	struct ring_call_name call_name;
 	struct ring_switch sched;
 	struct ring_waking waking;
 	struct ring_futex futex;
@@ -44,7 +52,9 @@ union record {
 	struct ring_thread thread;
 	struct ring_process process;
 	struct ring_mapped mapped;
-	uint8_t bytes[512];
+	struct ring_fault fault;
+	struct ring_oom oom;
+	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
 static const struct {
@@ -53,8 +63,11 @@ static const struct {
 	uint16_t probe; /* that is counted */
 	bool noticed;
 } types[RING_TYPES] = {
-	[RING_CALL] = {sizeof(struct ring_call), KIND_free, 53, false},
-	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), KIND_free, 53, false},
+	[RING_CALL_FEW] = {sizeof(struct ring_call_few), KIND_free, SOME_CALL, false},
+	[RING_CALL_MANY] = {sizeof(struct ring_call_many), KIND_free, SOME_CALL, false},
+	[RING_CALL_ALL] = {sizeof(struct ring_call_all), KIND_free, SOME_CALL, false},
+	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), KIND_free, SOME_CALL, false},
+	[RING_CALL_NAME] = {sizeof(struct ring_call_name) + NAME_BYTES_FEW, KIND_free, SOME_CALL, false},
 	[RING_SWITCH] = {sizeof(struct ring_switch), KIND_switch, PROBE_SWITCH, false},
 	[RING_WAKING] = {sizeof(struct ring_waking), KIND_waking, PROBE_WAKING, false},
 	[RING_FUTEX] = {sizeof(struct ring_futex), KIND_futex, PROBE_FUTEX, false},
@@ -64,6 +77,8 @@ static const struct {
 	[RING_THREAD] = {sizeof(struct ring_thread), KIND_thread, PROBE_THREAD_NAME, false},
 	[RING_PROCESS] = {sizeof(struct ring_process), KIND_process, PROBE_PROCESS_NAME, true},
 	[RING_MAPPED] = {sizeof(struct ring_mapped), 0, PROBE_MAPPED, true},
+	[RING_FAULT] = {sizeof(struct ring_fault), KIND_fault, PROBE_FAULT, false},
+	[RING_OOM] = {sizeof(struct ring_oom), KIND_oom, PROBE_OOM, false},
 };
 
 struct made {
@@ -104,8 +119,8 @@ static union record *begin(struct made *m, uint32_t type)
 {
 	memset(&m->record, 0, sizeof(m->record));
 	m->record.head = (struct ring_head){.type = type, .cpu = 3, .at_ns = 1000};
-	if (type == RING_CALL || type == RING_CALL_STACK)
-		m->record.call.probe = 53; /* cudaFree */
+	if (type <= RING_CALL_NAME)
+		m->record.call.probe = SOME_CALL;
 	return &m->record;
 }
 
@@ -134,6 +149,12 @@ static void every_type_yields_its_kind_counted_and_noticed(void **state)
 	}
 }
 
+static bool is_name_size(uint32_t n)
+{
+	n -= (uint32_t)sizeof(struct ring_call_name);
+	return n == NAME_BYTES_FEW || n == NAME_BYTES_MANY || n == NAME_BYTES;
+}
+
 static void any_other_length_is_refused(void **state)
 {
 	struct made *m = *state;
@@ -141,7 +162,7 @@ static void any_other_length_is_refused(void **state)
 	for (uint32_t type = 1; type < RING_TYPES; type++) {
 		begin(m, type);
 		for (uint32_t n = 0; n < sizeof(m->record); n++)
-			if (n != types[type].bytes)
+			if (n != types[type].bytes && !(type == RING_CALL_NAME && is_name_size(n)))
 				assert_int_equal(translate(&m->t, &m->record, n, &m->why), ERR_FORMAT);
 	}
 	assert_int_equal(m->writer.n + m->noticed, 0);
@@ -161,13 +182,17 @@ static void a_type_that_is_none_is_refused(void **state)
 
 static void a_call_of_an_unknown_probe_or_with_too_many_frames_is_refused(void **state)
 {
-	static const uint32_t none[] = {0, PROBE_SWITCH, PROBE_HOST_END - 1, PROBES_LIMIT, UINT32_MAX};
+	static const uint16_t none[] = {0, PROBE_SWITCH, PROBE_HOST_END - 1, PROBES_LIMIT, UINT16_MAX};
 	struct made *m = *state;
 
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
-		begin(m, RING_CALL)->call.probe = none[i];
-		assert_int_equal(take(m), ERR_FORMAT);
+		for (uint32_t type = RING_CALL_FEW; type <= RING_CALL_NAME; type++) {
+			begin(m, type)->call.probe = none[i];
+			assert_int_equal(take(m), ERR_FORMAT);
+		}
 	}
+	begin(m, RING_CALL_NAME)->call_name.nbytes = NAME_BYTES;
+	assert_int_equal(take(m), ERR_FORMAT);
 	begin(m, RING_CALL_STACK)->call_stack.nframes = STACK_FRAMES + 1;
 	assert_int_equal(take(m), ERR_FORMAT);
 	assert_int_equal(m->writer.n, 0);
@@ -176,19 +201,69 @@ static void a_call_of_an_unknown_probe_or_with_too_many_frames_is_refused(void *
 static void a_call_carries_its_fields(void **state)
 {
 	struct made *m = *state;
-	struct ring_call *c = &begin(m, RING_CALL)->call;
+	struct ring_call *c = &begin(m, RING_CALL_FEW)->call;
 
 	c->pid = 10, c->tid = 11, c->dur_ns = 77, c->ret = -2, c->flags = CALL_NESTED;
-	c->word[0] = 0xdead0000;
+	m->record.call_few.word[0] = 0xdead0000;
 	assert_int_equal(take(m), 0);
 	assert_int_equal(m->writer.v[F_call_pid], 10);
 	assert_int_equal(m->writer.v[F_call_tid], 11);
 	assert_int_equal(m->writer.v[F_call_cpu], 3);
 	assert_int_equal(m->writer.v[F_call_dur], 77);
-	assert_int_equal(m->writer.v[F_call_probe], 53);
+	assert_int_equal(m->writer.v[F_call_probe], SOME_CALL);
 	assert_true((int64_t)m->writer.v[F_call_ret] == -2);
 	assert_int_equal(m->writer.v[F_call_flags], CALL_NESTED);
 	assert_int_equal(m->writer.v[F_free_addr], 0xdead0000);
+}
+
+/* A record carries as many words as its type has room for; the others count as 0. */
+static void words_that_a_record_does_not_carry_are_zero(void **state)
+{
+	struct made *m = *state;
+	union record *r = begin(m, RING_CALL_FEW);
+
+	r->call.probe = 32; /* cudaLaunchKernel: eight words */
+	memset(r->call_all.word, 0xff, sizeof(r->call_all.word));
+	assert_int_equal(take(m), 0);
+	assert_true(m->writer.v[F_launch_function] == UINT64_MAX);
+	assert_int_equal(m->writer.v[F_launch_block_z], 0);
+	assert_int_equal(m->writer.v[F_launch_stream], 0);
+	r->head.type = RING_CALL_MANY;
+	assert_int_equal(take(m), 0);
+	assert_true(m->writer.v[F_launch_stream] == UINT64_MAX);
+	assert_int_equal(m->writer.v[F_launch_stack], 0);
+}
+
+static void a_switch_tells_what_the_thread_sleeps_in(void **state)
+{
+	struct made *m = *state;
+	struct ring_switch *s = &begin(m, RING_SWITCH)->sched;
+
+	s->prev_tid = 7, s->next_tid = 8, s->prev_state = 2, s->prev_syscall = 203, s->prev_flags = SWITCH_IO;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_switch_prev_syscall], 203);
+	assert_int_equal(m->writer.v[F_switch_prev_flags], SWITCH_IO);
+	assert_int_equal(m->writer.v[F_switch_prev_state], 2);
+}
+
+static void a_fault_and_a_victim_carry_their_fields(void **state)
+{
+	struct made *m = *state;
+	struct ring_fault *f = &begin(m, RING_FAULT)->fault;
+	struct ring_oom *o = &m->record.oom;
+
+	f->pid = 10, f->tid = 11, f->dur_ns = 77, f->addr = 0x7000;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_fault_pid], 10);
+	assert_int_equal(m->writer.v[F_fault_tid], 11);
+	assert_int_equal(m->writer.v[F_fault_cpu], 3);
+	assert_int_equal(m->writer.v[F_fault_dur], 77);
+	assert_int_equal(m->writer.v[F_fault_addr], 0x7000);
+	begin(m, RING_OOM);
+	o->pid = 12, o->pages = 3;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_oom_pid], 12);
+	assert_int_equal(m->writer.v[F_oom_rss], 3 * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
 static void names_are_bytes_of_a_length_and_never_run_over_their_end(void **state)
@@ -240,13 +315,14 @@ static void newer_futex_calls_are_told_as_the_old_ones(void **state)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
 		struct ring_futex *f = &begin(m, RING_FUTEX)->futex;
 
-		f->nr = calls[i].nr, f->addr = 0x1234, f->ret = -110;
+		f->nr = calls[i].nr, f->addr = 0x1234, f->ret = -110, f->addr2 = 0x5678;
 		f->arg[0] = 0x1234, f->arg[1] = 129, f->arg[2] = 3, f->arg[3] = 4;
 		assert_int_equal(take(m), 0);
 		assert_int_equal(m->writer.v[F_futex_op], calls[i].op);
 		assert_int_equal(m->writer.v[F_futex_flags], calls[i].flags);
 		assert_int_equal(m->writer.v[F_futex_val], calls[i].val);
 		assert_int_equal(m->writer.v[F_futex_addr], 0x1234);
+		assert_int_equal(m->writer.v[F_futex_addr2], 0x5678);
 		assert_true((int64_t)m->writer.v[F_futex_ret] == -110);
 	}
 }
@@ -275,6 +351,9 @@ int main(void)
 		T(a_type_that_is_none_is_refused),
 		T(a_call_of_an_unknown_probe_or_with_too_many_frames_is_refused),
 		T(a_call_carries_its_fields),
+		T(words_that_a_record_does_not_carry_are_zero),
+		T(a_switch_tells_what_the_thread_sleeps_in),
+		T(a_fault_and_a_victim_carry_their_fields),
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_told_as_the_old_ones),

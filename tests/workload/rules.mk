@@ -9,7 +9,8 @@ WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-o
                   $(if $(filter x86_64,$(MACHINE)),-fcf-protection=branch)
 WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
-                  real_cudart check_double)
+                  real_cudart check_double libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
+                  every/typed every/names)
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
 WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
@@ -26,6 +27,9 @@ $(WORKLOAD_OUT)/libcuda.so.1: $(call workload_objs,libcuda device memory) tests/
 $(WORKLOAD_OUT)/libcudart.so.12: $(call workload_objs,libcudart) $(WORKLOAD_OUT)/libcuda.so.1 tests/workload/libcudart.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=$(filter %.map,$^) $(filter-out %.map,$^) $(WORKLOAD_LD) -o $@
+$(WORKLOAD_OUT)/libnvidia-ml.so.1: $(call workload_objs,nvml)
+	@echo "  LINK  $@"
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $^ $(WORKLOAD_LD) -o $@
 $(WORKLOAD_OUT)/libcuda.so: $(WORKLOAD_OUT)/libcuda.so.1
 $(WORKLOAD_OUT)/libcudart.so: $(WORKLOAD_OUT)/libcudart.so.12
 $(WORKLOAD_OUT)/libcuda.so $(WORKLOAD_OUT)/libcudart.so:
@@ -41,3 +45,17 @@ $(WORKLOAD_OUT)/real_cudart: $(call workload_objs,real_cudart json tally)
 $(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double:
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -ldl -o $@
+
+# Libraries that export every function of the probe table and do nothing, and programs that call them. Functions
+# that are alike must not be made one.
+WORKLOAD_EVERY := $(addprefix $(WORKLOAD_OUT)/every/,libcudart.so.12 libcuda.so.1 libnccl.so.2)
+$(WORKLOAD_OUT)/every/libcudart.so.12: EVERY := EVERY_RUNTIME
+$(WORKLOAD_OUT)/every/libcuda.so.1: EVERY := EVERY_DRIVER
+$(WORKLOAD_OUT)/every/libnccl.so.2: EVERY := EVERY_NCCL
+$(WORKLOAD_EVERY): tests/workload/every_library.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -fno-ipa-icf -D$(EVERY) -shared -Wl,-soname,$(@F) $< -o $@
+$(WORKLOAD_OUT)/every/every $(WORKLOAD_OUT)/every/typed $(WORKLOAD_OUT)/every/names: $(WORKLOAD_OUT)/every/%: $(WORKLOAD_OUT)/%.o $(WORKLOAD_EVERY)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What the pictures have in common, and the one of the whole capture. */
+#include "analyze/pictures.h"
+
+#include <inttypes.h>
+
+#include "analyze/svg.h"
+
+#define OVERVIEW_ROWS_MAX 12
+#define ROW_PX 22
+
+const char *picture_class(unsigned cause_class)
+{
+	switch ((enum cause_class)cause_class) {
+	case CAUSE_CPU:
+		return "on-cpu";
+	case CAUSE_RUNNABLE:
+		return "no-cpu";
+	case CAUSE_FUTEX:
+		return "futex";
+	case CAUSE_FAULT:
+		return "fault";
+	case CAUSE_IO:
+		return "io";
+	case CAUSE_ASLEEP:
+		return "asleep";
+	default:
+		return "unknown";
+	}
+}
+
+void picture_swatch(struct html *h, const char *class)
+{
+	html_open(h, "svg", "swatch");
+	html_attribute(h, "xmlns", "http://www.w3.org/2000/svg");
+	html_attribute(h, "width", "12");
+	html_attribute(h, "height", "12");
+	html_attribute(h, "aria-hidden", "true");
+	html_empty(h, "rect", class);
+	html_attribute(h, "width", "12");
+	html_attribute(h, "height", "12");
+	html_close(h);
+}
+
+void picture_split(struct html *h, const struct split *s)
+{
+	uint64_t whole_ns = s->end_ns - s->begin_ns;
+	struct text t = {0};
+
+	html_open(h, "ul", "split");
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++) {
+		if (s->ns[c] == 0)
+			continue;
+		html_open(h, "li", NULL);
+		picture_swatch(h, picture_class(c));
+		html_text(h, " %s ", cause_class_label((enum cause_class)c));
+		text_add_ns(&t, s->ns[c]);
+		html_open(h, "b", NULL);
+		html_take(h, &t);
+		html_close(h);
+		text_add(&t, " (");
+		text_add_percent(&t, s->ns[c], whole_ns);
+		text_add(&t, " %%)");
+		html_take(h, &t);
+		html_close(h);
+	}
+	html_close(h);
+}
+
+static const char *severity_class(enum severity s)
+{
+	static const char *const names[SEVERITIES] = {"mark-info", "mark-warning", "mark-error"};
+
+	return names[s];
+}
+
+/* The longest of what is known of a finding in time: the first occurrences and the worst. */
+static void overview_row(struct html *h, const struct report_facts *facts, const struct finding *f, unsigned y)
+{
+	svg_line(h, "lane", 0, y + ROW_PX / 2, SVG_WIDE, y + ROW_PX / 2);
+	for (unsigned i = 0; i < f->nfirst + f->nworst; i++) {
+		const struct occurrence *o = i < f->nfirst ? &f->first[i] : &f->worst[i - f->nfirst].at;
+		uint64_t x = svg_place(o->begin_ns, facts->begin_ns, facts->end_ns);
+		uint64_t end = svg_place(o->end_ns, facts->begin_ns, facts->end_ns);
+
+		if (end - x < SVG_WIDE / 250)
+			end = x + SVG_WIDE / 250;
+		svg_rect(h, severity_class(f->severity), x, end - x, y + 4, ROW_PX - 8);
+		html_close(h);
+	}
+}
+
+static bool is_drawn(const struct finding *f)
+{
+	return f->nfirst + f->nworst > 0;
+}
+
+void picture_overview(struct html *h, const struct report *r, const struct report_facts *facts)
+{
+	unsigned rows = 0, y = 0;
+	struct text t = {0};
+
+	for (size_t i = 0; i < r->findings->n; i++)
+		rows += is_drawn(r->findings->all[i]);
+	if (rows == 0 || facts->end_ns <= facts->begin_ns)
+		return;
+	rows = rows < OVERVIEW_ROWS_MAX ? rows : OVERVIEW_ROWS_MAX;
+	text_add(&t, "A row for each of %u findings, over ", rows);
+	text_add_ns(&t, facts->end_ns - facts->begin_ns);
+	text_add(&t, " of recording; each mark is a time at which it was seen.");
+	html_open(h, "figure", NULL);
+	svg_open(h, rows * (ROW_PX + 16) + SVG_AXIS_PX, "When it happened", &t);
+	text_clear(&t);
+	for (size_t i = 0; i < r->findings->n && y < rows * (ROW_PX + 16); i++) {
+		const struct finding *f = r->findings->all[i];
+
+		if (!is_drawn(f))
+			continue;
+		svg_text(h, "label", 0, y + 13, SVG_START, "%zu  %s, %s", i + 1, f->rule, f->class);
+		overview_row(h, facts, f, y + 16);
+		y += ROW_PX + 16;
+	}
+	svg_time_axis(h, y, facts->begin_ns, facts->end_ns, facts->begin_ns);
+	html_close(h);
+	html_open(h, "figcaption", NULL);
+	html_text(h,
+		  "When it happened, from the begin of the capture. Each mark is an occurrence (of each finding the first %u "
+		  "and the worst %u), drawn wider than it lasted where it would not be seen.",
+		  OCCURRENCES_KEPT, WORST_KEPT);
+	html_close(h);
+	html_close(h);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where in a program something was called: what rules that speak of code have in common. */
+#ifndef GPUREC_ANALYZE_PLACE_H
+#define GPUREC_ANALYZE_PLACE_H
+
+#include "analyze/rule.h"
+
+/* The number of a call's stack; 0: none was taken. */
+uint64_t call_stack(const struct event *ev);
+
+/*
+ * "leak_site", "libfoo.so+0x1234", "0x7f...", or "a caller of cudaMalloc" where no stack was taken. Not escaped.
+ */
+void place_name(struct text *t, const struct context *ctx, uint64_t stack, uint64_t probe);
+
+/* " at leak_site", escaped; nothing where no stack was taken. */
+void place_add(struct text *t, const struct context *ctx, uint64_t stack);
+
+/* "4321 python": a process instance, escaped; "a process" if it is not known. */
+void process_add(struct text *t, const struct context *ctx, uint64_t number);
+
+/* Whether the named function comes back before the work is done: its name says so. */
+bool is_async(const char *function);
+
+/* "once", "7 times". */
+void times_add(struct text *t, uint64_t n);
+
+/* "64.5 %": part of whole. */
+void share_add(struct text *t, uint64_t part, uint64_t whole);
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Gaps between the calls of a thread that feeds the GPU, far above its own cadence, that it did not choose: it had no
+ * CPU, read from disk, faulted pages in, or computed. Locks are rule futex-stall's; sleeping by choice (a timer, a
+ * socket, a queue) is no fault; and gaps that come regularly are taken for checkpoints.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rule.h"
+
+enum { SET_FACTOR, SET_MIN, SET_WARM_UP, SET_REPEAT, SET_ALONE, SET_BUSY, SET_REGULAR };
+
+static const struct setting settings[] = {
+	[SET_FACTOR] = {"factor", SETTING_TIMES, 10, 2, 1000000,
+			"a gap counts from so many times the thread's usual gap (90th percentile) on"},
+	[SET_MIN] = {"min", SETTING_NS, 10000000, 1000, 1000000000000,
+		     "and if it is so long; what is shorter the host's scheduler does to anyone"},
+	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 64, 8, 1000000,
+			 "gaps of a thread before it is known what is usual; none of them is judged"},
+	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "gaps with one cause that make a finding"},
+	[SET_ALONE] = {"alone", SETTING_NS, 100000000, 1000, 1000000000000,
+		       "or so much time lost to one cause, however few they are"},
+	[SET_BUSY] = {"busy", SETTING_COUNT, 4, 1, 1000000,
+		      "gaps that the thread spent computing make a finding (info) from so many on, and not before: what a "
+		      "program computes between two launches is its own affair"},
+	[SET_REGULAR] = {"regular", SETTING_PERCENT, 15, 0, 100,
+			 "gaps (four or more) that come at intervals which differ by less than this are the program's own "
+			 "habit, such as a checkpoint, and no finding"},
+};
+
+#define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each) */
+#define GROUPS_MAX 1024
+#define BEGINS_KEPT 64 /* of the gaps of a group: what shows whether they are regular */
+#define REGULAR_LEAST 4
+
+struct feeder {
+	struct table_key key; /* a: tid, b: process instance */
+	uint64_t last_end_ns; /* of its latest call; 0: none */
+	uint64_t nlaunches;
+	struct baseline gaps;
+};
+
+struct group {
+	struct table_key key; /* a: tid, b: process instance << 8 | class */
+	uint64_t process, next_probe, lost_ns, usual_ns;
+	enum cause_class class;
+	uint64_t begins[BEGINS_KEPT];
+	struct tally tally;
+};
+
+struct gap_state {
+	struct table feeders, groups;
+	uint64_t nskipped;
+	struct explained scratch;
+};
+
+static int gap_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct gap_state));
+	return *state ? 0 : rule_no_memory(&launch_gap_rule, why);
+}
+
+static void gap_close(void *state)
+{
+	struct gap_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->groups.nitems; i++)
+		tally_clear(&((struct group *)s->groups.items[i])->tally);
+	table_clear(&s->feeders);
+	table_clear(&s->groups);
+	free(s);
+}
+
+static int add_gap(struct gap_state *s, const struct context *ctx, const struct feeder *f, const struct event *ev,
+		   uint64_t usual_ns, struct fault *why)
+{
+	const struct split *split = &s->scratch.cause.links[0];
+	enum cause_class class = split_main(split);
+	struct group *g = table_find(&s->groups, f->key.a, f->key.b << 8 | class);
+
+	if (!g && s->groups.nitems >= GROUPS_MAX) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!g)
+		g = table_add(&s->groups, f->key.a, f->key.b << 8 | class, sizeof(*g));
+	if (!g)
+		return rule_no_memory(&launch_gap_rule, why);
+	g->process = f->key.b;
+	g->class = class;
+	if (split->end_ns - split->begin_ns > g->tally.max_ns) {
+		g->next_probe = ev->v[F_call_probe];
+		g->usual_ns = usual_ns;
+	}
+	if (g->tally.count < BEGINS_KEPT)
+		g->begins[g->tally.count] = split->begin_ns;
+	g->lost_ns += split->ns[class];
+	return tally_add(&g->tally, ctx->timeline, split->begin_ns, split->end_ns, &s->scratch)
+		       ? 0
+		       : rule_no_memory(&launch_gap_rule, why);
+}
+
+static int judge(struct gap_state *s, const struct context *ctx, const uint64_t *set, const struct feeder *f,
+		 const struct event *ev, struct fault *why)
+{
+	uint64_t begin_ns = f->last_end_ns, end_ns = call_begin_ns(ev), gap_ns, usual_ns;
+	const struct split *split = &s->scratch.cause.links[0];
+	enum cause_class class;
+
+	if (begin_ns == 0 || end_ns <= begin_ns)
+		return 0;
+	gap_ns = end_ns - begin_ns;
+	if (gap_ns < set[SET_MIN] || f->gaps.n < set[SET_WARM_UP] || f->nlaunches < set[SET_WARM_UP] / 2)
+		return 0;
+	usual_ns = baseline_quantile(&f->gaps, 90);
+	if (gap_ns / set[SET_FACTOR] < usual_ns)
+		return 0;
+	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), begin_ns, end_ns);
+	class = split_main(split);
+	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_UNKNOWN || split->ns[class] < set[SET_MIN])
+		return 0;
+	return add_gap(s, ctx, f, ev, usual_ns, why);
+}
+
+static int gap_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		    struct fault *why)
+{
+	struct gap_state *s = state;
+	struct process *p;
+	struct feeder *f;
+	int r;
+
+	if (event_is_nested(ev))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	if (!p)
+		return 0;
+	f = table_find(&s->feeders, ev->v[F_call_tid], p->key.a);
+	if (!f && s->feeders.nitems >= THREADS_MAX) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!f)
+		f = table_add(&s->feeders, ev->v[F_call_tid], p->key.a, sizeof(*f));
+	if (!f)
+		return rule_no_memory(&launch_gap_rule, why);
+	r = judge(s, ctx, set, f, ev, why);
+	if (f->last_end_ns && call_begin_ns(ev) >= f->last_end_ns)
+		baseline_add(&f->gaps, call_begin_ns(ev) - f->last_end_ns);
+	f->last_end_ns = ev->at_ns;
+	f->nlaunches += ev->kind == KIND_launch;
+	return r;
+}
+
+/* The longest and the shortest interval between the gaps differ by no more than `percent` of the longest. */
+static bool is_regular(const struct group *g, uint64_t percent)
+{
+	uint64_t n = g->tally.count < BEGINS_KEPT ? g->tally.count : BEGINS_KEPT;
+	uint64_t shortest = UINT64_MAX, longest = 0;
+
+	for (uint64_t i = 1; i < n; i++) {
+		uint64_t ns = g->begins[i] - g->begins[i - 1];
+
+		shortest = ns < shortest ? ns : shortest;
+		longest = ns > longest ? ns : longest;
+	}
+	return n >= REGULAR_LEAST && longest - shortest <= longest / 100 * percent;
+}
+
+static bool is_enough(const struct group *g, const uint64_t *set)
+{
+	if (g->class == CAUSE_CPU)
+		return g->tally.count >= set[SET_BUSY];
+	return g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE];
+}
+
+static const char *advice_for(enum cause_class class)
+{
+	switch (class) {
+	case CAUSE_RUNNABLE:
+		return "Give the thread that feeds the GPU a CPU of its own (cpuset, taskset), or start fewer threads";
+	case CAUSE_IO:
+		return "Read ahead in another thread (DataLoader workers, prefetching), so that this one never waits for a "
+		       "disk";
+	case CAUSE_FAULT:
+		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from swapping";
+	default:
+		return "Move what it computes there to another thread, or profile it (perf record on that thread)";
+	}
+}
+
+static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const struct explained *worst = g->tally.worst[0].why;
+	const char *name = call_name(ctx->schema, g->next_probe);
+	struct who who;
+
+	if (!f)
+		return rule_no_memory(&launch_gap_rule, why);
+	names_who(ctx->names, g->key.a, &who);
+	f->rule = launch_gap_rule.name;
+	f->class = cause_class_name(g->class);
+	f->severity = g->class == CAUSE_CPU ? SEVERITY_INFO : launch_gap_rule.severity;
+	f->confidence = worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->process = g->process;
+	f->tid = g->key.a;
+	f->weight = g->lost_ns;
+	f->unit = WEIGHT_NS;
+	f->usual_ns = g->usual_ns;
+	f->threshold_ns = g->usual_ns * set[SET_FACTOR] > set[SET_MIN] ? g->usual_ns * set[SET_FACTOR] : set[SET_MIN];
+	text_add_who(&f->headline, &who);
+	text_add(&f->headline, " fed the GPU nothing for ");
+	text_add_ns(&f->headline, g->tally.max_ns);
+	text_add(&f->headline, " before %s (usually at most ", name);
+	text_add_ns(&f->headline, g->usual_ns);
+	text_add(&f->headline, "): ");
+	text_add_cause(&f->headline, worst);
+	text_add(&f->advice, "%s", advice_for(g->class));
+	finding_number(f, "lost_ns", g->lost_ns);
+	if (!finding_text(f, "next_function", name, strlen(name)))
+		return rule_no_memory(&launch_gap_rule, why);
+	tally_give(&g->tally, f);
+	return 0;
+}
+
+static int gap_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why)
+{
+	struct gap_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
+		struct group *g = (struct group *)s->groups.items[i];
+
+		if (is_enough(g, set) && !is_regular(g, set[SET_REGULAR]))
+			r = tell_group(g, ctx, set, out, why);
+	}
+	if (r == 0 && !findings_add_limit(out, launch_gap_rule.name, s->nskipped, "gaps"))
+		r = rule_no_memory(&launch_gap_rule, why);
+	return r;
+}
+
+const struct rule launch_gap_rule = {
+	.name = "launch-gap",
+	.severity = SEVERITY_WARNING,
+	.summary = "gaps between the calls of a thread that feeds the GPU, which it did not choose",
+	.meaning = "A thread that launches all the time launched nothing for long: it had no CPU, waited for a disk or for "
+		   "pages, or computed. When the GPU's queue runs dry meanwhile, the GPU idles.",
+	.wrong = "A gap after which there is simply nothing to do yet, filled with computing, looks the same. Regular gaps "
+		 "are taken for checkpoints, even if somebody would rather not have them.",
+	.todo = "By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, 0},
+	.open = gap_open,
+	.feed = gap_feed,
+	.finish = gap_finish,
+	.close = gap_close,
+};

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Memory that ran out: allocations that CUDA refused, and processes that the kernel killed. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/codes.h"
+#include "analyze/place.h"
+
+enum { SET_COUNT, SET_RETRY };
+
+static const struct setting settings[] = {
+	[SET_COUNT] = {"count", SETTING_COUNT, 1, 1, 1000000000, "refused allocations of a process that make a finding"},
+	[SET_RETRY] = {"retry", SETTING_NS, 5000000000, 1000, 1000000000000,
+		       "a process that gets as much within this time has helped itself (caching allocators give back what "
+		       "they keep and ask again): that is info"},
+};
+
+#define GROUPS_MAX 4096
+#define KILLS_MAX 64
+#define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
+
+struct group {
+	struct table_key key; /* a: process instance, b: pinned? */
+	uint64_t probe, stack; /* of the first */
+	uint64_t largest_bytes, first_ns;
+	uint64_t pending_bytes, pending_ns; /* the latest refusal that was not made good yet; ns 0: none */
+	uint64_t nhelped;
+	uint64_t gpu_used; /* when it was first refused, of the fullest GPU; 0: not known */
+	struct tally tally;
+};
+
+struct kill {
+	uint64_t at_ns, pid, process, rss;
+};
+
+struct oom_state {
+	struct table groups;
+	struct table used; /* a: GPU */
+	struct kill kills[KILLS_MAX];
+	uint64_t nkills, nskipped;
+	struct explained scratch;
+};
+
+struct used {
+	struct table_key key; /* a: GPU */
+	uint64_t bytes;
+};
+
+static int oom_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct oom_state));
+	return *state ? 0 : rule_no_memory(&oom_rule, why);
+}
+
+static void oom_close(void *state)
+{
+	struct oom_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->groups.nitems; i++)
+		tally_clear(&((struct group *)s->groups.items[i])->tally);
+	table_clear(&s->groups);
+	table_clear(&s->used);
+	free(s);
+}
+
+static int take_health(struct oom_state *s, const struct event *ev, struct fault *why)
+{
+	struct used *u = table_find(&s->used, ev->v[F_health_gpu], 0);
+
+	if (!(ev->v[F_health_known] & KNOWN(memory_used)) || (!u && s->used.nitems >= GROUPS_MAX))
+		return 0;
+	if (!u)
+		u = table_add(&s->used, ev->v[F_health_gpu], 0, sizeof(*u));
+	if (!u)
+		return rule_no_memory(&oom_rule, why);
+	u->bytes = ev->v[F_health_memory_used];
+	return 0;
+}
+
+static void take_kill(struct oom_state *s, const struct context *ctx, const struct event *ev)
+{
+	const struct process *p = names_current(ctx->names, ev->v[F_oom_pid]);
+
+	if (s->nkills < KILLS_MAX)
+		s->kills[s->nkills] =
+			(struct kill){ev->at_ns, ev->v[F_oom_pid], p ? p->key.a : 0, ev->v[F_oom_rss]};
+	s->nkills++;
+}
+
+static uint64_t fullest(const struct oom_state *s)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < s->used.nitems; i++)
+		if (((const struct used *)s->used.items[i])->bytes > bytes)
+			bytes = ((const struct used *)s->used.items[i])->bytes;
+	return bytes;
+}
+
+static int take_alloc(struct oom_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		      struct fault *why)
+{
+	bool refused = (int64_t)ev->v[F_call_ret] == CUDA_OUT_OF_MEMORY;
+	uint64_t pinned = ev->v[F_alloc_memory] == MEM_PINNED || ev->v[F_alloc_memory] == MEM_REGISTERED;
+	struct process *p;
+	struct group *g;
+
+	if (event_is_nested(ev) || (!refused && s->groups.nitems == 0))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	g = p ? table_find(&s->groups, p->key.a, pinned) : NULL;
+	if (!refused) {
+		if (g && g->pending_ns && ev->v[F_call_ret] == 0 && ev->v[F_alloc_bytes] >= g->pending_bytes &&
+		    ev->at_ns - g->pending_ns <= set[SET_RETRY]) {
+			g->nhelped++;
+			g->pending_ns = 0;
+		}
+		return 0;
+	}
+	if (!p || (!g && s->groups.nitems >= GROUPS_MAX)) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!g) {
+		g = table_add(&s->groups, p->key.a, pinned, sizeof(*g));
+		if (!g)
+			return rule_no_memory(&oom_rule, why);
+		g->probe = ev->v[F_call_probe];
+		g->stack = ev->v[F_alloc_stack];
+		g->first_ns = ev->at_ns;
+		g->gpu_used = pinned ? 0 : fullest(s);
+	}
+	/* Asked again and refused again, it is the same trouble. */
+	if (g->pending_ns && ev->v[F_alloc_bytes] == g->pending_bytes && ev->at_ns - g->pending_ns <= set[SET_RETRY])
+		g->nhelped++;
+	g->pending_ns = ev->at_ns;
+	g->pending_bytes = ev->v[F_alloc_bytes];
+	if (ev->v[F_alloc_bytes] > g->largest_bytes)
+		g->largest_bytes = ev->v[F_alloc_bytes];
+	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
+			      ev->at_ns, &s->scratch)
+		       ? 0
+		       : rule_no_memory(&oom_rule, why);
+}
+
+static int oom_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		    struct fault *why)
+{
+	if (ev->kind == KIND_health)
+		return take_health(state, ev, why);
+	if (ev->kind == KIND_oom) {
+		take_kill(state, ctx, ev);
+		return 0;
+	}
+	return take_alloc(state, ctx, set, ev, why);
+}
+
+static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const char *name = call_name(ctx->schema, g->probe);
+	bool helped = g->nhelped >= g->tally.count, pinned = g->key.b;
+
+	if (!f)
+		return rule_no_memory(&oom_rule, why);
+	f->rule = oom_rule.name;
+	f->class = helped ? "recovered" : pinned ? "pinned-memory" : "gpu-memory";
+	f->severity = helped ? SEVERITY_INFO : SEVERITY_ERROR;
+	f->confidence = CONFIDENCE_HIGH;
+	f->process = g->key.a;
+	f->probe = g->probe;
+	f->stack = g->stack;
+	f->weight = g->largest_bytes;
+	f->unit = WEIGHT_BYTES;
+	text_add(&f->headline, "CUDA refused ");
+	process_add(&f->headline, ctx, g->key.a);
+	text_add(&f->headline, " %s ", pinned ? "pinned host memory" : "GPU memory");
+	times_add(&f->headline, g->tally.count);
+	text_add(&f->headline, " for want of memory, at most ");
+	text_add_size(&f->headline, g->largest_bytes);
+	text_add(&f->headline, " by %s", name);
+	place_add(&f->headline, ctx, g->stack);
+	if (g->gpu_used) {
+		text_add(&f->headline, ", when ");
+		text_add_size(&f->headline, g->gpu_used);
+		text_add(&f->headline, " of the fullest GPU were in use");
+	}
+	if (helped)
+		text_add(&f->headline, "; it got as much soon after");
+	text_add(&f->cost, helped ? "Giving memory back and asking again took time; the program went on"
+				  : "What needed that memory was not done");
+	text_add(&f->advice, "%s",
+		 helped ? "Nothing, if it is rare; else leave the allocator more room"
+			: "Take smaller batches, look at alloc-leak for memory that is not given back, and at other "
+			  "processes on that GPU");
+	finding_number(f, "largest_bytes", g->largest_bytes);
+	finding_number(f, "recovered", g->nhelped);
+	finding_number(f, "gpu_used_bytes", g->gpu_used);
+	if (!finding_text(f, "function", name, strlen(name)))
+		return rule_no_memory(&oom_rule, why);
+	tally_give(&g->tally, f);
+	return 0;
+}
+
+static int tell_kill(const struct kill *k, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+
+	if (!f)
+		return rule_no_memory(&oom_rule, why);
+	f->rule = oom_rule.name;
+	f->class = "killed";
+	f->severity = SEVERITY_ERROR;
+	f->confidence = CONFIDENCE_HIGH;
+	f->process = k->process;
+	f->weight = k->rss;
+	f->unit = WEIGHT_BYTES;
+	f->count = 1;
+	f->first[0] = (struct occurrence){k->at_ns, k->at_ns, TID_NONE, TID_NONE, TID_NONE};
+	f->nfirst = 1;
+	text_add(&f->headline, "the kernel killed ");
+	if (k->process)
+		process_add(&f->headline, ctx, k->process);
+	else
+		text_add(&f->headline, "process %" PRIu64, k->pid);
+	text_add(&f->headline, " for want of host memory after ");
+	text_add_ns(&f->headline, k->at_ns > ctx->begin_ns ? k->at_ns - ctx->begin_ns : 0);
+	if (k->rss) {
+		text_add(&f->headline, "; it held ");
+		text_add_size(&f->headline, k->rss);
+	}
+	text_add(&f->sure, "Sure: the kernel told so itself");
+	text_add(&f->cost, "All that the process had not saved is lost");
+	text_add(&f->advice, "Give the host or the container more memory, or let fewer DataLoader workers hold less");
+	finding_number(f, "pid", k->pid);
+	finding_number(f, "rss_bytes", k->rss);
+	finding_number(f, "at_ns", k->at_ns);
+	return 0;
+}
+
+static int oom_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why)
+{
+	struct oom_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
+		struct group *g = (struct group *)s->groups.items[i];
+
+		if (g->tally.count >= set[SET_COUNT])
+			r = tell_group(g, ctx, out, why);
+	}
+	for (uint64_t i = 0; i < s->nkills && i < KILLS_MAX && r == 0; i++)
+		r = tell_kill(&s->kills[i], ctx, out, why);
+	if (s->nkills > KILLS_MAX)
+		s->nskipped += s->nkills - KILLS_MAX;
+	if (r == 0 && !findings_add_limit(out, oom_rule.name, s->nskipped, "refusals and kills"))
+		r = rule_no_memory(&oom_rule, why);
+	return r;
+}
+
+const struct rule oom_rule = {
+	.name = "oom",
+	.severity = SEVERITY_ERROR,
+	.summary = "memory that ran out: allocations that CUDA refused, and processes that the kernel killed",
+	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host had none "
+		   "left.",
+	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is what "
+		 "the last look before it said.",
+	.todo = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_alloc, KIND_oom, KIND_health, 0},
+	.open = oom_open,
+	.feed = oom_feed,
+	.finish = oom_finish,
+	.close = oom_close,
+};

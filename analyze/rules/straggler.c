@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * One of several that do the same and lags behind. Ranks of a collective are compared call by call: who comes to it
+ * last keeps all others waiting. Processes without collectives that make the same calls are compared by how fast they
+ * make them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/place.h"
+
+enum { SET_ROUNDS, SET_LAST, SET_LAG, SET_SHARE, SET_PEERS, SET_LAUNCHES, SET_SLOWER };
+
+static const struct setting settings[] = {
+	[SET_ROUNDS] = {"rounds", SETTING_COUNT, 16, 4, 1000000000, "collectives that all ranks came to, at least;"},
+	[SET_LAST] = {"last", SETTING_PERCENT, 60, 1, 100, "of so many of them the same rank was the last,"},
+	[SET_LAG] = {"lag", SETTING_NS, 1000000, 1000, 1000000000000,
+		     "later than the one before it by so much in the mean; less is noise between processes,"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100, "and this share of the time between the first and the last"},
+	[SET_PEERS] = {"peers", SETTING_COUNT, 3, 2, 10000, "processes that make the same calls, at least, to compare"},
+	[SET_LAUNCHES] = {"launches", SETTING_COUNT, 200, 10, 1000000000, "launches of each of them, at least"},
+	[SET_SLOWER] = {"slower", SETTING_PERCENT, 30, 5, 1000,
+			"one is slow if it takes so much longer from launch to launch than the middle one of its peers"},
+};
+
+#define RANKS_MAX 1024
+#define OPEN_ROUNDS 64 /* rounds in which ranks are still awaited */
+#define PROCESSES_COMPARED_MAX 4096
+
+/* A process and what it does. */
+struct worker {
+	struct table_key key; /* a: process instance */
+	uint64_t probes;      /* a set of its launch functions, hashed to bits */
+	uint64_t nlaunches, first_ns, last_ns, tid;
+	uint64_t rank, nranks; /* nranks 0: none */
+	uint64_t nrounds;      /* collectives begun */
+	uint64_t nlast, lag_ns;
+	struct tally tally; /* what it did between the last rank but one's coming and its own */
+};
+
+/* The n-th collective of a set of ranks. */
+struct round {
+	uint64_t number; /* + 1; 0: free */
+	unsigned ncame;
+	uint64_t last_begin_ns, before_ns; /* the latest begin, and the one before that */
+	uint64_t last_process, last_tid;
+};
+
+struct crew {
+	struct table_key key; /* a: number of ranks, b: which of several such crews */
+	uint64_t nrounds, begin_ns, end_ns;
+	bool *taken; /* by rank; owned */
+	struct round rounds[OPEN_ROUNDS];
+};
+
+struct straggler_state {
+	struct table workers, crews, crew_of; /* crew_of: a: process instance */
+	uint64_t nskipped;
+	struct explained scratch;
+};
+
+struct membership {
+	struct table_key key; /* a: process instance */
+	struct crew *crew;
+};
+
+static int straggler_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct straggler_state));
+	return *state ? 0 : rule_no_memory(&straggler_rule, why);
+}
+
+static void straggler_close(void *state)
+{
+	struct straggler_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->workers.nitems; i++)
+		tally_clear(&((struct worker *)s->workers.items[i])->tally);
+	for (size_t i = 0; i < s->crews.nitems; i++)
+		free(((struct crew *)s->crews.items[i])->taken);
+	table_clear(&s->workers);
+	table_clear(&s->crews);
+	table_clear(&s->crew_of);
+	free(s);
+}
+
+/* A process tells its rank: it belongs to the first crew of that size in which the rank is free. */
+static int join_crew(struct straggler_state *s, struct worker *w, uint64_t rank, uint64_t nranks, struct fault *why)
+{
+	struct membership *m = table_find(&s->crew_of, w->key.a, 0);
+	struct crew *c = NULL;
+
+	if (m || nranks < 2 || nranks > RANKS_MAX || rank >= nranks)
+		return 0;
+	for (uint64_t i = 0; i < PROCESSES_COMPARED_MAX; i++) {
+		c = table_find(&s->crews, nranks, i);
+		if (!c) {
+			c = table_add(&s->crews, nranks, i, sizeof(*c));
+			if (c)
+				c->taken = calloc(nranks, sizeof(*c->taken));
+			if (!c || !c->taken)
+				return rule_no_memory(&straggler_rule, why);
+		}
+		if (!c->taken[rank])
+			break;
+	}
+	m = table_add(&s->crew_of, w->key.a, 0, sizeof(*m));
+	if (!m)
+		return rule_no_memory(&straggler_rule, why);
+	m->crew = c;
+	c->taken[rank] = true;
+	w->rank = rank;
+	w->nranks = nranks;
+	return 0;
+}
+
+static bool keep_lag(struct straggler_state *s, const struct context *ctx, struct worker *w, const struct round *round)
+{
+	uint64_t lag_ns = round->last_begin_ns - round->before_ns;
+
+	w->nlast++;
+	w->lag_ns += lag_ns;
+	return tally_add_call(&w->tally, ctx->timeline, ctx->names, as_tid(round->last_tid), round->before_ns,
+			      round->last_begin_ns, &s->scratch);
+}
+
+static int take_round(struct straggler_state *s, const struct context *ctx, struct crew *c, struct worker *w,
+		      const struct event *ev, struct fault *why)
+{
+	struct round *round = &c->rounds[w->nrounds % OPEN_ROUNDS];
+	uint64_t begin_ns = call_begin_ns(ev);
+
+	if (round->number != w->nrounds + 1) {
+		/* One that is still open is left behind: some rank is too far off to be compared. */
+		if (round->number > w->nrounds + 1) {
+			w->nrounds++;
+			return 0;
+		}
+		*round = (struct round){.number = w->nrounds + 1};
+	}
+	w->nrounds++;
+	round->ncame++;
+	if (round->ncame == 1 || begin_ns >= round->last_begin_ns) {
+		round->before_ns = round->ncame == 1 ? begin_ns : round->last_begin_ns;
+		round->last_begin_ns = begin_ns;
+		round->last_process = w->key.a;
+		round->last_tid = ev->v[F_call_tid];
+	} else if (begin_ns > round->before_ns) {
+		round->before_ns = begin_ns;
+	}
+	if (round->ncame < c->key.a)
+		return 0;
+	c->begin_ns = c->nrounds ? c->begin_ns : begin_ns;
+	c->end_ns = ev->at_ns;
+	c->nrounds++;
+	w = table_find(&s->workers, round->last_process, 0);
+	return !w || keep_lag(s, ctx, w, round) ? 0 : rule_no_memory(&straggler_rule, why);
+}
+
+static int straggler_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+			  struct fault *why)
+{
+	struct straggler_state *s = state;
+	struct membership *m;
+	struct process *p;
+	struct worker *w;
+	int r = 0;
+
+	(void)set;
+	if (event_is_nested(ev))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	w = p ? table_find(&s->workers, p->key.a, 0) : NULL;
+	if (!p || (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX)) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!w)
+		w = table_add(&s->workers, p->key.a, 0, sizeof(*w));
+	if (!w)
+		return rule_no_memory(&straggler_rule, why);
+	if (ev->kind == KIND_launch) {
+		w->first_ns = w->nlaunches ? w->first_ns : call_begin_ns(ev);
+		w->last_ns = call_begin_ns(ev);
+		w->tid = ev->v[F_call_tid];
+		w->nlaunches++;
+	}
+	w->probes |= 1ULL << (ev->v[F_call_probe] * 11400714819323198485U >> 58);
+	if (ev->kind != KIND_collective || ev->v[F_call_ret] != 0)
+		return 0;
+	if (ev->v[F_collective_nranks])
+		r = join_crew(s, w, ev->v[F_collective_rank], ev->v[F_collective_nranks], why);
+	m = table_find(&s->crew_of, w->key.a, 0);
+	if (r == 0 && m && ev->v[F_collective_nranks] == 0 && ev->v[F_collective_count])
+		r = take_round(s, ctx, m->crew, w, ev, why);
+	return r;
+}
+
+static struct finding *tell(struct findings *out, const struct worker *w, const char *class, uint64_t lost_ns)
+{
+	struct finding *f = findings_add(out);
+
+	if (!f)
+		return NULL;
+	f->rule = straggler_rule.name;
+	f->class = class;
+	f->severity = straggler_rule.severity;
+	f->process = w->key.a;
+	f->weight = lost_ns;
+	f->unit = WEIGHT_NS;
+	text_add(&f->advice, "Look what this process does that the others do not: its data, its CPU and GPU (throttle, "
+			     "runqueue, launch-gap), its place on the PCI bus");
+	return f;
+}
+
+static int tell_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
+		     struct fault *why)
+{
+	struct finding *f = tell(out, w, "last-to-collectives", w->lag_ns);
+	const struct explained *worst = w->tally.worst[0].why;
+
+	if (!f)
+		return rule_no_memory(&straggler_rule, why);
+	f->confidence = worst && split_main(&worst->cause.links[0]) == CAUSE_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	text_add(&f->headline, "rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)w->nranks);
+	process_add(&f->headline, ctx, w->key.a);
+	text_add(&f->headline, ", was the last to come to %llu of %llu collectives, and kept the others waiting for ",
+		 (unsigned long long)w->nlast, (unsigned long long)c->nrounds);
+	text_add_ns(&f->headline, w->lag_ns);
+	text_add(&f->headline, "; at worst it spent ");
+	text_add_cause(&f->headline, worst);
+	finding_number(f, "rank", w->rank);
+	finding_number(f, "nranks", w->nranks);
+	finding_number(f, "times_last", w->nlast);
+	finding_number(f, "rounds", c->nrounds);
+	finding_number(f, "lag_ns", w->lag_ns);
+	tally_give(&w->tally, f);
+	return 0;
+}
+
+static int judge_crews(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
+		       struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->workers.nitems && r == 0; i++) {
+		struct worker *w = (struct worker *)s->workers.items[i];
+		const struct membership *m = table_find(&s->crew_of, w->key.a, 0);
+		const struct crew *c = m ? m->crew : NULL;
+
+		if (!c || c->nrounds < set[SET_ROUNDS] || w->nlast * 100 < c->nrounds * set[SET_LAST] ||
+		    w->lag_ns / w->nlast < set[SET_LAG] || w->lag_ns < (c->end_ns - c->begin_ns) / 100 * set[SET_SHARE])
+			continue;
+		r = tell_last(w, c, ctx, out, why);
+	}
+	return r;
+}
+
+static bool is_comparable(const struct worker *w, const uint64_t *set)
+{
+	return w->nranks == 0 && w->nlaunches >= set[SET_LAUNCHES];
+}
+
+static uint64_t pace_of(const struct worker *w)
+{
+	return (w->last_ns - w->first_ns) / (w->nlaunches - 1);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* The middle pace of those that make the same calls; 0: there are too few. */
+static uint64_t peers_pace(const struct straggler_state *s, const struct worker *w, const uint64_t *set, uint64_t *paces,
+			   uint64_t *npeers)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->workers.nitems; i++) {
+		const struct worker *other = (const struct worker *)s->workers.items[i];
+
+		if (is_comparable(other, set) && other->probes == w->probes)
+			paces[n++] = pace_of(other);
+	}
+	*npeers = n;
+	if (n < set[SET_PEERS])
+		return 0;
+	qsort(paces, n, sizeof(*paces), by_value);
+	return paces[(n - 1) / 2];
+}
+
+static int tell_slow(struct worker *w, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
+		     struct findings *out, struct fault *why)
+{
+	uint64_t pace_ns = pace_of(w);
+	struct finding *f = tell(out, w, "slower-than-its-peers", (pace_ns - usual_ns) * (w->nlaunches - 1));
+
+	if (!f)
+		return rule_no_memory(&straggler_rule, why);
+	f->confidence = CONFIDENCE_MEDIUM;
+	f->count = w->nlaunches;
+	f->tid = w->tid;
+	process_add(&f->headline, ctx, w->key.a);
+	text_add(&f->headline, " takes ");
+	text_add_ns(&f->headline, pace_ns);
+	text_add(&f->headline, " from launch to launch; the middle one of %llu processes that make the same calls takes ",
+		 (unsigned long long)npeers);
+	text_add_ns(&f->headline, usual_ns);
+	text_add(&f->sure, "Fairly sure: it is slower, but whether all were to do the same is not told");
+	finding_number(f, "pace_ns", pace_ns);
+	finding_number(f, "usual_pace_ns", usual_ns);
+	finding_number(f, "peers", npeers);
+	return 0;
+}
+
+static int judge_paces(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
+		       struct fault *why)
+{
+	uint64_t *paces = calloc(s->workers.nitems ? s->workers.nitems : 1, sizeof(*paces)), usual_ns, npeers;
+	int r = paces ? 0 : rule_no_memory(&straggler_rule, why);
+
+	for (size_t i = 0; i < s->workers.nitems && r == 0; i++) {
+		struct worker *w = (struct worker *)s->workers.items[i];
+
+		if (!is_comparable(w, set))
+			continue;
+		usual_ns = peers_pace(s, w, set, paces, &npeers);
+		if (usual_ns && pace_of(w) > usual_ns + usual_ns / 100 * set[SET_SLOWER])
+			r = tell_slow(w, usual_ns, npeers, ctx, out, why);
+	}
+	free(paces);
+	return r;
+}
+
+static int straggler_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			    struct fault *why)
+{
+	struct straggler_state *s = state;
+	int r = judge_crews(s, ctx, set, out, why);
+
+	if (r == 0)
+		r = judge_paces(s, ctx, set, out, why);
+	if (r == 0 && !findings_add_limit(out, straggler_rule.name, s->nskipped, "calls"))
+		r = rule_no_memory(&straggler_rule, why);
+	return r;
+}
+
+const struct rule straggler_rule = {
+	.name = "straggler",
+	.severity = SEVERITY_WARNING,
+	.summary = "one of several processes that do the same and lags behind the others",
+	.meaning = "Ranks of a collective wait for the last: one that is mostly the last keeps all of them from working. "
+		   "Processes that make the same calls without collectives are compared by their pace.",
+	.wrong = "Collectives are matched by their order in each process, so programs that use several communicators in "
+		 "different orders are compared wrongly. Processes with other work to do may be slower by right.",
+	.todo = "Look at that process's data, CPU, GPU and place in the host.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, 0},
+	.open = straggler_open,
+	.feed = straggler_feed,
+	.finish = straggler_finish,
+	.close = straggler_close,
+};

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Waits for the GPU that cost more than they need: after every one or two launches, so that neither side ever works
+ * ahead; and single waits that the GPU is not behind: the waiting thread had no CPU, sat in a lock or on a disk.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/place.h"
+
+enum { SET_LAUNCHES, SET_COUNT, SET_TOTAL, SET_SHARE, SET_LONG };
+
+static const struct setting settings[] = {
+	[SET_LAUNCHES] = {"launches", SETTING_COUNT, 2, 1, 1000,
+			  "a wait after at most so many launches leaves the GPU without work behind it"},
+	[SET_COUNT] = {"count", SETTING_COUNT, 64, 2, 1000000000,
+		       "so many such waits of one thread; a few belong to any program's start and end,"},
+	[SET_TOTAL] = {"total", SETTING_NS, 50000000, 1000, 1000000000000, "which took so much time together,"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 20, 1, 100,
+		       "and this share of the time in which the thread makes GPU calls; below, there is little to win"},
+	[SET_LONG] = {"long", SETTING_NS, 20000000, 1000, 1000000000000,
+		      "one wait, more than half of it lost to the host and not the GPU, counts from so long on"},
+};
+
+#define THREADS_MAX 8192
+#define GROUPS_MAX 1024
+
+struct waiter {
+	struct table_key key; /* a: tid, b: process instance */
+	uint64_t begin_ns, end_ns;
+	uint64_t nlaunches; /* since the last wait */
+	uint64_t probe, stack;
+	struct tally tally; /* of waits after few launches */
+};
+
+struct held {
+	struct table_key key; /* a: process instance, class; b: futex */
+	uint64_t process, probe, futex, lost_ns;
+	enum cause_class class;
+	struct tally tally;
+};
+
+struct sync_state {
+	struct table waiters, held;
+	uint64_t nskipped;
+	struct split split;
+	struct explained scratch;
+};
+
+static int sync_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct sync_state));
+	return *state ? 0 : rule_no_memory(&sync_stall_rule, why);
+}
+
+static void sync_close(void *state)
+{
+	struct sync_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->waiters.nitems; i++)
+		tally_clear(&((struct waiter *)s->waiters.items[i])->tally);
+	for (size_t i = 0; i < s->held.nitems; i++)
+		tally_clear(&((struct held *)s->held.items[i])->tally);
+	table_clear(&s->waiters);
+	table_clear(&s->held);
+	free(s);
+}
+
+/*
+ * Whose doing a long wait is, if not the GPU's: no CPU, a page fault, a disk, a lock whose holder had no CPU. A thread
+ * that runs (it polls) or sleeps until an interrupt or another thread of the driver's wakes it waits for the GPU.
+ */
+static bool is_hosts_doing(const struct sync_state *s, enum cause_class class)
+{
+	const struct part *p = split_longest(&s->split, class);
+
+	if (class == CAUSE_RUNNABLE || class == CAUSE_FAULT || class == CAUSE_IO)
+		return true;
+	return class == CAUSE_FUTEX && p && !p->joined && p->flags & SPAN_LOCK;
+}
+
+static int judge_long(struct sync_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
+		      const struct event *ev, struct fault *why)
+{
+	uint32_t tid = as_tid(ev->v[F_call_tid]);
+	uint64_t begin_ns = call_begin_ns(ev), futex = 0;
+	enum cause_class class;
+	struct held *h;
+
+	if (ev->v[F_call_dur] < set[SET_LONG])
+		return 0;
+	split_make(&s->split, ctx->timeline, tid, begin_ns, ev->at_ns);
+	class = split_main(&s->split);
+	if (!is_hosts_doing(s, class) || s->split.ns[class] < ev->v[F_call_dur] / 2)
+		return 0;
+	explain(&s->scratch, ctx->timeline, ctx->names, tid, begin_ns, ev->at_ns);
+	if (class == CAUSE_FUTEX && s->scratch.cause.end != CHAIN_NO_CPU)
+		return 0;
+	if (class == CAUSE_FUTEX)
+		futex = split_longest(&s->split, class)->futex;
+	h = table_find(&s->held, process << 8 | class, futex);
+	if (!h && s->held.nitems >= GROUPS_MAX) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!h)
+		h = table_add(&s->held, process << 8 | class, futex, sizeof(*h));
+	if (!h)
+		return rule_no_memory(&sync_stall_rule, why);
+	h->process = process;
+	h->class = class;
+	h->futex = futex;
+	h->probe = ev->v[F_call_probe];
+	h->lost_ns += s->split.ns[class];
+	return tally_add(&h->tally, ctx->timeline, begin_ns, ev->at_ns, &s->scratch)
+		       ? 0
+		       : rule_no_memory(&sync_stall_rule, why);
+}
+
+static int take_wait(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct waiter *w,
+		     const struct event *ev, struct fault *why)
+{
+	uint64_t nlaunches = w->nlaunches;
+
+	w->nlaunches = 0;
+	if (nlaunches == 0 || nlaunches > set[SET_LAUNCHES])
+		return 0;
+	if (ev->v[F_call_dur] >= w->tally.max_ns) {
+		w->probe = ev->v[F_call_probe];
+		w->stack = ev->v[F_wait_stack];
+	}
+	return tally_add_call(&w->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
+			      ev->at_ns, &s->scratch)
+		       ? 0
+		       : rule_no_memory(&sync_stall_rule, why);
+}
+
+static int sync_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
+{
+	struct sync_state *s = state;
+	struct process *p;
+	struct waiter *w;
+	int r;
+
+	if (event_is_nested(ev))
+		return 0;
+	p = names_process(ctx->names, ev->v[F_call_pid]);
+	if (!p)
+		return 0;
+	w = table_find(&s->waiters, ev->v[F_call_tid], p->key.a);
+	if (!w && s->waiters.nitems >= THREADS_MAX) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!w) {
+		w = table_add(&s->waiters, ev->v[F_call_tid], p->key.a, sizeof(*w));
+		if (!w)
+			return rule_no_memory(&sync_stall_rule, why);
+		w->begin_ns = call_begin_ns(ev);
+	}
+	w->end_ns = ev->at_ns;
+	w->nlaunches += ev->kind == KIND_launch;
+	if (ev->kind != KIND_wait)
+		return 0;
+	r = judge_long(s, ctx, set, p->key.a, ev, why);
+	return r < 0 ? r : take_wait(s, ctx, set, w, ev, why);
+}
+
+static int tell_waiter(struct waiter *w, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const char *name = call_name(ctx->schema, w->probe);
+	uint64_t life_ns = w->end_ns - w->begin_ns;
+	struct who who;
+
+	if (!f)
+		return rule_no_memory(&sync_stall_rule, why);
+	names_who(ctx->names, w->key.a, &who);
+	f->rule = sync_stall_rule.name;
+	f->class = "after-every-launch";
+	f->severity = sync_stall_rule.severity;
+	f->confidence = CONFIDENCE_HIGH;
+	f->process = w->key.b;
+	f->tid = w->key.a;
+	f->probe = w->probe;
+	f->stack = w->stack;
+	f->weight = w->tally.total_ns;
+	f->unit = WEIGHT_NS;
+	text_add_who(&f->headline, &who);
+	text_add(&f->headline, " waits for the GPU after every launch or two: %llu waits, mostly %s, for ",
+		 (unsigned long long)w->tally.count, name);
+	text_add_ns(&f->headline, w->tally.total_ns);
+	text_add(&f->headline, " in all, ");
+	share_add(&f->headline, w->tally.total_ns, life_ns);
+	text_add(&f->headline, " of the thread's time");
+	place_add(&f->headline, ctx, w->stack);
+	text_add(&f->advice, "Wait once where the results are needed, not after each launch; look for .item(), .cpu(), "
+			     "print and CUDA_LAUNCH_BLOCKING=1");
+	finding_number(f, "thread_ns", life_ns);
+	if (!finding_text(f, "function", name, strlen(name)))
+		return rule_no_memory(&sync_stall_rule, why);
+	tally_give(&w->tally, f);
+	return 0;
+}
+
+static int tell_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const char *name = call_name(ctx->schema, h->probe);
+
+	if (!f)
+		return rule_no_memory(&sync_stall_rule, why);
+	f->rule = sync_stall_rule.name;
+	f->class = "held-up-by-host";
+	f->severity = sync_stall_rule.severity;
+	f->confidence = h->tally.worst[0].why->cause.end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->process = h->process;
+	f->probe = h->probe;
+	f->futex = h->futex;
+	f->weight = h->lost_ns;
+	f->unit = WEIGHT_NS;
+	text_add(&f->headline, "%s took ", name);
+	text_add_ns(&f->headline, h->tally.max_ns);
+	text_add(&f->headline, ", and the GPU is not why: ");
+	text_add_cause(&f->headline, h->tally.worst[0].why);
+	text_add(&f->advice, "Give the waiting thread a CPU of its own, and keep locks and disks out of its way");
+	finding_text(f, "cause", cause_class_name(h->class), strlen(cause_class_name(h->class)));
+	if (!finding_text(f, "function", name, strlen(name)))
+		return rule_no_memory(&sync_stall_rule, why);
+	tally_give(&h->tally, f);
+	return 0;
+}
+
+static int sync_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+		       struct fault *why)
+{
+	struct sync_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->waiters.nitems && r == 0; i++) {
+		struct waiter *w = (struct waiter *)s->waiters.items[i];
+
+		if (w->tally.count >= set[SET_COUNT] && w->tally.total_ns >= set[SET_TOTAL] &&
+		    w->tally.total_ns >= (w->end_ns - w->begin_ns) / 100 * set[SET_SHARE])
+			r = tell_waiter(w, ctx, out, why);
+	}
+	for (size_t i = 0; i < s->held.nitems && r == 0; i++)
+		r = tell_held((struct held *)s->held.items[i], ctx, out, why);
+	if (r == 0 && !findings_add_limit(out, sync_stall_rule.name, s->nskipped, "calls and waits"))
+		r = rule_no_memory(&sync_stall_rule, why);
+	return r;
+}
+
+const struct rule sync_stall_rule = {
+	.name = "sync-stall",
+	.severity = SEVERITY_WARNING,
+	.summary = "threads that wait for the GPU after every launch or two, and long waits that the GPU is not behind",
+	.meaning = "A thread that waits after each launch never works ahead: the GPU idles while the host prepares, and the "
+		   "host while the GPU computes. And a wait may be long although the GPU is done, because the waiting "
+		   "thread has no CPU, or waits for a lock or a disk.",
+	.wrong = "A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
+		 "much to do are not reported.",
+	.todo = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, 0},
+	.open = sync_open,
+	.feed = sync_feed,
+	.finish = sync_finish,
+	.close = sync_close,
+};

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A GPU that ran slower than it could: for which reason, for how long, and how fast it was meanwhile. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/codes.h"
+#include "analyze/place.h"
+
+enum { SET_TOTAL, SET_SHARE };
+
+static const struct setting settings[] = {
+	[SET_TOTAL] = {"total", SETTING_NS, 1000000000, 1000000, 1000000000000000,
+		       "a reason counts if it held for so long in all; shorter dips come with every change of load,"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100, "and for this share of the time in which the GPU was looked at"},
+};
+
+#define GPUS_MAX 256
+#define REASONS_MAX 8
+#define LOOK_MAX_NS 60000000000 /* between two looks; what is longer apart tells nothing of the time between */
+
+/* Which bit of `known` says that a field was told: so many lines below `known` it stands. */
+#define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
+
+struct slowdown {
+	uint64_t ns, mhz_ns, known_ns; /* how long; sum of MHz times ns over known_ns */
+	uint64_t begin_ns, count, hottest_c;
+	bool on;
+	struct series series;
+};
+
+struct gpu {
+	struct table_key key; /* a: index */
+	uint64_t first_ns, last_ns;
+	uint64_t throttle, sm_mhz, known; /* of the last look */
+	uint64_t max_mhz;
+	uint64_t looked_ns; /* time in which it is known whether it throttled */
+	struct slowdown reasons[REASONS_MAX];
+};
+
+struct throttle_state {
+	struct table gpus;
+	uint64_t nskipped;
+};
+
+static int throttle_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct throttle_state));
+	return *state ? 0 : rule_no_memory(&throttle_rule, why);
+}
+
+static void throttle_close(void *state)
+{
+	struct throttle_state *s = state;
+
+	if (s)
+		table_clear(&s->gpus);
+	free(s);
+}
+
+/* The slowest of each slice; when the slices do not reach, two and two become one. */
+static void series_low(struct series *s, uint64_t at_ns, uint64_t value)
+{
+	uint64_t slice;
+
+	if (s->width_ns == 0) {
+		s->width_ns = 1000000;
+		s->begin_ns = at_ns;
+	}
+	while ((at_ns - s->begin_ns) / s->width_ns >= SERIES_MAX) {
+		for (unsigned i = 0; i < SERIES_MAX / 2; i++) {
+			uint64_t a = s->value[2 * i], b = s->value[2 * i + 1];
+
+			s->value[i] = 2 * i + 1 >= s->n || a < b ? a : b;
+		}
+		s->n = (s->n + 1) / 2;
+		s->width_ns *= 2;
+	}
+	slice = (at_ns - s->begin_ns) / s->width_ns;
+	for (; s->n <= slice; s->n++)
+		s->value[s->n] = s->n ? s->value[s->n - 1] : value;
+	if (value < s->value[slice] || slice + 1 == s->n)
+		s->value[slice] = value;
+}
+
+static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct event *ev, uint64_t bit, uint64_t passed_ns)
+{
+	bool on = ev->v[F_health_throttle] & bit;
+	uint64_t temperature_c = ev->v[F_health_known] & KNOWN(temperature_c) ? ev->v[F_health_temperature_c] : 0;
+
+	if (passed_ns && g->throttle & bit) {
+		r->ns += passed_ns;
+		if (g->known & KNOWN(sm_mhz)) {
+			r->mhz_ns += g->sm_mhz * (passed_ns / 1000);
+			r->known_ns += passed_ns / 1000;
+		}
+	}
+	if (on && !r->on) {
+		r->begin_ns = r->count ? r->begin_ns : ev->at_ns;
+		r->count++;
+	}
+	if (on && temperature_c > r->hottest_c)
+		r->hottest_c = temperature_c;
+	r->on = on;
+	if (ev->v[F_health_known] & KNOWN(sm_mhz))
+		series_low(&r->series, ev->at_ns, ev->v[F_health_sm_mhz]);
+}
+
+static int throttle_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+			 struct fault *why)
+{
+	struct throttle_state *s = state;
+	struct gpu *g = table_find(&s->gpus, ev->v[F_health_gpu], 0);
+	uint64_t passed_ns;
+
+	(void)ctx, (void)set;
+	if (!(ev->v[F_health_known] & KNOWN(throttle)))
+		return 0;
+	if (!g && s->gpus.nitems >= GPUS_MAX) {
+		s->nskipped++;
+		return 0;
+	}
+	if (!g) {
+		g = table_add(&s->gpus, ev->v[F_health_gpu], 0, sizeof(*g));
+		if (!g)
+			return rule_no_memory(&throttle_rule, why);
+		g->first_ns = g->last_ns = ev->at_ns;
+	}
+	passed_ns = ev->at_ns - g->last_ns;
+	if (passed_ns > LOOK_MAX_NS)
+		passed_ns = 0;
+	g->looked_ns += passed_ns;
+	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
+		take_slowdown(&g->reasons[i], g, ev, throttle_reasons[i].bit, passed_ns);
+	if (ev->v[F_health_known] & KNOWN(sm_mhz_max) && ev->v[F_health_sm_mhz_max] > g->max_mhz)
+		g->max_mhz = ev->v[F_health_sm_mhz_max];
+	if (ev->v[F_health_known] & KNOWN(sm_mhz) && ev->v[F_health_sm_mhz] > g->max_mhz)
+		g->max_mhz = ev->v[F_health_sm_mhz];
+	g->throttle = ev->v[F_health_throttle];
+	g->sm_mhz = ev->v[F_health_sm_mhz];
+	g->known = ev->v[F_health_known];
+	g->last_ns = ev->at_ns;
+	return 0;
+}
+
+static int tell_reason(const struct gpu *g, const struct slowdown *r, const struct throttle_reason *what,
+		       struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	uint64_t mhz = r->known_ns ? r->mhz_ns / r->known_ns : 0;
+
+	if (!f)
+		return rule_no_memory(&throttle_rule, why);
+	f->rule = throttle_rule.name;
+	f->class = what->name;
+	f->severity = (enum severity)what->severity;
+	f->confidence = CONFIDENCE_HIGH;
+	f->gpu = g->key.a + 1;
+	f->weight = r->ns;
+	f->unit = WEIGHT_NS;
+	f->count = r->count;
+	text_add(&f->headline, "GPU %llu was slowed down by %s for ", (unsigned long long)g->key.a, what->text);
+	text_add_ns(&f->headline, r->ns);
+	text_add(&f->headline, ", ");
+	share_add(&f->headline, r->ns, g->looked_ns);
+	text_add(&f->headline, " of the time in which it was looked at");
+	if (mhz && g->max_mhz)
+		text_add(&f->headline, ": %llu MHz of at most %llu", (unsigned long long)mhz,
+			 (unsigned long long)g->max_mhz);
+	if (r->hottest_c)
+		text_add(&f->headline, ", at up to %llu °C", (unsigned long long)r->hottest_c);
+	text_add(&f->sure, "Sure that it was so at each look; between two looks it is taken to have stayed");
+	text_add(&f->advice, "%s", what->todo);
+	finding_number(f, "gpu", g->key.a);
+	finding_number(f, "ns", r->ns);
+	finding_number(f, "first_ns", r->begin_ns);
+	finding_number(f, "mhz", mhz);
+	finding_number(f, "max_mhz", g->max_mhz);
+	finding_number(f, "hottest_c", r->hottest_c);
+	f->series = malloc(sizeof(*f->series));
+	if (!f->series)
+		return rule_no_memory(&throttle_rule, why);
+	*f->series = r->series;
+	f->series->label = "MHz of the GPU's processors, the least in each slice of time";
+	f->series->unit = SERIES_MHZ;
+	return 0;
+}
+
+static int throttle_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			   struct fault *why)
+{
+	struct throttle_state *s = state;
+	int r = 0;
+
+	(void)ctx;
+	for (size_t i = 0; i < s->gpus.nitems; i++) {
+		const struct gpu *g = (const struct gpu *)s->gpus.items[i];
+
+		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX && r == 0; k++)
+			if (g->reasons[k].ns >= set[SET_TOTAL] &&
+			    g->reasons[k].ns >= g->looked_ns / 100 * set[SET_SHARE])
+				r = tell_reason(g, &g->reasons[k], &throttle_reasons[k], out, why);
+	}
+	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "looks at GPUs"))
+		r = rule_no_memory(&throttle_rule, why);
+	return r;
+}
+
+const struct rule throttle_rule = {
+	.name = "throttle",
+	.severity = SEVERITY_WARNING,
+	.summary = "GPUs that ran slower than they could, with the reason that they give",
+	.meaning = "The GPU itself says that it runs below the speed that was asked of it: heat, power, or a signal of the "
+		   "host. Kernels take longer then, and nothing in the program is to blame.",
+	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a GPU "
+		 "mostly is because it is busy: that is info.",
+	.todo = "Cooling, power supply or power limit, as the reason says.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_health, 0},
+	.open = throttle_open,
+	.feed = throttle_feed,
+	.finish = throttle_finish,
+	.close = throttle_close,
+};

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Running rule files' queries, where they can do no harm. */
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "analyze/user_rules.h"
+
+#define COLUMNS_MAX (FACTS_MAX - 2)
+#define TEXT_SHOWN_MAX 400 /* bytes of a column that a message shows */
+#define CHECK_STEPS 1000   /* of SQLite's machine, between two looks at the limits */
+
+struct run {
+	sqlite3 *db;
+	struct findings *out;
+	struct user_rule *rule; /* that runs */
+	uint64_t nsteps, steps_max;
+	time_t until_s;
+	bool stopped, timed_out;
+	char denied[128]; /* what was not allowed; "" nothing */
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when running rules");
+}
+
+/*
+ * Functions that give the same for the same capture everywhere: nothing of the clock, the time zone, chance, files,
+ * or this build of SQLite. The views use them, too.
+ */
+static const char *const functions[] = {
+	"abs",       "avg",        "cast",       "ceil",    "char",        "coalesce",     "count",      "cume_dist",
+	"dense_rank", "first_value", "floor",    "format",  "glob",        "group_concat", "hex",        "ifnull",
+	"iif",       "instr",      "lag",        "last_value", "lead",     "length",       "like",       "lower",
+	"ltrim",     "max",        "min",        "nth_value", "ntile",     "nullif",       "percent_rank", "printf",
+	"quote",     "rank",       "replace",    "round",   "row_number",  "rtrim",        "sign",       "sqrt",
+	"string_agg", "substr",    "substring",  "sum",     "total",       "trim",         "typeof",     "unicode",
+	"unlikely",  "likely",     "likelihood", "upper",   "json_array",  "json_object",  "json_group_array",
+	"json_extract", "->",      "->>",        "if",
+};
+
+static bool is_function_allowed(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (sqlite3_stricmp(functions[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* What the views use, and a rule may not: a time may be 'now'. A name must stand in the query to be called by it. */
+static bool is_of_views(const struct run *run, const char *name)
+{
+	return name && sqlite3_stricmp(name, "strftime") == 0 && !strcasestr(run->rule->sql, "strftime");
+}
+
+static int authorize(void *arg, int action, const char *a, const char *b, const char *database, const char *trigger)
+{
+	struct run *run = arg;
+
+	(void)database;
+	(void)trigger;
+	switch (action) {
+	case SQLITE_SELECT:
+	case SQLITE_READ:
+	case SQLITE_RECURSIVE:
+		return SQLITE_OK;
+	case SQLITE_FUNCTION:
+		if (is_function_allowed(b) || is_of_views(run, b))
+			return SQLITE_OK;
+		snprintf(run->denied, sizeof(run->denied), "the function %s() is not for rules", b ? b : "");
+		return SQLITE_DENY;
+	case SQLITE_PRAGMA:
+		snprintf(run->denied, sizeof(run->denied), "PRAGMA %s is not for rules", a ? a : "");
+		return SQLITE_DENY;
+	case SQLITE_ATTACH:
+	case SQLITE_DETACH:
+		snprintf(run->denied, sizeof(run->denied), "ATTACH and DETACH are not for rules");
+		return SQLITE_DENY;
+	default:
+		snprintf(run->denied, sizeof(run->denied), "a rule can only read: one SELECT");
+		return SQLITE_DENY;
+	}
+}
+
+static time_t now_s(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+static int look_at_limits(void *arg)
+{
+	struct run *run = arg;
+
+	run->nsteps += CHECK_STEPS;
+	run->stopped = run->nsteps >= run->steps_max;
+	run->timed_out = now_s() >= run->until_s;
+	return run->stopped || run->timed_out;
+}
+
+/* From here on, what is prepared is not ours. */
+static void shut(struct run *run)
+{
+	static const struct {
+		int limit, value;
+	} limits[] = {
+		{SQLITE_LIMIT_LENGTH, 1 << 20},       {SQLITE_LIMIT_SQL_LENGTH, USER_RULE_BYTES_MAX},
+		{SQLITE_LIMIT_COLUMN, 256},           {SQLITE_LIMIT_EXPR_DEPTH, 200},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 64},   {SQLITE_LIMIT_VDBE_OP, 1000000},
+		{SQLITE_LIMIT_FUNCTION_ARG, 64},      {SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_WORKER_THREADS, 0},
+	};
+
+	sqlite3_db_config(run->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(run->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		sqlite3_limit(run->db, limits[i].limit, limits[i].value);
+	sqlite3_set_authorizer(run->db, authorize, run);
+	sqlite3_progress_handler(run->db, CHECK_STEPS, look_at_limits, run);
+}
+
+/* On which line of the file byte `at` of the query stands. */
+static unsigned line_at(const struct user_rule *r, int at)
+{
+	unsigned line = r->sql_line;
+
+	for (int i = 0; i < at && r->sql[i]; i++)
+		line += r->sql[i] == '\n';
+	return line;
+}
+
+/* What SQLite says, as a fault of the rule. */
+static int tell(const struct run *run, struct fault *why)
+{
+	const struct user_rule *r = run->rule;
+	int at = -1;
+
+	if (sqlite3_errcode(run->db) == SQLITE_NOMEM)
+		return no_memory(why);
+	if (run->stopped)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: the query takes more than %" PRIu64 " steps; ask for less", r->file, r->sql_line,
+				 run->steps_max);
+	if (run->timed_out)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "%s, line %u: the query takes more than %d seconds; ask for less", r->file, r->sql_line,
+				 USER_RULE_SECONDS_MAX);
+	if (run->denied[0])
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, r->sql_line, run->denied);
+#if SQLITE_VERSION_NUMBER >= 3038000
+	at = sqlite3_error_offset(run->db);
+#endif
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, line_at(r, at), sqlite3_errmsg(run->db));
+}
+
+static bool is_word(const char *s)
+{
+	size_t n = strlen(s);
+
+	return n > 0 && n <= USER_RULE_NAME_MAX && !(s[0] >= '0' && s[0] <= '9') &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == n;
+}
+
+/* The columns' names are kept: they become keys of facts. */
+static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
+{
+	struct user_rule *r = run->rule;
+	int n = sqlite3_column_count(stmt);
+
+	if (n > COLUMNS_MAX)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %d columns; a rule has at most %d", r->file,
+				 r->sql_line, n, COLUMNS_MAX);
+	if (r->columns)
+		return 0; /* it ran over another capture before */
+	r->columns = calloc((size_t)n + 1, sizeof(*r->columns));
+	if (!r->columns)
+		return no_memory(why);
+	for (int i = 0; i < n; i++) {
+		const char *name = sqlite3_column_name(stmt, i);
+
+		if (!name || !is_word(name))
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+					 "%s, line %u: column %d has no plain name; give it one with AS", r->file,
+					 r->sql_line, i + 1);
+		for (int k = 0; k < i; k++)
+			if (strcmp(r->columns[k], name) == 0)
+				return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: two columns are called %s",
+						 r->file, r->sql_line, name);
+		r->columns[i] = strdup(name);
+		if (!r->columns[i])
+			return no_memory(why);
+		r->ncolumns++;
+	}
+	return 0;
+}
+
+/* The view's texts are escaped already; what a query made of them may not be. A backslash stays as it is. */
+static void add_text(struct text *t, const char *s, size_t n)
+{
+	while (n > 0) {
+		const char *backslash = memchr(s, '\\', n);
+		size_t len = backslash ? (size_t)(backslash - s) : n;
+
+		text_add_escaped(t, s, len);
+		if (backslash) {
+			text_add_bytes(t, "\\", 1);
+			len++;
+		}
+		s += len;
+		n -= len;
+	}
+}
+
+static void add_value(struct text *t, sqlite3_stmt *stmt, int column, const char *form, size_t len)
+{
+	int64_t value = sqlite3_column_int64(stmt, column);
+	const char *s;
+
+	if (sqlite3_column_type(stmt, column) == SQLITE_NULL) {
+		text_add(t, "unknown");
+	} else if (len == 2 && memcmp(form, "ns", 2) == 0) {
+		text_add_ns(t, value > 0 ? (uint64_t)value : 0);
+	} else if (len == 5 && memcmp(form, "bytes", 5) == 0) {
+		text_add_size(t, value > 0 ? (uint64_t)value : 0);
+	} else if (len == 3 && memcmp(form, "hex", 3) == 0) {
+		text_add(t, "0x%" PRIx64, (uint64_t)value);
+	} else if (sqlite3_column_type(stmt, column) == SQLITE_BLOB) {
+		text_add(t, "%d bytes", sqlite3_column_bytes(stmt, column));
+	} else {
+		s = (const char *)sqlite3_column_text(stmt, column);
+		if (!s)
+			t->failed = true;
+		else
+			add_text(t, s, strnlen(s, TEXT_SHOWN_MAX));
+	}
+}
+
+static bool is_form(const char *s, size_t n)
+{
+	return n == 0 || (n == 2 && memcmp(s, "ns", 2) == 0) || (n == 5 && memcmp(s, "bytes", 5) == 0) ||
+	       (n == 3 && memcmp(s, "hex", 3) == 0);
+}
+
+static int find_column(const struct user_rule *r, const char *name, size_t n)
+{
+	for (unsigned i = 0; i < r->ncolumns; i++)
+		if (strlen(r->columns[i]) == n && memcmp(r->columns[i], name, n) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* The message, {column} and {column:form} replaced; `stmt` may be NULL: only looked at whether it can be. */
+static int add_message(const struct user_rule *r, sqlite3_stmt *stmt, struct text *t, struct fault *why)
+{
+	for (const char *p = r->message; *p;) {
+		size_t plain = strcspn(p, "{"), name, form;
+		int column;
+
+		add_text(t, p, plain);
+		p += plain;
+		if (!*p)
+			break;
+		p++;
+		name = strcspn(p, ":}");
+		form = p[name] == ':' ? strcspn(p + name + 1, "}") : 0;
+		column = find_column(r, p, name);
+		if (column < 0 || !is_form(p + name + 1, form) || p[name + (p[name] == ':') + form] != '}')
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+					 "%s, line %u: '{%.*s' is no {column}, {column:ns}, {column:bytes} or {column:hex} "
+					 "of the query",
+					 r->file, r->message_line, (int)strcspn(p, "}"), p);
+		if (stmt)
+			add_value(t, stmt, column, p + name + 1, form);
+		p += name + (p[name] == ':') + form + 1;
+	}
+	return 0;
+}
+
+static uint64_t number_of(const struct user_rule *r, sqlite3_stmt *stmt, const char *name, uint64_t otherwise)
+{
+	int column = find_column(r, name, strlen(name));
+
+	if (column < 0 || sqlite3_column_type(stmt, column) != SQLITE_INTEGER || sqlite3_column_int64(stmt, column) < 0)
+		return otherwise;
+	return (uint64_t)sqlite3_column_int64(stmt, column);
+}
+
+static bool add_facts(struct finding *f, const struct user_rule *r, sqlite3_stmt *stmt)
+{
+	bool made = true;
+
+	for (unsigned i = 0; i < r->ncolumns; i++) {
+		int type = sqlite3_column_type(stmt, (int)i);
+		struct text t = {0};
+
+		if (type == SQLITE_NULL)
+			continue;
+		if (type == SQLITE_INTEGER && sqlite3_column_int64(stmt, (int)i) >= 0) {
+			finding_number(f, r->columns[i], (uint64_t)sqlite3_column_int64(stmt, (int)i));
+			continue;
+		}
+		add_value(&t, stmt, (int)i, "", 0);
+		made &= !t.failed && finding_text(f, r->columns[i], text_string(&t), t.len);
+		text_clear(&t);
+	}
+	return made;
+}
+
+static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
+{
+	const struct user_rule *r = run->rule;
+	struct finding *f = findings_add(run->out);
+	int e;
+
+	if (!f)
+		return no_memory(why);
+	f->rule = r->name;
+	f->class = "user";
+	f->severity = r->severity;
+	f->confidence = CONFIDENCE_MEDIUM;
+	f->count = number_of(r, stmt, "count", 1);
+	f->weight = number_of(r, stmt, "cost_ns", 0);
+	f->unit = f->weight ? WEIGHT_NS : WEIGHT_NONE;
+	f->first[0].begin_ns = number_of(r, stmt, "begin_ns", 0);
+	f->first[0].end_ns = number_of(r, stmt, "end_ns", f->first[0].begin_ns);
+	f->first[0].tid = number_of(r, stmt, "tid", 0);
+	f->first[0].waker_tid = f->first[0].keeper_tid = TID_NONE;
+	f->nfirst = f->first[0].begin_ns && f->first[0].end_ns >= f->first[0].begin_ns;
+	e = add_message(r, stmt, &f->headline, why);
+	if (e)
+		return e;
+	text_add(&f->sure, "As sure as rule %s, which is one of your own", r->name);
+	if (r->advice)
+		add_text(&f->advice, r->advice, strlen(r->advice));
+	if (!add_facts(f, r, stmt) || f->headline.failed || f->advice.failed || f->sure.failed)
+		return no_memory(why);
+	return 0;
+}
+
+/* There were more rows than are shown. */
+static int add_more(struct run *run, struct fault *why)
+{
+	struct finding *f = findings_add(run->out);
+
+	if (!f)
+		return no_memory(why);
+	f->rule = run->rule->name;
+	f->class = "limit";
+	f->severity = SEVERITY_INFO;
+	f->confidence = CONFIDENCE_HIGH;
+	f->count = f->weight = 1;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "Rule %s found more than the %d that are told here", run->rule->name, USER_RULE_ROWS_MAX);
+	text_add(&f->advice, "Group them in its query");
+	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
+}
+
+static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
+{
+	unsigned nrows = 0;
+	int e = 0, r;
+
+	while (e == 0 && (r = sqlite3_step(stmt)) == SQLITE_ROW) {
+		if (nrows++ == USER_RULE_ROWS_MAX)
+			return add_more(run, why);
+		e = add_finding(run, stmt, why);
+	}
+	return e ? e : r == SQLITE_DONE ? 0 : tell(run, why);
+}
+
+static int run_rule(struct run *run, struct fault *why)
+{
+	const struct user_rule *r = run->rule;
+	sqlite3_stmt *stmt = NULL, *second = NULL;
+	const char *tail = NULL;
+	struct text none = {0};
+	int e = 0;
+
+	run->nsteps = 0;
+	run->until_s = now_s() + USER_RULE_SECONDS_MAX;
+	run->stopped = run->timed_out = false;
+	run->denied[0] = 0;
+	if (sqlite3_prepare_v2(run->db, r->sql, -1, &stmt, &tail) != SQLITE_OK)
+		e = tell(run, why);
+	else if (!stmt || !sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0 || sqlite3_stmt_isexplain(stmt))
+		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a rule is one SELECT", r->file, r->sql_line);
+	else if (sqlite3_prepare_v2(run->db, tail, -1, &second, NULL) != SQLITE_OK || second)
+		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a rule is one SELECT, and something follows it",
+			      r->file, line_at(r, (int)(tail - r->sql)));
+	if (e == 0)
+		e = take_columns(run, stmt, why);
+	if (e == 0)
+		e = add_message(r, NULL, &none, why);
+	if (e == 0)
+		e = run_rows(run, stmt, why);
+	sqlite3_finalize(stmt);
+	sqlite3_finalize(second);
+	text_clear(&none);
+	return e;
+}
+
+/* A text as SQL writes it. */
+static void add_quoted(struct text *sql, const char *s)
+{
+	text_add(sql, "'");
+	for (; *s; s++)
+		text_add_bytes(sql, *s == '\'' ? "''" : s, *s == '\'' ? 2 : 1);
+	text_add(sql, "'");
+}
+
+void user_rules_prepare(const struct user_rules_view *v, struct text *sql)
+{
+	text_add(sql, "CREATE VIRTUAL TABLE capture USING gpucap(");
+	add_quoted(sql, v->path);
+	if (v->unverified)
+		text_add(sql, ", unverified");
+	for (size_t i = 0; i < v->ntrust_files; i++) {
+		text_add(sql, ", trust=");
+		add_quoted(sql, v->trust_files[i]);
+	}
+	for (size_t i = 0; i < v->ndelegation_files; i++) {
+		text_add(sql, ", delegation=");
+		add_quoted(sql, v->delegation_files[i]);
+	}
+	text_add(sql, ")");
+}
+
+int user_rules_run(struct user_rules *u, user_rules_entry *entry, const char *prepare, struct findings *out,
+		   struct fault *why)
+{
+	struct run run = {.out = out, .steps_max = u->steps_max ? u->steps_max : USER_RULE_STEPS_MAX};
+	sqlite3_int64 limit = sqlite3_hard_heap_limit64(USER_RULE_MEMORY_MAX);
+	int e = 0;
+
+	if (sqlite3_open_v2(":memory:", &run.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, NULL) !=
+	    SQLITE_OK) {
+		e = no_memory(why);
+		goto out;
+	}
+	if ((entry && entry(run.db, NULL, NULL) != SQLITE_OK) ||
+	    (prepare && sqlite3_exec(run.db, prepare, NULL, NULL, NULL) != SQLITE_OK)) {
+		e = fault_set(why, ERR_IO, FAULT_NOWHERE, "cannot make the view for the rules: %s", sqlite3_errmsg(run.db));
+		goto out;
+	}
+	shut(&run);
+	for (size_t i = 0; i < u->n && e == 0; i++) {
+		run.rule = &u->all[i];
+		e = run_rule(&run, why);
+	}
+out:
+	sqlite3_close(run.db);
+	sqlite3_hard_heap_limit64(limit);
+	return e;
+}

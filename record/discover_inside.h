@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What discover.c (processes, rows) and discover_file.c (one file) share, and nobody else needs. */
+#ifndef GPUREC_RECORD_DISCOVER_INSIDE_H
+#define GPUREC_RECORD_DISCOVER_INSIDE_H
+
+#include <time.h>
+
+#include "record/discover.h"
+
+/* Tells whether a file has changed, or another has its number; and, of overlays, which file is beneath. */
+struct stamp {
+	uint64_t inode;
+	uint64_t bytes;
+	struct timespec changed, modified;
+	bool overlay;
+};
+
+/* A file that was looked at: not again. */
+struct looked {
+	uint64_t inode; /* as maps has it */
+	uint32_t major, minor;
+	uint32_t older; /* of the same bucket, + 1; 0: none */
+	struct stamp stamp;
+	uint32_t module; /* 0: nothing for us in it */
+	uint32_t role;   /* LIBRARY_* */
+	size_t functions, probed;
+	char *reason; /* why not all functions carry a probe; NULL: they do */
+};
+
+/* An `attach` row to be written. */
+struct outcome {
+	uint32_t module;
+	uint16_t probe;
+	int error;
+	uint64_t offset;
+};
+
+/* That a process has a file mapped; 0 for one that a person named. */
+struct use {
+	uint32_t pid;
+	uint32_t looked;
+	bool told;
+};
+
+#define LOOKED_BUCKETS 4096u
+
+struct discover {
+	const struct procfs *fs;
+	struct symbolizer *symbolizer;
+	struct attach *attach;
+	struct looked *looked;
+	size_t nlooked, looked_room;
+	uint32_t bucket[LOOKED_BUCKETS]; /* index + 1 of the newest */
+	struct outcome *outcomes;
+	size_t noutcomes;
+	struct use *uses;
+	size_t nuses, uses_room;
+	const struct file_key *fresh; /* see discover_mapped() */
+	const char **names;           /* of all library functions, and behind each index its probe */
+	const struct probe_spec **specs;
+	size_t nnames;
+	struct discover_counts counts;
+	struct mapping mapping; /* large: not for the stack */
+	struct procfs_maps maps;
+};
+
+/* The role that a library's file name tells; 0: it is no CUDA library's. */
+uint32_t discover_role_of_name(const char *path);
+
+/* The role of a library that has this function of the probe table. */
+uint32_t discover_role_of_function(const char *name);
+
+int discover_stamp(int fd, struct stamp *stamp, struct fault *why);
+bool discover_same_stamp(const struct stamp *a, const struct stamp *b);
+
+/*
+ * Look into the file open as fd, which is mapping m's; probe what is in it, and fill *l but for its first four members.
+ * 0, also when it cannot be read (l->reason then says why, if it should matter); ERR_MEMORY and the like.
+ */
+int discover_look(struct discover *d, int fd, const struct mapping *m, struct looked *l, struct fault *why);
+
+/* *l as that of a library whose file cannot be had. */
+int discover_unread(struct discover *d, const struct mapping *m, const char *reason, struct looked *l,
+		    struct fault *why);
+
+#endif

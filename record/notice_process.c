@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process is: the rows about a tracked process instance beyond its name, told when it is first met and again
+ * after exec. All is read before anything is told, and told only if the process is still the same one then: so no row
+ * mixes two processes that bore one number.
+ */
+#include "record/recording_inside.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/hostfacts.h"
+
+/* Large: not for the stack. Parts that could not be had are empty. */
+struct process_facts {
+	char exe[PROCFS_PATH_MAX];
+	uint32_t module;
+	char arguments[TEXT_MAX + 1];
+	uint64_t arguments_bytes;
+	bool has_arguments, has_cgroup, has_namespaces;
+	struct process_cgroup cgroup;
+	struct process_namespaces ns;
+};
+
+/* The module of the executable, 0 when its file cannot be had. */
+static int find_module(struct recording *s, uint32_t pid, struct process_facts *f, struct fault *why)
+{
+	int fd = -1, r;
+
+	if (procfs_exe_mapping(&s->fs, pid, f->exe, &s->maps, &s->line, NULL) <= 0)
+		return 0;
+	if (procfs_open_mapped(&s->fs, pid, &s->line, &fd, NULL) <= 0)
+		return 0;
+	r = symbolizer_module(s->symbolizer, fd, &s->line, &f->module, why);
+	close(fd);
+	return r;
+}
+
+/* 1; 0: it is gone, or another process has its number; negative. *denied: something may not be read. */
+static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, struct process_facts *f, bool *denied,
+		      struct fault *why)
+{
+	struct process_info info;
+	struct fault said;
+	int exe = procfs_exe(&s->fs, pid, f->exe, sizeof(f->exe), NULL, &said), r = 0, alive;
+	int arguments =
+		procfs_command_line(&s->fs, pid, f->arguments, sizeof(f->arguments), &f->arguments_bytes, &said);
+	int cgroup = procfs_cgroup(&s->fs, pid, &f->cgroup, &said);
+	int ns = procfs_namespaces(&s->fs, pid, &f->ns, &said);
+
+	if (exe <= 0)
+		f->exe[0] = '\0';
+	else
+		r = find_module(s, pid, f, why);
+	f->has_arguments = arguments > 0;
+	f->has_cgroup = cgroup > 0;
+	f->has_namespaces = ns > 0 && (f->ns.mount || f->ns.pids);
+	*denied =
+		exe == ERR_DENIED || arguments == ERR_DENIED || cgroup == ERR_DENIED || (ns > 0 && !f->has_namespaces);
+	if (r < 0)
+		return r;
+	alive = procfs_process(&s->fs, pid, &info, &said);
+	return alive > 0 && procfs_same_start(&s->fs, info.start_ns, start_ns);
+}
+
+static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			   uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_executable] = {0};
+	uint64_t v[NFIELDS_executable] = {0};
+	int r = stacks_tell_modules(s->stacks, s->writer, at_ns, why);
+
+	if (r < 0)
+		return r;
+	v[F_executable_at] = at_ns;
+	v[F_executable_pid] = pid;
+	v[F_executable_start] = start_ns;
+	v[F_executable_path] = strlen(f->exe);
+	v[F_executable_module] = f->module;
+	text[F_executable_path] = f->exe;
+	return writer_add(s->writer, KIND_executable, v, text, why);
+}
+
+static int tell_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			  uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_command_line] = {0};
+	uint64_t v[NFIELDS_command_line] = {0};
+
+	v[F_command_line_at] = at_ns;
+	v[F_command_line_pid] = pid;
+	v[F_command_line_start] = start_ns;
+	v[F_command_line_bytes] = f->arguments_bytes;
+	v[F_command_line_text] = strlen(f->arguments);
+	text[F_command_line_text] = f->arguments;
+	return writer_add(s->writer, KIND_command_line, v, text, why);
+}
+
+static int tell_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		       uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_cgroup] = {0};
+	uint64_t v[NFIELDS_cgroup] = {0};
+
+	v[F_cgroup_at] = at_ns;
+	v[F_cgroup_pid] = pid;
+	v[F_cgroup_start] = start_ns;
+	v[F_cgroup_path] = strlen(f->cgroup.path);
+	text[F_cgroup_path] = f->cgroup.path;
+	v[F_cgroup_container] = strlen(f->cgroup.container);
+	text[F_cgroup_container] = f->cgroup.container;
+	return writer_add(s->writer, KIND_cgroup, v, text, why);
+}
+
+static int tell_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			   uint64_t at_ns, struct fault *why)
+{
+	uint64_t v[NFIELDS_namespaces] = {0};
+
+	v[F_namespaces_at] = at_ns;
+	v[F_namespaces_pid] = pid;
+	v[F_namespaces_start] = start_ns;
+	v[F_namespaces_mount] = f->ns.mount;
+	v[F_namespaces_pids] = f->ns.pids;
+	v[F_namespaces_net] = f->ns.net;
+	v[F_namespaces_user] = f->ns.user;
+	v[F_namespaces_pid_inside] = f->ns.pid_inside;
+	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
+}
+
+static int tell_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		      struct fault *why)
+{
+	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	int r = f->exe[0] ? tell_executable(s, pid, start_ns, f, at_ns, why) : 0;
+
+	if (r == 0 && f->has_arguments)
+		r = tell_arguments(s, pid, start_ns, f, at_ns, why);
+	if (r == 0 && f->has_cgroup)
+		r = tell_cgroup(s, pid, start_ns, f, at_ns, why);
+	if (r == 0 && f->has_namespaces)
+		r = tell_namespaces(s, pid, start_ns, f, at_ns, why);
+	return r;
+}
+
+/* The place of an instance in s->told; a new one is all zero but for its key. NULL: no memory. */
+static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
+{
+	struct instance *more;
+
+	for (size_t i = 0; i < s->ntold; i++)
+		if (s->told[i].pid == pid && s->told[i].start_ns == start_ns)
+			return &s->told[i];
+	if (s->ntold == s->told_room) {
+		more = reallocarray(s->told, s->told_room * 2 + 64, sizeof(*more));
+		if (!more)
+			return NULL;
+		s->told = more;
+		s->told_room = s->told_room * 2 + 64;
+	}
+	s->told[s->ntold] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &s->told[s->ntold++];
+}
+
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, bool again, struct fault *why)
+{
+	struct instance *instance = instance_of(s, pid, start_ns);
+	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
+	uint8_t hash[sizeof(instance->facts)];
+	bool denied = false;
+	int r = 0;
+
+	if (!f || !instance) {
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		goto out;
+	}
+	if (instance->met && !again)
+		goto out;
+	instance->met = true;
+	r = read_facts(s, pid, start_ns, f, &denied, why);
+	s->facts_gone += r == 0;
+	s->facts_denied += r > 0 && denied;
+	if (r <= 0)
+		goto out;
+	/* What was seen of it after exec may be read again when exec is told of. */
+	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);
+	r = 0;
+	if (memcmp(instance->facts, hash, sizeof(hash)) != 0)
+		r = tell_facts(s, pid, start_ns, f, why);
+	if (r == 0)
+		memcpy(instance->facts, hash, sizeof(hash));
+out:
+	free(f);
+	return r;
+}
+
+void recording_leave_process(struct recording *s, uint32_t pid)
+{
+	for (size_t i = 0; i < s->ntold;) {
+		if (s->told[i].pid == pid)
+			s->told[i] = s->told[--s->ntold];
+		else
+			i++;
+	}
+}
+
+int recording_tell_missing(struct recording *s, struct fault *why)
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	const struct symbolizer_counts *named = symbolizer_counts(s->symbolizer);
+	const struct {
+		const char *name, *what;
+		uint64_t n;
+	} missing[] = {
+		{"processes_gone", "process instances or programs ended before more than their name could be read",
+		 s->facts_gone},
+		{"processes_denied", "process instances of which not all may be read: no permission", s->facts_denied},
+		{"mappings_denied", "times that mappings or a file in them may not be read: no permission",
+		 found->denied},
+		{"libraries_unread", "CUDA libraries that could not be read", found->unread},
+		{"runtimes_stripped", "files with the CUDA runtime linked in and stripped: only the driver's calls",
+		 found->stripped},
+		{"files_not_looked_at", "files beyond those that are looked at", found->over},
+		{"frames_unplaced", "frames of stacks of which the process was gone or may not be read",
+		 named->no_process + named->denied},
+		{"modules_not_numbered", "modules beyond those that are numbered", named->modules_over},
+	};
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	int hides = procfs_hides(&s->fs), r = 0;
+
+	if (hides)
+		r = fact_tellf(s->writer, now_ns, why, "proc_hidepid",
+			       "%d: /proc hides processes from those who lack CAP_SYS_PTRACE", hides);
+	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]) && r == 0; i++)
+		if (missing[i].n)
+			r = fact_tellf(s->writer, now_ns, why, missing[i].name, "%llu %s",
+				       (unsigned long long)missing[i].n, missing[i].what);
+	return r;
+}

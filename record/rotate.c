@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The captures of a recording: the first one, and with rotation the next ones, without an event lost between two.
+ *
+ * The joint is a moment T. Once all records up to T are read (loop.c), the last epoch of the old capture is sealed as
+ * of T; records of T or later were held back meanwhile, and are translated for the new one. What is counted is counted
+ * where it is told, so that both have sums that are exact: what had fired at T and was neither recorded nor lost is
+ * still to come, and belongs to the new capture.
+ */
+#include "record/recording_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "keys/store.h"
+#include "keys/tool.h"
+#include "record/hostfacts.h"
+
+#define SUFFIX ".cap"
+#define NUMBER_MAX 99999u
+#define HELD_MAX (64u << 20) /* bytes of records of the next capture; more only when something is very wrong */
+
+int rotate_path(char *buf, size_t size, const char *path, uint64_t number, struct fault *why)
+{
+	size_t n = strlen(path), suffix = strlen(SUFFIX);
+	bool has = n > suffix && !strcmp(path + n - suffix, SUFFIX) && path[n - suffix - 1] != '/';
+	int put = snprintf(buf, size, "%.*s-%05llu%s", (int)(has ? n - suffix : n), path, (unsigned long long)number,
+			   has ? SUFFIX : "");
+
+	return put > 0 && (size_t)put < size
+		       ? 0
+		       : fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
+}
+
+/* A key that needs a passphrase cannot be loaded again while nobody is there. */
+static int check_key(const char *path, struct fault *why)
+{
+	uint8_t *raw = sodium_init() < 0 ? NULL : sodium_malloc(MINISIGN_SECRET_BYTES);
+	int r;
+
+	if (!raw)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no locked memory for a secret key");
+	r = minisign_read_secret(raw, path, why);
+	if (r == 0 && minisign_is_encrypted(raw))
+		r = fault_set(why, ERR_KEY, FAULT_NOWHERE,
+			      "%s needs a passphrase, and --rotate loads the key again for each capture: name one "
+			      "without with --key",
+			      path);
+	sodium_free(raw);
+	return r;
+}
+
+int rotate_prepare(struct recording *s, struct fault *why)
+{
+	struct rotation *rot = &s->rotation;
+	int r;
+
+	rot->number = 1;
+	if (!s->o.rotate_ns) {
+		if (strlen(s->o.path) >= sizeof(s->path))
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
+		strcpy(s->path, s->o.path);
+		return 0;
+	}
+	r = rotate_path(s->path, sizeof(s->path), s->o.path, rot->number, why);
+	if (r == 0)
+		r = s->o.key_path ? 0 : store_path(rot->key_path, "host.key", why);
+	if (r == 0 && s->o.key_path)
+		r = check_key(s->o.key_path, why);
+	else if (r == 0 && access(rot->key_path, F_OK) == 0) /* else it will be made, without a passphrase */
+		r = check_key(rot->key_path, why);
+	if (r == 0)
+		r = standing_new(&rot->standing, why);
+	if (r == 0) {
+		rot->rows = calloc(nprobes * NCOUNTS, sizeof(*rot->rows));
+		rot->base = calloc(nprobes * NCOUNTS, sizeof(*rot->base));
+		if (!rot->rows || !rot->base)
+			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	}
+	return r;
+}
+
+int rotate_check(const struct recording *s, struct fault *why)
+{
+	char copy[PATH_MAX];
+	const char *folder;
+
+	if (!s->o.rotate_ns)
+		return 0;
+	strcpy(copy, s->path);
+	folder = dirname(copy);
+	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0)
+		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
+				 "the folder %s cannot be written once gpurec has given up its rights, which --rotate "
+				 "needs: choose one that belongs to the user who records",
+				 folder);
+	if (faccessat(AT_FDCWD, s->rotation.key_path, R_OK, AT_EACCESS) < 0)
+		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
+				 "the key %s cannot be read once gpurec has given up its rights, which --rotate needs: "
+				 "name one that belongs to the user who records with --key",
+				 s->rotation.key_path);
+	return 0;
+}
+
+void rotate_clear(struct recording *s)
+{
+	bytes_free(&s->rotation.held);
+	standing_free(s->rotation.standing);
+	free(s->rotation.rows);
+	free(s->rotation.base);
+}
+
+int capture_identity(struct recording *s, struct identity *id, struct fault *why)
+{
+	struct identity_origin from;
+	char what[512], command[512];
+	int r = identity_load(id, s->o.key_path, s->o.passphrase_fd, &from, why);
+
+	if (r < 0)
+		return r;
+	if (from.made) {
+		identity_introduce(id, &from, what, sizeof(what), command, sizeof(command));
+		recording_note(s, 0, "%s", what);
+		recording_note(s, 0, "%s", command);
+	}
+	strcpy(s->rotation.key_path, from.path);
+	key_of_identity(&s->rotation.key, id);
+	return 0;
+}
+
+static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	const struct {
+		const char *name, *value;
+	} facts[] = {
+		{"tool", "gpurec " TOOL_VERSION},
+		{"mode", s->command.pid ? "command"
+			 : s->o.npids   ? "processes"
+					: "all that use CUDA"},
+		{"futex", s->o.futex ? "recorded" : "not recorded"},
+		{"late_attach", s->o.late_attach ? "yes" : "no"},
+		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
+		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
+	};
+	int r = hostfacts_tell(s->writer, at_ns, why);
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
+		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
+	if (r == 0)
+		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
+	if (r == 0)
+		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
+			       "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
+			       found->refused, found->unread);
+	if (r == 0 && s->health.fd < 0)
+		r = fact_tell(s->writer, at_ns, "nvml", s->health.problem, why);
+	if (r == 0 && s->kmsg_fd < 0)
+		r = fact_tell(s->writer, at_ns, "xid", "not recorded", why);
+	if (r == 0 && found->last_problem[0])
+		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
+	if (r == 0)
+		r = budget_tell(&s->o.budget, s->writer, at_ns, why);
+	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
+}
+
+int capture_open(struct recording *s, const struct identity *id, struct fault *why)
+{
+	struct probe *probes = calloc(nprobes, sizeof(*probes));
+	struct clock_anchor start;
+	struct sink sink;
+	char text[KEY_ID_CHARS + 1];
+	int r;
+
+	if (!probes)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	probe_describe(probes);
+	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, s->rotation.key.keynum));
+	r = sink_open_file(&sink, s->path, s->o.force, why);
+	if (r == 0) {
+		s->file_made = true;
+		anchor_read(&start);
+		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, why);
+	}
+	free(probes);
+	if (r < 0)
+		return r;
+	if (s->rotation.standing)
+		writer_watch(s->writer, standing_saw, s->rotation.standing);
+	s->translator = (struct translator){.writer = s->writer,
+					    .counters = &s->counters,
+					    .stacks = s->stacks,
+					    .kernels = s->kernels,
+					    .begin_ns = start.boot_ns,
+					    .notice = recording_notice,
+					    .self = s};
+	return tell_start(s, clock_ns(CLOCK_BOOTTIME), why);
+}
+
+/* --- what belongs to the next capture --- */
+
+/* False: no room. */
+static bool hold(struct bytes *held, const void *record, uint32_t n)
+{
+	uint64_t length = n;
+	uint8_t *to;
+
+	if (held->len + n > HELD_MAX)
+		return false;
+	to = bytes_grow(held, sizeof(length) + (n + 7u) / 8 * 8);
+	if (!to) {
+		held->failed = 0; /* what is in there is whole */
+		return false;
+	}
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), record, n);
+	return true;
+}
+
+static int use_held(struct recording *s, ring_use *use, void *self, struct fault *why)
+{
+	struct bytes held = s->rotation.held;
+	uint64_t n;
+	int r = 0;
+
+	s->rotation.held = (struct bytes){0};
+	for (size_t at = 0; at < held.len && r >= 0; at += sizeof(n) + (n + 7) / 8 * 8) {
+		memcpy(&n, held.data + at, sizeof(n));
+		r = use(self, held.data + at + sizeof(n), (uint32_t)n, why);
+	}
+	bytes_free(&held);
+	return r < 0 ? r : 0;
+}
+
+int rotate_cancel(struct recording *s, ring_use *use, void *self, struct fault *why)
+{
+	if (s->rotation.cut_ns)
+		s->rotation.next_ns += s->o.rotate_ns;
+	s->rotation.cut_ns = 0;
+	return use_held(s, use, self, why);
+}
+
+int rotate_take(void *self, const void *record, uint32_t n, struct fault *why)
+{
+	const struct ring_head *head = record;
+	struct recording *s = self;
+	int r;
+
+	if (n < sizeof(*head))
+		return translate(&s->translator, record, n, why);
+	if (head->at_ns > s->latest_ns)
+		s->latest_ns = head->at_ns;
+	if (!s->rotation.cut_ns || head->at_ns < s->rotation.cut_ns)
+		return translate(&s->translator, record, n, why);
+	if (hold(&s->rotation.held, record, n))
+		return 0;
+	recording_note(s, 0, "no memory to begin another capture now; %s goes on", s->path);
+	r = rotate_cancel(s, translate, &s->translator, why);
+	return r < 0 ? r : translate(&s->translator, record, n, why);
+}
+
+/* --- counters --- */
+
+/* What fired and was told or lost, so that nothing is open. Rows of one probe begin with what fired. */
+static size_t settle(struct counter *rows, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n;) {
+		struct counter *fired = &rows[kept];
+		uint16_t probe = rows[i].probe;
+		uint64_t sum = 0;
+		size_t room = rows[i].id == COUNTER_fired ? 1 : 0;
+
+		for (size_t k = i + room; k < n && rows[k].probe == probe; k++)
+			if (rows[k].id == COUNTER_recorded || counter_is_loss(rows[k].id))
+				sum += rows[k].value;
+		if (room && sum)
+			*fired = (struct counter){probe, COUNTER_fired, sum}, kept++;
+		for (i += room; i < n && rows[i].probe == probe; i++)
+			rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+static size_t subtract(struct counter *rows, size_t n, const struct counter *base, size_t nbase)
+{
+	size_t kept = 0, b = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct counter c = rows[i];
+
+		while (b < nbase && (base[b].probe < c.probe || (base[b].probe == c.probe && base[b].id < c.id)))
+			b++;
+		if (b < nbase && base[b].probe == c.probe && base[b].id == c.id)
+			c.value -= base[b].value;
+		if (c.value)
+			rows[kept++] = c;
+	}
+	return kept;
+}
+
+size_t rotate_counters(struct recording *s, bool at_end, const struct counter **out)
+{
+	struct rotation *rot = &s->rotation;
+	const struct counter *rows;
+	size_t n = counters_collect(&s->counters, at_end, &rows);
+
+	*out = rows;
+	if (!rot->rows)
+		return n;
+	memcpy(rot->rows, rows, n * sizeof(*rows));
+	*out = rot->rows;
+	if (!at_end)
+		n = settle(rot->rows, n);
+	return subtract(rot->rows, n, rot->base, rot->nbase);
+}
+
+/* The totals at the joint: what was taken off before, and what this capture's END tells. */
+static void rebase(struct rotation *rot, const struct counter *rows, size_t n)
+{
+	struct counter *base = rot->base;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t at = 0;
+
+		while (at < rot->nbase && (base[at].probe < rows[i].probe ||
+					   (base[at].probe == rows[i].probe && base[at].id < rows[i].id)))
+			at++;
+		if (at < rot->nbase && base[at].probe == rows[i].probe && base[at].id == rows[i].id) {
+			base[at].value += rows[i].value;
+			continue;
+		}
+		memmove(base + at + 1, base + at, (rot->nbase++ - at) * sizeof(*base));
+		base[at] = rows[i];
+	}
+}
+
+/* --- the joint --- */
+
+static int load_again(const struct recording *s, struct identity *id, struct fault *why)
+{
+	struct identity_origin from;
+	struct public_key key;
+	int r = identity_load(id, s->rotation.key_path, -1, &from, why);
+
+	if (r < 0)
+		return r;
+	key_of_identity(&key, id);
+	if (key_equal(&key, &s->rotation.key))
+		return 0;
+	return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%s holds another key than when recording began",
+			 s->rotation.key_path);
+}
+
+/* A file with the next number that is free. */
+static int open_next(const struct recording *s, struct sink *sink, char path[PATH_MAX], uint64_t *number,
+		     struct fault *why)
+{
+	int r = fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "no number up to %u is free", NUMBER_MAX);
+
+	for (*number = s->rotation.number + 1; *number <= NUMBER_MAX && r == ERR_EXISTS; ++*number) {
+		r = rotate_path(path, PATH_MAX, s->o.path, *number, why);
+		if (r == 0)
+			r = sink_open_file(sink, path, false, why);
+		if (r == 0)
+			return 0;
+	}
+	return r;
+}
+
+/* The writer that takes over, and where it writes. On failure nothing is there that was not. */
+static int begin_next(struct recording *s, struct writer **next, char path[PATH_MAX], uint64_t *number,
+		      struct fault *why)
+{
+	struct probe *probes = calloc(nprobes, sizeof(*probes));
+	struct clock_anchor now;
+	struct identity id;
+	struct sink sink;
+	int r;
+
+	memset(&id, 0, sizeof(id));
+	if (!probes)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	probe_describe(probes);
+	anchor_read(&now);
+	r = load_again(s, &id, why);
+	if (r == 0)
+		r = open_next(s, &sink, path, number, why);
+	if (r == 0) {
+		r = writer_continue(next, sink, &id, probes, nprobes, s->writer,
+				    now.wall_ns - (now.boot_ns - writer_begin_ns(s->writer)), why);
+		if (r < 0)
+			unlink(path);
+	}
+	identity_wipe(&id);
+	free(probes);
+	return r;
+}
+
+int rotate_join(struct recording *s, const struct counter *counters, size_t ncounters, struct fault *why)
+{
+	struct rotation *rot = &s->rotation;
+	struct clock_anchor now;
+	struct writer *next;
+	struct fault said;
+	char path[PATH_MAX];
+	uint64_t number = 0;
+	int r = begin_next(s, &next, path, &number, &said);
+
+	rot->next_ns += s->o.rotate_ns;
+	rot->cut_ns = 0;
+	if (r < 0) {
+		recording_note(s, 0, "cannot begin another capture, %s goes on: %s", s->path, said.text);
+		return use_held(s, translate, &s->translator, why);
+	}
+	anchor_read(&now);
+	r = writer_end(s->writer, REASON_rotated, NULL, &now, counters, ncounters, why);
+	if (r < 0) {
+		writer_close(next);
+		unlink(path);
+		return r;
+	}
+	recording_note(s, 1, "%s is complete, %s continues it", s->path, path);
+	rebase(rot, counters, ncounters);
+	rot->number = number;
+	rot->written_bytes += writer_written_bytes(s->writer);
+	rot->nrows += writer_nrows(s->writer);
+	rot->ncaptures++;
+	writer_close(s->writer);
+	s->writer = s->translator.writer = next;
+	s->nepochs = 0;
+	strcpy(s->path, path);
+	stacks_forget(s->stacks);
+	cpus_forget(s->cpus);
+	r = standing_tell(rot->standing, s->writer, writer_begin_ns(s->writer), why);
+	if (r == 0)
+		r = budget_tell(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
+	return r < 0 ? r : use_held(s, translate, &s->translator, why);
+}

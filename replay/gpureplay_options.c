@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpureplay's command line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/escape.h"
+#include "keys/tool.h"
+#include "replay/gpureplay_inside.h"
+#include "replay/narrowed.h"
+
+enum option_id {
+	OPT_OUTPUT = 1,
+	OPT_FORCE,
+	OPT_JSON,
+	OPT_KIND,
+	OPT_PID,
+	OPT_TID,
+	OPT_FROM,
+	OPT_TO,
+	OPT_WHERE,
+	OPT_WITHHOLD,
+	OPT_TIME,
+	OPT_SPEED,
+	OPT_GAP,
+	OPT_DIFF,
+	OPT_TRUST,
+	OPT_DELEGATION,
+	OPT_UNVERIFIED,
+};
+
+static const struct tool_option table[] = {
+	{"output", 'o', "FILE", "write FILE; its name's ending says what (below)", OPT_OUTPUT},
+	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
+	{"json", 0, NULL, "lines of JSON on standard output", OPT_JSON},
+	{"kind", 0, "KIND,...", "only these kinds of events", OPT_KIND},
+	{"pid", 0, "PID", "only what threads of this process take part in; may be repeated", OPT_PID},
+	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", OPT_TID},
+	{"from", 0, "TIME", "only from then on: 12s after the start, or nanoseconds on the boot clock", OPT_FROM},
+	{"to", 0, "TIME", "only before then", OPT_TO},
+	{"where", 0, "CONDITION", "only where this holds: 'kind=launch and dur>1ms' (below)", OPT_WHERE},
+	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", OPT_WITHHOLD},
+	{"time", 0, "CLOCK", "how time is shown: relative (text's default), boot or wall", OPT_TIME},
+	{"speed", 0, "SPEED", "show events as they happened: 1x, 10x or 0.5x as fast", OPT_SPEED},
+	{"gap", 0, "DURATION", "with --speed: wait at most so long between two events", OPT_GAP},
+	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", OPT_DIFF},
+	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
+	{"unverified", 0, NULL, "read what does not verify all the same; every output says so", OPT_UNVERIFIED},
+	{0},
+};
+
+static struct tool_options options = {
+	.synopsis = "[OPTION]... FILE\n[OPTION]... FILE -o OUT\n",
+	.summary = "Show the events of a capture in time order, or turn it into something else.",
+	.table = table,
+};
+
+static int read_moment(struct moment *m, const char *name, const char *text)
+{
+	struct fault why;
+
+	m->given = true;
+	if (tool_parse_number(text, 0, UINT64_MAX, &m->ns, &why) == 0)
+		return -1;
+	m->relative = true;
+	if (tool_parse_duration(text, &m->ns, &why) == 0)
+		return -1;
+	return tool_usage("--%s: '%s' is no time: 12s (after the start) or a number of nanoseconds on the boot clock",
+			  name, text);
+}
+
+static int read_id(uint32_t *ids, size_t *n, const char *name, const char *text)
+{
+	struct fault why;
+	uint64_t id;
+
+	if (*n == FILTER_IDS_MAX)
+		return tool_usage("--%s: at most %d of them", name, FILTER_IDS_MAX);
+	if (tool_parse_number(text, 0, UINT32_MAX, &id, &why))
+		return tool_usage("--%s: %s", name, why.text);
+	ids[(*n)++] = (uint32_t)id;
+	return -1;
+}
+
+static int read_clock(enum replay_clock *clock, const char *text)
+{
+	static const char *const names[] = {
+		[REPLAY_RELATIVE] = "relative", [REPLAY_BOOT] = "boot", [REPLAY_WALL] = "wall"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcmp(names[i], text)) {
+			*clock = (enum replay_clock)i;
+			return -1;
+		}
+	}
+	return tool_usage("--time: '%s' is none of relative, boot, wall", text);
+}
+
+/*
+ * Why a condition cannot be used: the sentence, and below it the condition with a mark under the place. What is shown
+ * is escaped, so the mark stands behind as many characters as the part before the place has then.
+ */
+static int tell_where(const char *text, const struct fault *why)
+{
+	char before[WHERE_TEXT_MAX * ESCAPE_GROWTH + 1];
+	size_t len = strlen(text), at = why->offset < len ? (size_t)why->offset : len, column = 0, place = 1;
+	int status;
+
+	for (size_t i = 0; i < at; i++)
+		place += (text[i] & 0xc0) != 0x80;
+	status = tool_usage("--where: %s: at character %zu", why->text, place);
+	if (len > WHERE_TEXT_MAX)
+		return status;
+	escape_terminal(before, sizeof(before), text, at);
+	for (const char *c = before; *c; c++)
+		column += (*c & 0xc0) != 0x80;
+	tool_error("  %s", text);
+	tool_error("  %*s^", (int)column, "");
+	return status;
+}
+
+static int read_where(struct settings *s, const char *text)
+{
+	struct fault why;
+	int r;
+
+	if (s->where)
+		return tool_usage("--where: one condition; put 'and' between two");
+	r = where_parse(&s->where, text, &why);
+	if (r == ERR_MEMORY)
+		return tool_fault(NULL, &why);
+	return r ? tell_where(text, &why) : -1;
+}
+
+static int read_speed(struct pace_settings *pace, const char *text)
+{
+	struct fault why;
+
+	return pace_parse_speed(&pace->thousandths, text, &why) ? tool_usage("--speed: %s", why.text) : -1;
+}
+
+static int read_gap(struct pace_settings *pace, const char *text)
+{
+	struct fault why;
+
+	return tool_parse_duration(text, &pace->gap_ns, &why) || pace->gap_ns == 0
+		       ? tool_usage("--gap: '%s' is no duration like 5s", text)
+		       : -1;
+}
+
+/* One option; -1, or the status to leave with. */
+static int take_option(struct settings *s, enum option_id id, const char *value)
+{
+	switch (id) {
+	case OPT_OUTPUT:
+		s->output = strcmp(value, "-") ? value : NULL;
+		return -1;
+	case OPT_FORCE:
+		s->force = true;
+		return -1;
+	case OPT_JSON:
+		s->json = true;
+		return -1;
+	case OPT_KIND:
+		s->kinds = value;
+		return -1;
+	case OPT_PID:
+		return read_id(s->filter.pids, &s->filter.npids, "pid", value);
+	case OPT_TID:
+		return read_id(s->filter.tids, &s->filter.ntids, "tid", value);
+	case OPT_FROM:
+		return read_moment(&s->from, "from", value);
+	case OPT_TO:
+		return read_moment(&s->to, "to", value);
+	case OPT_WHERE:
+		return read_where(s, value);
+	case OPT_SPEED:
+		return read_speed(&s->pace, value);
+	case OPT_GAP:
+		return read_gap(&s->pace, value);
+	case OPT_WITHHOLD:
+		s->withhold = value;
+		return -1;
+	case OPT_TIME:
+		s->some_clock = true;
+		return read_clock(&s->clock, value);
+	case OPT_DIFF:
+		s->diff = true;
+		return -1;
+	case OPT_TRUST:
+		s->trust_files[s->ntrust_files++] = value;
+		return -1;
+	case OPT_DELEGATION:
+		s->delegation_files[s->ndelegation_files++] = value;
+		return -1;
+	case OPT_UNVERIFIED:
+		s->unverified = true;
+		return -1;
+	}
+	return -1;
+}
+
+/* The captures that were named, in paths[2]. -1, or the status to leave with. */
+static int read_operands(const struct settings *s, int n, char **operands, const char **paths)
+{
+	if (s->diff && n != 2)
+		return tool_usage("--diff compares two captures: %d %s named", n, n == 1 ? "was" : "were");
+	if (!s->diff && n != 1)
+		return n == 0 ? tool_usage("which capture? No file was named")
+			      : tool_usage("one capture at a time: '%s' is one too many", operands[1]);
+	for (int i = 0; i < n; i++)
+		paths[i] = operands[i];
+	return -1;
+}
+
+static int read_options(struct settings *s, int argc, char **argv, const char **paths)
+{
+	const char *value;
+	int id, operands = 0, status = TOOL_FINE;
+
+	while ((id = tool_next_option(&options, false, argc, argv, &value, &operands, &status)) > 0) {
+		status = take_option(s, (enum option_id)id, value);
+		if (status >= 0)
+			return status;
+	}
+	if (id < 0)
+		return status;
+	status = read_operands(s, argc - operands, argv + operands, paths);
+	if (status >= 0)
+		return status;
+	if (s->diff && s->output)
+		return tool_usage("--diff writes to standard output, so that -o has no meaning with it");
+	if (s->pace.thousandths && (s->diff || s->output))
+		return tool_usage("--speed is for events on standard output: it does not go with %s",
+				  s->diff ? "--diff" : "-o");
+	if (s->pace.gap_ns && !s->pace.thousandths)
+		return tool_usage("--gap goes with --speed");
+	if (s->json && s->output)
+		return tool_usage("--json is for standard output; with -o the name's ending says what to write");
+	return -1;
+}
+
+int settings_complete(struct settings *s, const struct reader *r)
+{
+	const uint64_t start_ns = r->header.start_boot_ns;
+	struct fault why;
+
+	s->filter.from_ns = s->from.given ? s->from.ns : 0;
+	if (s->from.relative && __builtin_add_overflow(s->from.ns, start_ns, &s->filter.from_ns))
+		s->filter.from_ns = NO_TIME;
+	s->filter.to_ns = s->to.given ? s->to.ns : NO_TIME;
+	if (s->to.relative && __builtin_add_overflow(s->to.ns, start_ns, &s->filter.to_ns))
+		s->filter.to_ns = NO_TIME;
+	if (s->filter.from_ns >= s->filter.to_ns)
+		return tool_usage("--from is not before --to: nothing lies between them");
+	if (s->kinds && filter_add_kinds(&s->filter, &r->header.schema, s->kinds, &why))
+		return tool_usage("--kind: %s", why.text);
+	if (s->where) {
+		int bad = where_bind(s->where, &r->header.schema, start_ns, &why);
+
+		if (bad)
+			return bad == ERR_MEMORY ? tool_fault(NULL, &why) : tell_where(where_text(s->where), &why);
+		s->filter.where = s->where;
+	}
+	return -1;
+}
+
+/* Options that do not go together, before anything is opened. -1, or the status to leave with. */
+static int check_options(const struct settings *s, const struct exporter *exporter)
+{
+	bool sliced = s->from.given || s->to.given;
+
+	if (!is_narrowing(exporter))
+		return s->withhold ? tool_usage("--withhold is for a narrower capture: -o FILE.cap") : -1;
+	if (s->kinds || s->where || s->filter.npids || s->filter.ntids || s->some_clock)
+		return tool_usage("a narrower capture is cut between chunks, not events: of the filters it takes only "
+				  "--from, --to and --withhold");
+	if (!sliced && !s->withhold)
+		return tool_usage("a narrower capture than FILE: what is to be left out? Give --withhold, --from or "
+				  "--to");
+	return -1;
+}
+
+int settings_complete_narrowing(const struct settings *s, struct replay *replay)
+{
+	struct fault why;
+
+	if (!s->withhold)
+		return -1;
+	if (narrowed_add_classes(&replay->withhold, &replay->evidence->reader.header.schema, s->withhold, &why))
+		return tool_usage("--withhold: %s", why.text);
+	if (replay->withhold >> CLASS_events & 1 && (s->from.given || s->to.given))
+		return tool_usage("--withhold events leaves no event for --from and --to to choose from: give one or "
+				  "the other");
+	return -1;
+}
+
+/* The lines of --help about -o, from the table of exporters, about --withhold and --where. */
+static void describe_exporters(char *buf, size_t size)
+{
+	static const char *const classes[] = {
+#define C(id, name) #name,
+		CLASSES(C)
+#undef C
+	};
+	size_t used = (size_t)snprintf(buf, size, "-o FILE writes, by the ending of FILE:\n");
+
+	for (const struct exporter *e = exporters(); e->suffix && used < size; e++)
+		used += (size_t)snprintf(buf + used, size - used, "  %-16s %s\n", e->suffix, e->what);
+	if (used < size)
+		used += (size_t)snprintf(buf + used, size - used, "Classes of content, for --withhold:");
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]) && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, " %s", classes[i]);
+	if (used < size)
+		used += (size_t)snprintf(buf + used, size - used, "\n");
+	if (used < size)
+		snprintf(buf + used, size - used,
+			 "--where CONDITION: FIELD = != < <= > >= ~ VALUE, joined by and, or, not and parentheses.\n"
+			 "  FIELD   one of an event's (dur, ret, bytes, alloc.bytes, ...), or kind, call, process, "
+			 "thread\n"
+			 "  VALUE   5, 0x7f00, 1.5ms, 64M, a word (memory=pinned) or \"a text\"; ~ asks for a part of "
+			 "a text\n");
+}
+
+int settings_read(struct settings *s, int argc, char **argv, const struct exporter **exporter, const char **paths)
+{
+	char more[3072];
+	struct fault why;
+	int status;
+
+	describe_exporters(more, sizeof(more));
+	options.more = more;
+	s->trust_files = calloc((size_t)argc * 2, sizeof(*s->trust_files));
+	if (!s->trust_files) {
+		tool_error("out of memory");
+		return TOOL_FAILED;
+	}
+	s->delegation_files = s->trust_files + argc;
+	status = read_options(s, argc, argv, paths);
+	options.more = NULL;
+	if (status < 0 && s->output && exporter_for(exporter, s->output, &why))
+		status = tool_usage("%s", why.text);
+	return status < 0 ? check_options(s, *exporter) : status;
+}
+
+void settings_clear(struct settings *s)
+{
+	free(s->trust_files);
+	where_free(s->where);
+	s->trust_files = NULL;
+	s->where = NULL;
+}

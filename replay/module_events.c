@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables of events, straight from the capture. A plan is a list of the constraints in the order of their arguments:
+ * "COLUMN OPERATOR;", and how much is wanted: the mask of columns. What a plan passes on is only ever what SQLite then
+ * tests again, so a constraint whose argument is no integer is left to it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/module_inside.h"
+
+#define TERMS_MAX 12
+
+/* A constraint with its argument. */
+struct term {
+	int column;
+	char op; /* = > g(>=) < l(<=) */
+	sqlite3_int64 value;
+};
+
+struct events_cursor {
+	sqlite3_vtab_cursor base;
+	struct cursor *cursor;
+	struct event ev;
+	uint32_t fields[KINDS_MAX];
+	struct term terms[TERMS_MAX];
+	int nterms;
+	uint64_t to_number; /* no row after it */
+	uint8_t field;      /* of other_fields */
+	bool eof;
+	char *text; /* room for an escaped TEXT */
+};
+
+/* Planning ------------------------------------------------------------------------------------------------------------
+ */
+
+int events_prepare(struct module_table *t)
+{
+	const struct reader *r = &t->shared->evidence.reader;
+	const struct schema *schema = &r->header.schema;
+
+	t->fields = !strcmp(t->name, "other_fields");
+	t->mapped = malloc((schema->nkinds + 1) * (size_t)t->ncolumns);
+	t->holds = calloc(schema->nkinds + 1, 1);
+	if (!t->mapped || !t->holds)
+		return -1;
+	memset(t->mapped, MODULE_ABSENT, (schema->nkinds + 1) * (size_t)t->ncolumns);
+	for (size_t k = 0; k < schema->nkinds; k++) {
+		const struct mapping *m = &t->shared->maps[k];
+
+		t->holds[k] = t->fields ? schema->kinds[k].nfields > m->known : !strcmp(m->table, t->name);
+		for (uint8_t c = 0; c < m->ncolumns && t->holds[k]; c++)
+			for (int column = 0; column < t->ncolumns; column++)
+				if (!strcmp(m->columns[c].name, t->columns[column]))
+					t->mapped[k * (size_t)t->ncolumns + (size_t)column] = c;
+		if (t->holds[k])
+			t->nrows += replay_count(r, t->shared->nepochs, schema->kinds[k].id);
+	}
+	return 0;
+}
+
+static const struct mapped *mapped_of(const struct module_table *t, size_t kind, int column)
+{
+	uint8_t c = t->mapped[kind * (size_t)t->ncolumns + (size_t)column];
+
+	return c == MODULE_ABSENT ? NULL : &t->shared->maps[kind].columns[c];
+}
+
+static char letter_of(int op)
+{
+	switch (op) {
+	case SQLITE_INDEX_CONSTRAINT_EQ:
+	case SQLITE_INDEX_CONSTRAINT_IS:
+		return '=';
+	case SQLITE_INDEX_CONSTRAINT_GT:
+		return '>';
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return 'g';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+		return '<';
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return 'l';
+	default:
+		return 0;
+	}
+}
+
+/* SQL compares a text with a number in ways of its own. */
+static bool is_text(const struct module_table *t, int column)
+{
+	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds; k++) {
+		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
+
+		if (m && m->from == FROM_TEXT)
+			return true;
+	}
+	return false;
+}
+
+/* How much of the table answers to a constraint: about. */
+static double share_of(const struct module_table *t, int column, char op)
+{
+	bool place = column == t->at || column == t->start || column == t->id;
+
+	if (op == '=')
+		return column == t->id ? 1e-9 : column == t->at ? 1e-6 : 0.1;
+	return place ? 0.1 : 0.5;
+}
+
+/* Rows come in the order of `id`, which is also that of time. */
+static bool is_ordered(const struct module_table *t, const sqlite3_index_info *info)
+{
+	for (int i = 0; i < info->nOrderBy; i++) {
+		int column = info->aOrderBy[i].iColumn < 0 ? t->id : info->aOrderBy[i].iColumn;
+
+		if (info->aOrderBy[i].desc || t->fields)
+			return false;
+		if (column == t->id)
+			return true;
+		if (column != t->at || !t->shared->ordered)
+			return false;
+	}
+	return info->nOrderBy > 0;
+}
+
+int events_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
+{
+	const struct module_table *t = (const struct module_table *)table;
+	double rows = (double)t->nrows, cost = (double)t->nrows + 1000;
+	sqlite3_str *plan = sqlite3_str_new(NULL);
+	int n = 0;
+
+	sqlite3_str_appendf(plan, "%llx;", info->colUsed);
+	for (int i = 0; i < info->nConstraint && n < TERMS_MAX; i++) {
+		char op = letter_of(info->aConstraint[i].op);
+		int column = info->aConstraint[i].iColumn < 0 ? t->id : info->aConstraint[i].iColumn;
+
+		if (!info->aConstraint[i].usable || !op || column < 0 || t->fields || is_text(t, column))
+			continue;
+		sqlite3_str_appendf(plan, "%d%c;", column, op);
+		info->aConstraintUsage[i].argvIndex = ++n;
+		rows *= share_of(t, column, op);
+		/* Only the place in the file spares reading; what is passed over costs less than what is given. */
+		cost *= column == t->at || column == t->start || column == t->id ? share_of(t, column, op) : 0.7;
+	}
+	info->idxStr = sqlite3_str_finish(plan);
+	info->needToFreeIdxStr = 1;
+	if (!info->idxStr)
+		return SQLITE_NOMEM;
+	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
+	info->estimatedCost = 2000 + 5 * cost;
+	info->orderByConsumed = is_ordered(t, info);
+	return SQLITE_OK;
+}
+
+int events_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out)
+{
+	struct events_cursor *c = calloc(1, sizeof(*c));
+
+	(void)table;
+	if (!c)
+		return SQLITE_NOMEM;
+	*out = &c->base;
+	return SQLITE_OK;
+}
+
+int events_close(sqlite3_vtab_cursor *cursor)
+{
+	struct events_cursor *c = (struct events_cursor *)cursor;
+
+	cursor_close(c->cursor);
+	free(c->text);
+	free(c);
+	return SQLITE_OK;
+}
+
+/* Asking --------------------------------------------------------------------------------------------------------------
+ */
+
+/* What the arguments leave to be read. */
+struct window {
+	uint64_t from_ns, to_ns;
+	uint64_t from_number, to_number;
+	bool nothing;
+};
+
+static void raise_to(uint64_t *from, sqlite3_int64 value)
+{
+	if (value > 0 && (uint64_t)value > *from)
+		*from = (uint64_t)value;
+}
+
+/* Up to and with `value`, where SQL's numbers are the capture's. */
+static void lower_to(struct window *w, uint64_t *to, sqlite3_int64 value, uint64_t past)
+{
+	if (value < 0)
+		w->nothing = true;
+	else if ((uint64_t)value + past < *to)
+		*to = (uint64_t)value + past;
+}
+
+static void narrow(struct window *w, const struct module_table *t, const struct term *term)
+{
+	sqlite3_int64 low = term->op == '>' && term->value < INT64_MAX ? term->value + 1 : term->value;
+	sqlite3_int64 high = term->op == '<' && term->value > INT64_MIN ? term->value - 1 : term->value;
+	bool from = term->op == '=' || term->op == '>' || term->op == 'g';
+	bool to = term->op == '=' || term->op == '<' || term->op == 'l';
+
+	if (term->column == t->id && from)
+		raise_to(&w->from_number, low);
+	if (term->column == t->id && to)
+		lower_to(w, &w->to_number, high, 0);
+	/* What begins at or after a time is complete no earlier. */
+	if ((term->column == t->at || term->column == t->start) && from)
+		raise_to(&w->from_ns, low);
+	if (term->column == t->at && to && t->shared->ordered)
+		lower_to(w, &w->to_ns, high, 1);
+}
+
+/* An instance has one id, and no event before the one that named it is about it. */
+static void narrow_instance(struct window *w, const struct instances *s, struct term *term, int id_column)
+{
+	if (term->value <= 0 || term->value > s->n) {
+		w->nothing = true;
+		return;
+	}
+	raise_to(&w->from_number, (sqlite3_int64)s->list[term->value].born);
+	if (id_column >= 0)
+		*term = (struct term){.column = id_column, .op = '=', .value = s->list[term->value].id};
+}
+
+static int column_called(const struct module_table *t, const char *name)
+{
+	for (int i = 0; i < t->ncolumns; i++)
+		if (!strcmp(t->columns[i], name))
+			return i;
+	return -1;
+}
+
+static void add_term(struct events_cursor *c, struct window *w, const struct module_table *t, struct term term)
+{
+	narrow(w, t, &term);
+	if (term.op == '=' && term.column == column_called(t, "thread"))
+		narrow_instance(w, &t->shared->threads, &term, column_called(t, "tid"));
+	if (term.op == '=' && term.column == column_called(t, "process"))
+		narrow_instance(w, &t->shared->processes, &term, column_called(t, "pid"));
+	c->terms[c->nterms++] = term;
+}
+
+/* Whether a plan touches a column that tells of an instance. */
+static bool tells_instance(const struct module_table *t, uint64_t used, int column)
+{
+	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds; k++) {
+		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
+
+		if (m && (m->from == FROM_PROCESS || m->from == FROM_THREAD) && used >> (column < 63 ? column : 63) & 1)
+			return true;
+	}
+	return false;
+}
+
+/* Read a plan: the columns wanted, then a term for each argument that is an integer. */
+static int read_plan(struct events_cursor *c, const struct module_table *t, const char *plan, int argc,
+		     sqlite3_value **argv, uint64_t *used, struct window *w, struct fault *why)
+{
+	char *p;
+	bool instances = false;
+	int r = 0;
+
+	*used = strtoull(plan, &p, 16);
+	*w = (struct window){.to_ns = UINT64_MAX, .to_number = UINT64_MAX};
+	for (int i = 0; i < t->ncolumns && !t->fields; i++)
+		instances = instances || tells_instance(t, *used, i);
+	if (instances)
+		r = shared_learn(t->shared, LEARNT_NAMES, why);
+	c->nterms = 0;
+	for (int i = 0; !r && i < argc; i++) {
+		struct term term = {.column = (int)strtol(p + 1, &p, 10)};
+
+		term.op = *p++;
+		if (sqlite3_value_type(argv[i]) == SQLITE_NULL && term.op != '=')
+			w->nothing = true;
+		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
+			continue;
+		term.value = sqlite3_value_int64(argv[i]);
+		add_term(c, w, t, term);
+	}
+	return r;
+}
+
+/* The fields that the wanted columns come from, by kind; none of a kind that cannot answer. */
+static void choose_fields(struct events_cursor *c, const struct module_table *t, uint64_t used)
+{
+	const struct schema *schema = &t->shared->evidence.reader.header.schema;
+
+	for (size_t k = 0; k < schema->nkinds; k++) {
+		c->fields[k] = t->holds[k] ? 1 : 0;
+		if (t->fields && t->holds[k])
+			c->fields[k] = UINT32_MAX;
+		for (int i = 0; i < t->ncolumns && t->holds[k] && !t->fields; i++) {
+			const struct mapped *m = mapped_of(t, k, i);
+
+			if (m && used >> (i < 63 ? i : 63) & 1)
+				c->fields[k] |= 1u << m->field;
+		}
+		for (int i = 0; i < c->nterms && t->holds[k]; i++) {
+			const struct mapped *m = mapped_of(t, k, c->terms[i].column);
+
+			/* Where the column is NULL nothing compares. */
+			if (!m || (m->from == FROM_KIND && c->terms[i].op == '=' &&
+				   c->terms[i].value != schema->kinds[k].id)) {
+				c->fields[k] = 0;
+				break;
+			}
+			c->fields[k] |= 1u << m->field;
+		}
+	}
+}
+
+int events_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan, int argc, sqlite3_value **argv)
+{
+	struct events_cursor *c = (struct events_cursor *)cursor;
+	const struct module_table *t = (const struct module_table *)cursor->pVtab;
+	const struct shared *s = t->shared;
+	struct cursor_wish wish = {.fields = c->fields};
+	struct window w;
+	struct fault why;
+	uint64_t used;
+
+	(void)number;
+	cursor_close(c->cursor);
+	c->cursor = NULL;
+	if (!c->text)
+		c->text = malloc(TEXT_MAX * ESCAPE_GROWTH + 1);
+	if (!c->text)
+		return SQLITE_NOMEM;
+	if (read_plan(c, t, plan, argc, argv, &used, &w, &why))
+		return module_fail(cursor->pVtab, &why);
+	choose_fields(c, t, used);
+	wish.to_ns = w.to_ns;
+	c->to_number = w.to_number;
+	c->eof = w.nothing;
+	if (c->eof)
+		return SQLITE_OK;
+	if (s->replay.unverified && shared_learn(t->shared, LEARNT_NAMES, &why))
+		return module_fail(cursor->pVtab, &why);
+	if (cursor_open(&c->cursor, &s->evidence.reader, s->replay.unverified, &why))
+		return module_fail(cursor->pVtab, &why);
+	cursor_ask(c->cursor, &wish);
+	/* The later of two places; each is a lower bound, and what comes too early is passed over. */
+	if (w.from_ns)
+		cursor_seek(c->cursor, w.from_ns);
+	else if (w.from_number)
+		cursor_seek_number(c->cursor, w.from_number);
+	c->field = 0;
+	return events_next(cursor);
+}
+
+/* Rows ----------------------------------------------------------------------------------------------------------------
+ */
+
+/* The integer in a column of the current event; false: it is NULL, or a text. */
+static bool integer_of(const struct events_cursor *c, const struct module_table *t, int column, sqlite3_int64 *out)
+{
+	const struct event *ev = &c->ev;
+	const struct mapped *m =
+		mapped_of(t, (size_t)(ev->shape - t->shared->evidence.reader.header.schema.kinds), column);
+	uint32_t instance;
+
+	if (!m)
+		return false;
+	switch ((enum source_of)m->from) {
+	case FROM_FIELD:
+		*out = (sqlite3_int64)ev->v[m->field];
+		return true;
+	case FROM_ID:
+		*out = (sqlite3_int64)ev->number;
+		return true;
+	case FROM_KIND:
+		*out = ev->kind;
+		return true;
+	case FROM_START:
+		*out = (sqlite3_int64)(ev->at_ns - ev->v[m->field]);
+		return true;
+	case FROM_PROCESS:
+	case FROM_THREAD:
+		instance = instances_find(m->from == FROM_PROCESS ? &t->shared->processes : &t->shared->threads,
+					  (uint32_t)ev->v[m->field], ev->number);
+		*out = instance;
+		return instance != 0;
+	case FROM_NOTHING:
+	case FROM_TEXT:
+		break;
+	}
+	return false;
+}
+
+/* What SQLite would refuse need not be given to it. */
+static bool answers(const struct events_cursor *c, const struct module_table *t)
+{
+	for (int i = 0; i < c->nterms; i++) {
+		const struct term *term = &c->terms[i];
+		sqlite3_int64 v;
+
+		if (!integer_of(c, t, term->column, &v))
+			return false;
+		if (term->op == '='   ? v != term->value
+		    : term->op == '>' ? v <= term->value
+		    : term->op == 'g' ? v < term->value
+		    : term->op == '<' ? v >= term->value
+				      : v > term->value)
+			return false;
+	}
+	return true;
+}
+
+/* other_fields: the next field of the same event, if there is one. */
+static bool next_field(struct events_cursor *c, const struct module_table *t)
+{
+	if (!t->fields || !c->field)
+		return false;
+	return ++c->field < c->ev.shape->nfields;
+}
+
+int events_next(sqlite3_vtab_cursor *cursor)
+{
+	struct events_cursor *c = (struct events_cursor *)cursor;
+	const struct module_table *t = (const struct module_table *)cursor->pVtab;
+	const struct shared *s = t->shared;
+	struct fault why;
+	int r;
+
+	if (next_field(c, t))
+		return SQLITE_OK;
+	while ((r = cursor_next(c->cursor, &c->ev, &why)) > 0) {
+		if (c->ev.epoch->number >= s->nepochs)
+			break;
+		if (c->ev.kind == KIND_epoch)
+			continue;
+		if (c->ev.number > s->nreadable || c->ev.number > c->to_number)
+			break;
+		if (!answers(c, t))
+			continue;
+		c->field = t->fields ? s->maps[c->ev.shape - s->evidence.reader.header.schema.kinds].known : 0;
+		return SQLITE_OK;
+	}
+	c->eof = true;
+	/* What --unverified reads ends where it can no longer be read. */
+	if (r < 0 && !(s->replay.unverified && (r == ERR_FORGED || r == ERR_FORMAT)))
+		return module_fail(cursor->pVtab, &why);
+	return SQLITE_OK;
+}
+
+int events_eof(sqlite3_vtab_cursor *cursor)
+{
+	return ((struct events_cursor *)cursor)->eof;
+}
+
+static void give_text(const struct events_cursor *c, sqlite3_context *ctx, uint8_t field)
+{
+	size_t len = escape_terminal(c->text, TEXT_MAX * ESCAPE_GROWTH + 1, c->ev.text[field], c->ev.v[field]);
+
+	sqlite3_result_text(ctx, c->text, (int)len, SQLITE_TRANSIENT);
+}
+
+static void give_other_field(const struct events_cursor *c, sqlite3_context *ctx, int column)
+{
+	const struct field *f = &c->ev.shape->fields[c->field];
+
+	if (column == 0)
+		sqlite3_result_int64(ctx, (sqlite3_int64)c->ev.number);
+	else if (column == 1)
+		sqlite3_result_text(ctx, f->name, -1, SQLITE_TRANSIENT);
+	else if (f->encoding == ENC_TEXT)
+		give_text(c, ctx, c->field);
+	else
+		sqlite3_result_int64(ctx, (sqlite3_int64)c->ev.v[c->field]);
+}
+
+int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
+{
+	const struct events_cursor *c = (const struct events_cursor *)cursor;
+	const struct module_table *t = (const struct module_table *)cursor->pVtab;
+	const struct mapped *m;
+	sqlite3_int64 v;
+
+	if (t->fields) {
+		give_other_field(c, ctx, column);
+		return SQLITE_OK;
+	}
+	m = mapped_of(t, (size_t)(c->ev.shape - t->shared->evidence.reader.header.schema.kinds), column);
+	if (m && m->from == FROM_TEXT)
+		give_text(c, ctx, m->field);
+	else if (integer_of(c, t, column, &v))
+		sqlite3_result_int64(ctx, v);
+	return SQLITE_OK;
+}
+
+int events_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+	const struct events_cursor *c = (const struct events_cursor *)cursor;
+
+	/* Of other_fields: unique, and that is all. */
+	*rowid = (sqlite3_int64)(c->field ? c->ev.number * FIELDS_MAX + c->field : c->ev.number);
+	return SQLITE_OK;
+}

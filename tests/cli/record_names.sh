@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The names of kernels: by registration, by look-up, by symbol; with the toolkit's compiler, where there is one.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+names=$BUILD/workload/every/names
+
+if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "the names of kernels" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+
+# kernels: `function name` of each launch of the capture, by the last `kernel` row before it
+kernels() {
+	"$BUILD/gpureplay" -q --json "$cap" | awk '
+		# the value of a field, a word or a number
+		function value(key,   at) {
+			at = index($0, "\"" key "\":")
+			if (!at) return ""
+			at = substr($0, at + length(key) + 3)
+			sub(/^"/, "", at)
+			sub(/[",}].*/, "", at)
+			return at
+		}
+		/"kind":"kernel"/ { name[value("pid"), value("function")] = value("name") }
+		/"kind":"launch"/ { print value("function"), name[value("pid"), value("function")] }'
+}
+
+if [ -x "$names" ]; then
+	check "a program that launches kernels in all manners is recorded" \
+		sh -c '"$0" -q -o "$1" -- "$2" >"$3"' "$gpurec" "$cap" "$names" "$TMP/made"
+	kernels >"$TMP/told"
+	check "every launch is told with the name of its kernel" cmp "$TMP/made" "$TMP/told"
+	check "they were ten, with names of up to 3000 letters" \
+		awk 'length($2) > longest { longest = length($2) } END { print NR, longest; exit !(NR == 10 && longest == 3000) }' "$TMP/told"
+	has_file() { # the stub of a kernel stands in a file, a handle of the driver does not
+		"$BUILD/gpureplay" -q --json "$cap" | grep '"kind":"kernel"' | grep '_Z6legacyPf' | grep -vq '"module":0,' &&
+			"$BUILD/gpureplay" -q --json "$cap" | grep '"kind":"kernel"' | grep driver_kernel | grep -q '"module":0,'
+	}
+	check "with the file of its stub, and the place in it" has_file
+	late() {
+		local pid recorder status=0
+		rm -f "$cap"
+		mkfifo "$TMP/go"
+		"$names" wait <"$TMP/go" >"$TMP/late" &
+		pid=$!
+		exec 9>"$TMP/go"
+		for _ in $(seq 100); do grep -q registered "$TMP/late" && break || sleep 0.05; done
+		"$gpurec" -q -o "$cap" -p "$pid" 2>"$TMP/said" &
+		recorder=$!
+		for _ in $(seq 200); do [ "$(grep -c 'Seccomp:.*2' "/proc/$recorder/status")" = 1 ] && break || sleep 0.05; done
+		sleep 0.3
+		echo go >&9
+		exec 9>&-
+		wait "$recorder" || status=1
+		kernels >"$TMP/told"
+		sed 1d "$TMP/late" | cmp - "$TMP/told" && [ "$status" = 0 ] && [ "$(wc -l <"$TMP/told")" = 2 ]
+	}
+	check "a recorder that comes after they were registered finds them by the symbols of their stubs" late
+else
+	skip "the names of kernels that the test double launches" "it is not built here"
+fi
+
+# The toolkit's own compiler and runtime: without a GPU all calls fail, and are recorded as failed calls --------------
+nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)
+if [ -z "$nvcc" ]; then
+	skip "kernels compiled by nvcc, the runtime shared and linked in" "there is no nvcc here"
+	finish
+fi
+cat >"$TMP/kernels.cu" <<'CU'
+#include <cstdio>
+__global__ void saxpy(float *x, float a) { x[threadIdx.x] += a; }
+template <class T> __global__ void fill(T *x) { *x = T(1); }
+namespace { __global__ void hidden(int *p) { *p = 2; } }
+int main()
+{
+	for (int i = 0; i < 5; i++) {
+		saxpy<<<2, 32>>>(nullptr, 1.f);
+		fill<double><<<dim3(1, 2, 3), dim3(4, 5, 6)>>>(nullptr);
+		hidden<<<1, 1>>>(nullptr);
+	}
+	void *p = nullptr;
+	cudaMalloc(&p, 100);
+	return 0;
+}
+CU
+library=$(dirname "$(dirname "$nvcc")")/lib64
+# built SENTENCE FLAGS...: launches, the failed allocation with its stack, and names
+built() {
+	local what=$1 n
+	shift
+	if ! "$nvcc" "$@" -o "$TMP/kernels" "$TMP/kernels.cu" >"$TMP/nvcc" 2>&1; then
+		skip "$what" "nvcc does not compile here: $(head -n 1 "$TMP/nvcc")"
+		return
+	fi
+	rm -f "$cap"
+	check "$what is recorded" env LD_LIBRARY_PATH="$library" "$gpurec" -q -o "$cap" -- "$TMP/kernels"
+	outer_launches() {
+		"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
+		n=$(grep '"kind":"launch"' "$TMP/events" | grep -c '"flags":0,')
+		echo "$n launches"
+		[ "$n" = 15 ]
+	}
+	check "$what: its 15 launches, once each" outer_launches
+	five_each() {
+		kernels | awk '{ n[$2]++ } END { for (k in n) print k, n[k]; for (k in n) bad += n[k] % 5; exit bad != 0 }' >"$TMP/told"
+		cat "$TMP/told"
+		grep -q '^_Z5saxpyPff ' "$TMP/told" && grep -q '^_Z4fillIdEvPT_ ' "$TMP/told" && grep -q 'hidden' "$TMP/told" &&
+			[ "$(wc -l <"$TMP/told")" = 3 ]
+	}
+	check "$what: all with the names of their kernels" five_each
+	failed_has_stack() { # where there is a GPU it succeeds, and has one too
+		grep '"probe":"cudaMalloc"' "$TMP/events" | grep -v '"stack":0[,}]' | grep -q . &&
+			grep '"kind":"frame"' "$TMP/events" | grep -q '"main+0x'
+	}
+	check "$what: the allocation has a stack with the program's functions" failed_has_stack
+}
+built "a program with the runtime shared" -cudart shared
+built "a program with the runtime linked in" -cudart static
+finish

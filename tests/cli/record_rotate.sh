@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# --rotate: one capture after the other, and nothing lost between two.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+driver=$BUILD/workload/driver
+
+# Wrong use, and keys -------------------------------------------------------------------------------------------------
+check_exit 2 "a rotation without a unit is refused" "$gpurec" -o "$TMP/x.cap" --rotate 5 -- true
+check_exit 2 "so is one of less than a second" "$gpurec" -o "$TMP/x.cap" --rotate 10ms -- true
+check_exit 2 "so is --force beside it: it never replaces a file" "$gpurec" -o "$TMP/x.cap" --force --rotate 1h -- true
+check_says 'never replaces' "which is said"
+printf 'x\n' >"$TMP/pass"
+"$BUILD/gpukey" generate -s "$TMP/locked.key" --passphrase-fd 3 3<"$TMP/pass" >"$TMP/out" 2>&1
+check_exit 3 "a key that needs a passphrase is refused" \
+	"$gpurec" -o "$TMP/x.cap" --rotate 1h --key "$TMP/locked.key" --passphrase-fd 3 -- true 3<"$TMP/pass"
+check_says 'passphrase' "and that is said"
+touch "$TMP/x-00001.cap"
+check_exit 3 "a file that is there is not replaced" "$gpurec" -o "$TMP/x.cap" --rotate 1h -- true
+check_says 'x-00001.cap' "and named"
+check "it is untouched" test ! -s "$TMP/x-00001.cap"
+check "nothing else was made" test ! -e "$TMP/x.cap"
+
+if ! "$gpurec" --check -o "$TMP/x.cap" >"$TMP/check" 2>&1; then
+	skip "real rotations" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+
+# Under load ----------------------------------------------------------------------------------------------------------
+touch "$TMP/run-00003.cap" # somebody else's
+check_exit 0 "a flood over several captures is recorded" \
+	"$gpurec" -o "$TMP/run.cap" --rotate 1s --ring 256K -- "$driver" -q --flood "${ROTATE_FLOOD:-20000}" --threads 3 --truth "$TMP/truth.json"
+check "a file that is in the way is left alone" test ! -s "$TMP/run-00003.cap"
+rm "$TMP/run-00003.cap"
+check "there are several" test "$(find "$TMP" -name 'run-*.cap' | wc -l)" -ge 3
+check_exit 0 "each verifies, and the joints fit" "$BUILD/gpuverify" "$TMP"/run-*.cap
+check_prints 'another capture continues it' "all but the last say so"
+check "once less than there are files" test "$(grep -c 'another capture continues it' "$TMP/out")" = \
+	$(($(find "$TMP" -name 'run-*.cap' | wc -l) - 1))
+check_prints 'the command ended' "the last one says why it ended"
+check "every joint fits by hash and time" test "$(grep -c '^JOINT .*: hash and time fit' "$TMP/out")" = \
+	$(($(find "$TMP" -name 'run-*.cap' | wc -l) - 1))
+
+# What the program made is what the files have, by function
+in_all() {
+	local f n=0
+	for f in "$TMP"/run-*.cap; do
+		"$BUILD/gpureplay" -q "$f" -o "$TMP/part$n.db" || return
+		n=$((n + 1))
+	done
+	{
+		echo "CREATE TABLE sums (name TEXT, recorded INT, lost INT, rows INT);"
+		for ((i = 0; i < n; i++)); do
+			echo "ATTACH '$TMP/part$i.db' AS p;
+				INSERT INTO sums SELECT name, recorded, lost, NULL FROM p.probe_counts;
+				INSERT INTO sums SELECT name, NULL, NULL, count(*) FROM p.calls JOIN p.probe_counts USING (probe)
+					GROUP BY name;
+				DETACH p;"
+		done
+		echo "SELECT key, json_extract(value, '\$.calls'), sum(recorded), sum(lost), sum(rows)
+			FROM json_each(CAST(readfile('$TMP/truth.json') AS TEXT), '\$.functions') LEFT JOIN sums ON name = key
+			WHERE json_extract(value, '\$.kind') <> 'other' GROUP BY key
+			HAVING json_extract(value, '\$.calls') IS NOT sum(recorded) + sum(lost) OR sum(recorded) IS NOT sum(rows);
+			SELECT 'no functions' FROM (SELECT count(*) AS n, sum(rows) AS r FROM sums) WHERE n = 0 OR r < 1000;"
+	} | sqlite3 "$TMP/sums.db" >"$TMP/rows" || return
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ]
+}
+check "over all files recorded + lost is what the program called, by function" in_all
+no_in_flight() { ! sed -n '/another capture/,/lost/p' "$TMP/out" | grep 'in flight\|in_flight'; }
+check "no call is lost to a joint" no_in_flight
+
+# named FILE: no thread that makes a call is without a name, and no call without its process
+named() {
+	sqlite3 -readonly "$1" "SELECT DISTINCT c.tid FROM calls c LEFT JOIN threads t ON t.thread = c.thread
+		WHERE t.name IS NULL OR t.name = '' LIMIT 5" >"$TMP/rows" || return
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ]
+}
+check "the second one names the threads of its calls" named "$TMP/part1.db"
+tells() { "$BUILD/gpureplay" -q --json "$TMP/run-00002.cap" | grep -q "\"kind\":\"$1\".*$2"; }
+check "and the program" tells executable workload/driver
+check "and its libraries" tells module libcudart
+check "what was probed" tells attach probe
+check "and the host" tells fact '"kernel"'
+frames() {
+	sqlite3 -readonly "$TMP/part1.db" "SELECT count(*) FROM calls WHERE kind = 'alloc' AND stack > 0" >"$TMP/n"
+	"$BUILD/gpureplay" -q --json "$TMP/run-00002.cap" >"$TMP/events"
+	awk -F'"stack":' '/"kind":"frame"/ { split($2, a, /[,}]/); told[a[1]] = 1 }
+		/"kind":"alloc"/ { split($2, a, /[,}]/); if (a[1] > 0) used[a[1]] = 1 }
+		END { for (i in used) { n++; if (!told[i]) { print "stack", i; bad = 1 } } exit bad || !n }' "$TMP/events"
+}
+check "and every stack that its calls name" frames
+
+# What does not fit ---------------------------------------------------------------------------------------------------
+cp "$TMP/run-00001.cap" "$TMP/first.cap"
+last=$(find "$TMP" -name 'run-*.cap' | sort | tail -n 1)
+check_exit 0 "a capture whose predecessor is not there verifies alone" "$BUILD/gpuverify" "$last"
+check_prints 'continues +[0-9a-f]{64}' "and names it"
+check_exit 0 "one that others begin after is at home in any order" "$BUILD/gpuverify" "$last" "$TMP"/run-0*.cap
+finish
