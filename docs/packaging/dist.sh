@@ -51,7 +51,7 @@ copy_sources() {
 
 build_static() {
 	local folder=$name-linux-$machine build=build # inside the sources: its path gets into what is built
-	make -C "$tree" -s --no-print-directory CI=1 STATIC=1 BUILD="$build" all >"$work/static.log" 2>&1 ||
+	make -C "$tree" -s -j"$(nproc)" --no-print-directory CI=1 STATIC=1 BUILD="$build" all >"$work/static.log" 2>&1 ||
 		{ tail -n 30 "$work/static.log" >&2; echo "dist: the static binaries could not be built" >&2; exit 1; }
 	make -C "$tree" -s --no-print-directory STATIC=1 BUILD="$build" PREFIX= DESTDIR="$work/$folder" install >/dev/null
 	# What is for building against shared libraries has no place among static tools.
