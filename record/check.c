@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/capability.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -49,41 +48,53 @@ void check_remedy(struct check *c, const char *fmt, ...)
 	va_end(args);
 }
 
+/* Those that matter, the ones that nothing works without first. */
+static const struct {
+	cap_value_t cap;
+	bool needed, by_admin; /* CAP_SYS_ADMIN includes it */
+	const char *name, *what_for;
+} rights[] = {
+	{CAP_BPF, true, true, "CAP_BPF", "loads programs"},
+	{CAP_PERFMON, true, true, "CAP_PERFMON", "attaches them"},
+	{CAP_SYS_PTRACE, false, false, "CAP_SYS_PTRACE", "sees what processes of other users have mapped"},
+	{CAP_DAC_READ_SEARCH, false, false, "CAP_DAC_READ_SEARCH", "reads libraries in other users' folders"},
+	{CAP_CHECKPOINT_RESTORE, false, true, "CAP_CHECKPOINT_RESTORE",
+	 "finds deleted libraries and those of containers"},
+	{CAP_KILL, false, false, "CAP_KILL", "lets a command of another user go on"},
+	{CAP_SYSLOG, false, true, "CAP_SYSLOG", "reads Xid errors"},
+};
+
 static void check_capabilities(struct check *c)
 {
-	static const struct {
-		cap_value_t cap;
-		bool by_admin; /* CAP_SYS_ADMIN includes it */
-		const char *name;
-	} needed[] = {
-		{CAP_BPF, true, "CAP_BPF"},
-		{CAP_PERFMON, true, "CAP_PERFMON"},
-		{CAP_SYS_PTRACE, false, "CAP_SYS_PTRACE"},
-		{CAP_DAC_READ_SEARCH, false, "CAP_DAC_READ_SEARCH"},
-	};
-	cap_t caps = cap_get_proc();
+	char held[200] = "", missing[200] = "", wanted[200] = "";
 	cap_flag_value_t set, admin = CAP_CLEAR;
-	char missing[128] = "";
+	cap_t caps = cap_get_proc();
 
 	if (caps)
 		cap_get_flag(caps, CAP_SYS_ADMIN, CAP_EFFECTIVE, &admin);
-	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
+		char *to = rights[i].needed ? missing : wanted;
+
 		set = CAP_CLEAR;
 		if (caps)
-			cap_get_flag(caps, needed[i].cap, CAP_EFFECTIVE, &set);
-		if (set == CAP_SET || (needed[i].by_admin && admin == CAP_SET))
-			continue;
-		snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), " %s", needed[i].name);
+			cap_get_flag(caps, rights[i].cap, CAP_EFFECTIVE, &set);
+		if (set == CAP_SET || (rights[i].by_admin && admin == CAP_SET))
+			to = held;
+		snprintf(to + strlen(to), sizeof(held) - strlen(to), " %s", rights[i].name);
 	}
 	if (caps)
 		cap_free(caps);
-	if (missing[0])
-		check_say(c, "capabilities", CHECK_NO,
-		    "missing:%s; run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,"
-		    "cap_dac_read_search,cap_checkpoint_restore,cap_kill=ep on gpurec",
-		    missing);
-	else
-		check_say(c, "capabilities", CHECK_OK, "all that recording needs");
+	if (!missing[0] && !wanted[0]) {
+		check_say(c, "capabilities", CHECK_OK, "all that recording needs:%s", held);
+		return;
+	}
+	check_say(c, "capabilities", missing[0] ? CHECK_NO : CHECK_NOTE, "held:%s; missing:%s%s",
+		  held[0] ? held : " none", missing, wanted);
+	check_remedy(c, "run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,"
+			"cap_checkpoint_restore,cap_kill,cap_syslog=ep on gpurec");
+	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
+		if (strstr(wanted, rights[i].name))
+			check_say(c, rights[i].name, CHECK_NOTE, "is not held: it %s", rights[i].what_for);
 }
 
 /* The function that the probe is put on. */
@@ -169,22 +180,25 @@ static void check_events(struct check *c, int probe_error)
 
 	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_STACK])
 		check_say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
-		    attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
-	else
-		check_say(c, "uprobe", CHECK_NO, "did not fire: %s; the kernel needs CONFIG_UPROBE_EVENTS",
-		    probe_error ? strerror(probe_error) : "no record came");
+			  attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
+	else {
+		check_say(c, "uprobe", CHECK_NO, "did not fire: %s",
+			  probe_error ? strerror(probe_error) : "no record came");
+		check_remedy(c, "the kernel needs CONFIG_UPROBE_EVENTS");
+	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		if (c->seen[kinds[i].type])
 			check_say(c, kinds[i].what, CHECK_OK, "fired");
-		else
-			check_say(c, kinds[i].what, CHECK_NO,
-			    "did not fire; the kernel needs CONFIG_TRACEPOINTS and "
-			    "CONFIG_FTRACE_SYSCALLS");
+		else {
+			check_say(c, kinds[i].what, CHECK_NO, "did not fire");
+			check_remedy(c, "the kernel needs CONFIG_TRACEPOINTS and CONFIG_FTRACE_SYSCALLS");
+		}
 	}
 	if (attach_knows_interrupts(c->attach))
 		check_say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
 	else
-		check_say(c, "interrupts", CHECK_NOTE, "that wakings by interrupts are told apart could not be proven here");
+		check_say(c, "interrupts", CHECK_NOTE,
+			  "that wakings by interrupts are told apart could not be proven here");
 }
 
 static void check_recording(struct check *c)
@@ -229,9 +243,10 @@ static void check_confinement(struct check *c)
 		waitpid(child, &status, 0);
 	if (status == 0)
 		check_say(c, "seccomp", CHECK_OK, "rights can be given up for good");
-	else
-		check_say(c, "seccomp", CHECK_NO,
-		    "refused; a container may forbid it, the kernel needs CONFIG_SECCOMP_FILTER");
+	else {
+		check_say(c, "seccomp", CHECK_NO, "refused");
+		check_remedy(c, "a container may forbid it; the kernel needs CONFIG_SECCOMP_FILTER");
+	}
 }
 
 static int count_process(void *self, uint32_t pid, struct fault *why)
@@ -251,23 +266,24 @@ static void check_libraries(struct check *c)
 	if (!c->attach || symbolizer_new(&symbolizer, &c->fs, &why) < 0 ||
 	    discover_new(&d, &c->fs, symbolizer, c->attach, &why) < 0 ||
 	    discover_all(d, 0, count_process, &n, &why) < 0)
-		check_say(c, "CUDA", CHECK_NOTE, "could not look for it: %s", why.text[0] ? why.text : "BPF does not work");
+		check_say(c, "CUDA", CHECK_NOTE, "could not look for it: %s",
+			  why.text[0] ? why.text : "BPF does not work");
 	else if (!n)
 		check_say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
 	else
-		check_say(c, "CUDA", CHECK_OK, "%u processes use it, %zu libraries, %zu functions probed, %zu refused", n,
-		    discover_counts(d)->libraries, discover_counts(d)->sites, discover_counts(d)->refused);
+		check_say(c, "CUDA", CHECK_OK, "%u processes use it, %zu libraries, %zu functions probed, %zu refused",
+			  n, discover_counts(d)->libraries, discover_counts(d)->sites, discover_counts(d)->refused);
 	discover_free(d);
 	symbolizer_free(symbolizer);
 }
 
-size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder)
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder, const char *nvml)
 {
 	struct check c = {.lines = lines};
 	struct fault why = {0};
 
-	check_capabilities(&c);
 	check_kernel(&c);
+	check_capabilities(&c);
 	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
 		check_say(&c, "/proc", CHECK_NO, "%s", why.text);
 		return c.n;
@@ -275,10 +291,8 @@ size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder)
 	check_recording(&c);
 	check_confinement(&c);
 	check_libraries(&c);
-	if (access(folder, W_OK | X_OK) == 0)
-		check_say(&c, "output", CHECK_OK, "%s can be written", folder);
-	else
-		check_say(&c, "output", CHECK_NO, "%s: %s; choose another folder with -o", folder, strerror(errno));
+	check_gpus(&c, nvml);
+	check_output(&c, folder);
 	attach_close(c.attach);
 	procfs_close(&c.fs);
 	return c.n;

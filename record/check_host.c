@@ -55,9 +55,9 @@ static void check_version(struct check *c, const struct utsname *name)
 }
 
 static const char *const wanted[] = {
-	"CONFIG_BPF_SYSCALL",   "CONFIG_BPF_JIT",     "CONFIG_BPF_EVENTS",       "CONFIG_DEBUG_INFO_BTF",
-	"CONFIG_UPROBE_EVENTS", "CONFIG_TRACEPOINTS", "CONFIG_FTRACE_SYSCALLS", "CONFIG_SECCOMP_FILTER",
-	"CONFIG_PID_NS",
+	"CONFIG_BPF_SYSCALL",     "CONFIG_BPF_JIT",        "CONFIG_BPF_EVENTS",
+	"CONFIG_DEBUG_INFO_BTF",  "CONFIG_UPROBE_EVENTS",  "CONFIG_TRACEPOINTS",
+	"CONFIG_FTRACE_SYSCALLS", "CONFIG_SECCOMP_FILTER", "CONFIG_PID_NS",
 };
 #define NWANTED (sizeof(wanted) / sizeof(wanted[0]))
 
@@ -111,8 +111,8 @@ static void check_policies(struct check *c)
 		check_say(c, "lockdown", CHECK_NO, "confidentiality: BPF may not read the kernel's memory");
 		check_remedy(c, "boot with lockdown=integrity or none");
 	} else {
-		check_say(c, "lockdown", CHECK_OK, "%s", strstr(lockdown, "[integrity]") ? "integrity, which allows it"
-											  : "none");
+		check_say(c, "lockdown", CHECK_OK, "%s",
+			  strstr(lockdown, "[integrity]") ? "integrity, which allows it" : "none");
 	}
 }
 
@@ -181,8 +181,7 @@ static void check_hidepid(struct check *c)
 	if (f)
 		fclose(f);
 	if (hides) {
-		check_say(c, "hidepid", CHECK_NOTE,
-			  "/proc hides other users' processes from who lacks CAP_SYS_PTRACE");
+		check_say(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from who lacks CAP_SYS_PTRACE");
 		check_remedy(c, "with --no-late-attach their libraries are not found later");
 	}
 }
@@ -211,7 +210,8 @@ void check_gpus(struct check *c, const char *library)
 	if (first_line("/proc/driver/nvidia/version", version, sizeof(version)))
 		check_say(c, "driver", CHECK_OK, "%s", version);
 	else
-		check_say(c, "driver", CHECK_NOTE, "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
+		check_say(c, "driver", CHECK_NOTE,
+			  "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
 	if (library ? !strcmp(library, "no") : !health_possible()) {
 		check_say(c, "GPUs", CHECK_NOTE, "%s: no health is recorded", library ? "not asked" : "none");
 	} else {

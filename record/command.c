@@ -55,6 +55,8 @@ static _Noreturn void be_command(pid_t parent, int go_fd, int error_fd, char *co
 	prctl(PR_SET_PDEATHSIG, SIGCONT);
 	if (getppid() != parent)
 		_exit(0);
+	/* What was given for recording is not the command's. */
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	sigprocmask(SIG_SETMASK, signals, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	execvp(argv[0], argv);

@@ -37,6 +37,7 @@ enum option {
 	OPT_UPROBES,
 	OPT_NVML,
 	OPT_CHECK,
+	OPT_JSON,
 };
 
 static const struct tool_option option_table[] = {
@@ -63,11 +64,12 @@ static const struct tool_option option_table[] = {
 	{"nvml", 0, "PATH",
 	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", OPT_NVML},
 	{"check", 0, NULL, "say what this host allows, and end", OPT_CHECK},
+	{"json", 0, NULL, "with --check: as one JSON object", OPT_JSON},
 	{0},
 };
 
 static const struct tool_options options = {
-	.synopsis = "-o FILE [-d 5m] [-p PID]... [--lib PATH]... [--key FILE] [-- COMMAND ARG...]\n--check\n",
+	.synopsis = "-o FILE [-d 5m] [-p PID]... [--lib PATH]... [--key FILE] [-- COMMAND ARG...]\n--check [--json]\n",
 	.summary = "Records what GPU programs do on this host into a sealed capture.",
 	.table = option_table,
 	.more = "Without -p and COMMAND every process that uses CUDA is recorded. Ctrl-C seals and ends.\n"
@@ -78,7 +80,7 @@ struct settings {
 	struct recording_options o;
 	uint32_t pids[PIDS_MAX];
 	const char *libs[LIBS_MAX];
-	bool check;
+	bool check, json;
 };
 
 static void note(int level, const char *text)
@@ -173,6 +175,9 @@ static int take_option(struct settings *s, int id, const char *value)
 		return attach_ring_valid(s->o.ring_bytes)
 			       ? 0
 			       : tool_usage("--ring %s: a power of two from 4K to 1G is needed", value);
+	case OPT_JSON:
+		s->json = true;
+		return 0;
 	case OPT_NVML:
 		s->o.nvml = value;
 		return 0;
@@ -216,6 +221,8 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 		return tool_usage("no COMMAND after --");
 	if (operands < argc)
 		s->o.command = argv + operands;
+	if (s->json && !s->check)
+		return tool_usage("--json goes with --check; gpureplay --json shows what was recorded");
 	if (s->check && s->o.command)
 		return tool_usage("--check takes no COMMAND");
 	if (s->o.command && s->o.passphrase_fd >= 0 && s->o.passphrase_fd <= STDERR_FILENO)
@@ -228,9 +235,39 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 	return -1;
 }
 
-static int run_check(const struct settings *s)
+static void print_checks(const struct check_line *lines, size_t n, bool possible)
 {
 	static const char *const words[] = {"ok", "note", "no"};
+
+	for (size_t i = 0; i < n; i++) {
+		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
+
+		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
+		printf("%-4s  %-16s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
+		       lines[i].remedy[0] ? "; " : "", lines[i].remedy);
+	}
+	printf("%s\n", possible ? "Recording is possible here." : "Recording is not possible here.");
+}
+
+static void print_checks_json(const struct check_line *lines, size_t n, bool possible)
+{
+	static const char *const words[] = {"ok", "note", "no"};
+
+	printf("{\"possible\":%s,\"checks\":[", possible ? "true" : "false");
+	for (size_t i = 0; i < n; i++) {
+		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
+
+		escape_json(text, sizeof(text), lines[i].text, strlen(lines[i].text));
+		printf("%s{\"what\":\"%s\",\"result\":\"%s\",\"text\":\"%s\"", i ? "," : "", lines[i].what,
+		       words[lines[i].result], text);
+		escape_json(text, sizeof(text), lines[i].remedy, strlen(lines[i].remedy));
+		printf(lines[i].remedy[0] ? ",\"remedy\":\"%s\"}" : "%s}", text);
+	}
+	printf("]}\n");
+}
+
+static int run_check(const struct settings *s)
+{
 	struct check_line lines[CHECK_LINES_MAX];
 	char folder[4096] = ".";
 	bool possible = true;
@@ -242,15 +279,13 @@ static int run_check(const struct settings *s)
 		strcpy(copy, s->o.path);
 		snprintf(folder, sizeof(folder), "%s", dirname(copy));
 	}
-	n = check_host(lines, folder);
-	for (size_t i = 0; i < n; i++) {
-		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
-
-		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
-		printf("%-4s  %-16s  %s\n", words[lines[i].result], lines[i].what, text);
+	n = check_host(lines, folder, s->o.nvml);
+	for (size_t i = 0; i < n; i++)
 		possible = possible && lines[i].result != CHECK_NO;
-	}
-	printf("%s\n", possible ? "Recording is possible here." : "Recording is not possible here.");
+	if (s->json)
+		print_checks_json(lines, n, possible);
+	else
+		print_checks(lines, n, possible);
 	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
 }
 

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Recording without being root, and what is left of any rights once it has begun.
+. "$(dirname "$0")/lib.sh"
+nobody=65534
+
+if [ "$(id -u)" != 0 ]; then
+	skip "recording with two capabilities" "giving them takes root"
+	finish
+fi
+if ! "$BUILD/gpurec" --check -o "$TMP/x.cap" >"$TMP/check" 2>&1; then
+	skip "recording with two capabilities" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+if ! setpriv --help 2>&1 | grep -q -- --ambient-caps; then
+	skip "recording with two capabilities" "there is no setpriv that gives them"
+	finish
+fi
+
+# Where another user finds them
+mkdir "$TMP/bin" "$TMP/theirs"
+cp "$BUILD/gpurec" "$BUILD/gpuverify" "$BUILD/gpureplay" "$TMP/bin"
+cp -a "$BUILD/workload" "$TMP/bin"
+chmod 755 "$TMP" "$TMP/bin"
+chown $nobody:$nobody "$TMP/theirs"
+# An ordinary user, with capabilities that COMMANDs inherit
+user=(env GPUREC_HOME="$TMP/theirs/keys" setpriv --reuid $nobody --regid $nobody --clear-groups)
+one=("${user[@]}" --inh-caps +perfmon --ambient-caps +perfmon)
+two=("${user[@]}" --inh-caps +bpf,+perfmon --ambient-caps +bpf,+perfmon)
+cap=$TMP/theirs/run.cap
+
+check_exit 3 "without CAP_BPF nothing is recorded" "${one[@]}" "$TMP/bin/gpurec" -o "$cap" -- true
+check_says 'CAP_BPF' "and that is said"
+check_exit 0 "with CAP_BPF and CAP_PERFMON an ordinary user records a program" \
+	"${two[@]}" "$TMP/bin/gpurec" -o "$cap" -- "$TMP/bin/workload/driver" -q --flood 200 --threads 2 --truth "$TMP/theirs/truth.json"
+check "all of it" test "$(GPUREC_HOME=$TMP/theirs/keys "$BUILD/gpureplay" -q --json "$cap" | grep -c '"kind":"launch"')" -ge 200
+check "the capture is his" test "$(stat -c %u "$cap")" = $nobody
+check_exit 0 "and verifies" "${user[@]}" "$TMP/bin/gpuverify" "$cap"
+check_exit 0 "a library that is loaded later is recorded, too" \
+	"${two[@]}" "$TMP/bin/gpurec" -o "$TMP/theirs/late.cap" -- "$TMP/bin/workload/driver-dlopen" -q --late-dlopen --load-after 1 --flood 50
+check "from its first call" test "$(GPUREC_HOME=$TMP/theirs/keys "$BUILD/gpureplay" -q --json "$TMP/theirs/late.cap" | grep -c '"kind":"launch"')" -ge 50
+"${two[@]}" "$TMP/bin/gpurec" -q -o "$TMP/theirs/own.cap" -- sh -c 'cat /proc/self/status' >"$TMP/command"
+check "the command gets none of the capabilities" grep -Eq '^CapEff:\s+0+$' "$TMP/command"
+check "nor may it have them later" grep -Eq '^CapAmb:\s+0+$' "$TMP/command"
+check_exit 0 "rotation needs no more" "${two[@]}" "$TMP/bin/gpurec" -o "$TMP/theirs/turn.cap" --rotate 1s -- sleep 2.2
+check "there are several captures" test -e "$TMP/theirs/turn-00002.cap"
+chmod 755 "$TMP/theirs"
+mkdir -m 755 "$TMP/root"
+check_exit 3 "a folder that is not writable is refused" "${two[@]}" "$TMP/bin/gpurec" -o "$TMP/root/x.cap" -- true
+
+# status_of PROGRAM ARGS...: /proc/PID/status of a recording in $TMP/status
+status_of() {
+	local pid
+	"$@" &
+	pid=$!
+	sleep 1
+	cp "/proc/$pid/status" "$TMP/status"
+	find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
+	kill -TERM "$pid"
+	wait "$pid"
+}
+none_but() { # MASK in hex: no other capability in any set but the bounding one, which no_new_privs makes idle
+	local set value
+	for set in CapInh CapAmb CapPrm CapEff; do
+		value=$(sed -n "s/^$set:[[:space:]]*//p" "$TMP/status")
+		[ -n "$value" ] && [ $((0x$value & ~0x$1)) = 0 ] || { cat "$TMP/status"; return 1; }
+	done
+}
+status_of "${two[@]}" "$TMP/bin/gpurec" -q -o "$TMP/theirs/status.cap" -- sleep 5
+check "once it records, the ordinary user's recorder has no capability at all" none_but 0
+check "nor privileges to be got" grep -Eq '^NoNewPrivs:\s+1' "$TMP/status"
+check "it is filtered" grep -Eq '^Seccomp:\s+2' "$TMP/status"
+check "and has no socket" test ! -s "$TMP/sockets"
+status_of "$BUILD/gpurec" -q -o "$TMP/root.cap" -d 5s
+# CAP_DAC_READ_SEARCH 2, CAP_SYS_PTRACE 19, CAP_CHECKPOINT_RESTORE 40
+check "root's recorder keeps what finding libraries later takes, and nothing more" none_but 10000080004
+check "not a right to be got back" grep -Eq '^CapBnd:\s+0+$' "$TMP/status"
+status_of "$BUILD/gpurec" -q -o "$TMP/root2.cap" --no-late-attach -d 5s
+check "with --no-late-attach nothing" none_but 0
+finish
