@@ -20,17 +20,70 @@ struct engine {
 	struct event *batch; /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
-	uint64_t end_ns; /* of the epochs seen */
+	uint64_t end_ns;     /* of the epochs seen */
+	struct table proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };
 
-/* For the timeline: since when rows about this thread are recorded. */
+/*
+ * For the timeline: since when rows about this thread are recorded. Where the rows of processes were withheld nothing
+ * says when that began; who is recorded at any time is taken to be so from the start.
+ */
 static uint64_t tracked_since(void *arg, uint32_t tid)
 {
 	const struct engine *e = arg;
 	uint64_t pid = names_pid_of(&e->names, tid);
 	const struct process *p = pid ? names_current(&e->names, pid) : NULL;
 
+	if (e->proven.nitems && table_find(&e->proven, tid, 0))
+		return 0;
 	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
+}
+
+static bool lacks_processes(const struct reader *r)
+{
+	for (uint64_t i = 0; i < r->nepochs; i++)
+		for (uint32_t k = 0; k < r->epochs[i].nchunks; k++)
+			if (r->epochs[i].chunks[k].withheld && r->epochs[i].chunks[k].class == CLASS_process)
+				return true;
+	return false;
+}
+
+/* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
+static uint32_t proves_tracked(const struct event *ev)
+{
+	switch (ev->kind) {
+	case KIND_waking:
+		return as_tid(ev->v[F_waking_tid]);
+	case KIND_futex:
+		return as_tid(ev->v[F_futex_tid]);
+	case KIND_fault:
+		return as_tid(ev->v[F_fault_tid]);
+	case KIND_exit:
+		return as_tid(ev->v[F_exit_tid]);
+	default:
+		return event_is_call(ev) ? as_tid(ev->v[F_call_tid]) : TID_NONE;
+	}
+}
+
+/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper tells. */
+static int look_ahead(struct engine *e, struct fault *why)
+{
+	struct cursor *cur = NULL;
+	struct event ev;
+	struct fault ignored;
+	int r = cursor_open(&cur, e->ctx.reader, e->ctx.unverified, why);
+
+	while (r == 0 && cursor_next(cur, &ev, &ignored) > 0) {
+		uint32_t tid = proves_tracked(&ev);
+
+		if (tid == TID_NONE || tid == TID_IDLE || table_find(&e->proven, tid, 0) ||
+		    e->proven.nitems >= TIMELINE_THREADS_MAX)
+			continue;
+		if (!table_add(&e->proven, tid, 0, sizeof(struct table_key)))
+			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when looking ahead");
+	}
+	cursor_close(cur);
+	return r;
 }
 
 static void note_wants(struct engine *e)
@@ -65,6 +118,8 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
+	if (ctx->reader && lacks_processes(ctx->reader))
+		r = look_ahead(e, why);
 	for (unsigned i = 0; i < NRULES && r == 0; i++)
 		r = rules[i]->open(&e->states[i], why);
 out:
@@ -84,6 +139,7 @@ void engine_close(struct engine *e)
 	timeline_close(e->timeline);
 	names_clear(&e->names);
 	calls_clear(&e->calls);
+	table_clear(&e->proven);
 	free(e->batch);
 	free(e);
 }

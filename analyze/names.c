@@ -255,10 +255,10 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_fork:
 		return feed_fork(n, ev, tid, why);
 	case KIND_exec:
-		p = current(n, ev->v[F_exec_pid]);
+		p = names_process(n, ev->v[F_exec_pid]);
 		if (p)
 			p->exec_seen = true;
-		return 0;
+		return p || n->processes.nitems >= PROCESSES_MAX ? 0 : no_memory(why);
 	case KIND_exit:
 		feed_exit(n, ev);
 		return 0;

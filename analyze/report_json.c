@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report.h"
+#include "analyze/report_json.h"
+#include "keys/custody.h"
 #include "keys/tool.h"
 
 static void add_text(struct json *j, const char *key, const struct text *t)
@@ -36,6 +37,34 @@ static void add_capture(const struct report *r, const struct report_facts *f, st
 	json_close(j, '}');
 }
 
+static void add_custody(const struct report *r, struct json *j)
+{
+	const struct custody *c = r->custody;
+	char id[KEY_ID_CHARS + 1];
+
+	if (!c) {
+		json_null(j, "custody");
+		return;
+	}
+	json_open(j, "custody", '{');
+	json_string(j, "state", custody_state_word(c->state));
+	json_open(j, "acts", '[');
+	for (size_t i = 0; i < c->nlines; i++) {
+		const struct custody_line *l = &c->lines[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "act", custody_action_word(l->action));
+		json_s64(j, "time_s", l->time_s);
+		json_string(j, "who", l->who);
+		json_string(j, "note", l->note);
+		json_string(j, "key", key_id(id, l->key.keynum));
+		json_string(j, "verdict", verdict_word(l->verdict));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
 static void add_rules(const struct report *r, const struct report_facts *f, struct json *j)
 {
 	json_open(j, "rules", '{');
@@ -56,110 +85,6 @@ static void add_rules(const struct report *r, const struct report_facts *f, stru
 		json_string(j, "severity", severity_name(r->user_rules->all[i].severity));
 		json_close(j, '}');
 	}
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-static void add_tid(struct json *j, const char *key, uint32_t tid)
-{
-	if (tid == TID_NONE)
-		json_null(j, key);
-	else
-		json_u64(j, key, tid);
-}
-
-static void add_who(struct json *j, const struct explained *e, uint32_t tid)
-{
-	const struct who *who = explained_who(e, tid);
-
-	add_tid(j, "tid", tid);
-	if (tid == TID_NONE)
-		return;
-	json_text(j, "name", who ? who->name.s : "", who ? who->name.len : 0);
-}
-
-static void add_part(struct json *j, const struct explained *e, const struct part *p)
-{
-	static const char *const reasons[] = {"not-recorded", "lost-or-withheld", "too-long-ago", "contradicted"};
-
-	json_open(j, NULL, '{');
-	json_string(j, "class", cause_class_name((enum cause_class)p->class));
-	json_u64(j, "ns", p->ns);
-	json_u64(j, "count", p->count);
-	json_u64(j, "longest_begin_ns", p->longest_begin_ns);
-	json_u64(j, "longest_end_ns", p->longest_end_ns);
-	if (p->joined) {
-		json_bool(j, "joined", true);
-		json_close(j, '}');
-		return;
-	}
-	switch ((enum cause_class)p->class) {
-	case CAUSE_FUTEX:
-		json_hex(j, "futex", p->futex);
-		json_bool(j, "lock", p->flags & SPAN_LOCK);
-		json_bool(j, "timed_out", p->flags & SPAN_TIMED_OUT);
-		/* fallthrough */
-	case CAUSE_FAULT:
-	case CAUSE_IO:
-	case CAUSE_ASLEEP:
-		json_string(j, "state", task_state_letter(p->task_state));
-		json_string(j, "woken",
-			    p->flags & SPAN_IRQ         ? "interrupt"
-			    : p->flags & SPAN_SIGNALLED ? "signal"
-			    : p->tid == TID_NONE        ? "unknown"
-							: "thread");
-		add_who(j, e, p->tid);
-		break;
-	case CAUSE_RUNNABLE:
-		json_u64(j, "cpu", p->cpu);
-		json_bool(j, "preempted", p->flags & SPAN_PREEMPTED);
-		json_bool(j, "likely", p->likely);
-		add_who(j, e, p->tid);
-		break;
-	case CAUSE_CPU:
-		json_u64(j, "cpu", p->cpu);
-		break;
-	default:
-		json_string(j, "reason", reasons[p->reason]);
-		break;
-	}
-	json_close(j, '}');
-}
-
-static void add_split(struct json *j, const struct explained *e, const struct split *s)
-{
-	json_open(j, NULL, '{');
-	add_who(j, e, s->tid);
-	json_u64(j, "begin_ns", s->begin_ns);
-	json_u64(j, "end_ns", s->end_ns);
-	json_string(j, "main", cause_class_name(split_main(s)));
-	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
-		json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
-	json_open(j, "parts", '[');
-	for (unsigned i = 0; i < s->nparts; i++)
-		add_part(j, e, &s->parts[i]);
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-static void add_worst(struct json *j, const struct worst *w)
-{
-	const struct explained *e = w->why;
-	uint32_t keeper = explained_keeper(e);
-
-	json_open(j, NULL, '{');
-	json_u64(j, "begin_ns", w->at.begin_ns);
-	json_u64(j, "end_ns", w->at.end_ns);
-	json_u64(j, "tid", w->at.tid);
-	json_string(j, "chain_end", chain_end_name(e->cause.end));
-	if (e->cause.end == CHAIN_CYCLE)
-		json_u64(j, "cycle_tid", e->cause.cycle_tid);
-	json_open(j, "keeper", '{');
-	add_who(j, e, keeper);
-	json_close(j, '}');
-	json_open(j, "chain", '[');
-	for (unsigned i = 0; i < e->cause.nlinks; i++)
-		add_split(j, e, &e->cause.links[i]);
 	json_close(j, ']');
 	json_close(j, '}');
 }
@@ -334,14 +259,14 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 		json_u64(j, "begin_ns", f->first[i].begin_ns);
 		json_u64(j, "end_ns", f->first[i].end_ns);
 		json_u64(j, "tid", f->first[i].tid);
-		add_tid(j, "waker_tid", f->first[i].waker_tid);
-		add_tid(j, "keeper_tid", f->first[i].keeper_tid);
+		json_tid(j, "waker_tid", f->first[i].waker_tid);
+		json_tid(j, "keeper_tid", f->first[i].keeper_tid);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
 	json_open(j, "worst", '[');
 	for (unsigned i = 0; i < f->nworst; i++)
-		add_worst(j, &f->worst[i]);
+		json_worst(j, &f->worst[i]);
 	json_close(j, ']');
 	json_close(j, '}');
 }
@@ -442,6 +367,7 @@ void report_json(const struct report *r, struct json *j)
 	report_gather(r, &f);
 	json_open(j, NULL, '{');
 	add_capture(r, &f, j);
+	add_custody(r, j);
 	add_rules(r, &f, j);
 	json_open(j, "summary", '[');
 	for (unsigned i = 0; i < n; i++)

@@ -19,12 +19,13 @@ static const char *level_of(enum severity s)
 	return levels[s];
 }
 
-/* {"text": "..."}, a sentence with its full stop. */
+/* {"text": "..."}, a sentence with its full stop. Braces are doubled: single ones stand for arguments (3.11.5). */
 static void add_message(struct json *j, const char *key, const char *s, size_t n)
 {
 	struct text t = {0};
 
-	text_add_bytes(&t, s, n);
+	for (size_t i = 0; i < n; i++)
+		text_add_bytes(&t, s[i] == '{' ? "{{" : s[i] == '}' ? "}}" : s + i, s[i] == '{' || s[i] == '}' ? 2 : 1);
 	if (n && s[n - 1] != '.')
 		text_add(&t, ".");
 	json_open(j, key, '{');

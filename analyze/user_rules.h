@@ -15,8 +15,8 @@
 #define USER_RULE_BYTES_MAX 65536      /* of a file */
 #define USER_RULE_NAME_MAX 64          /* bytes */
 #define USER_RULE_ROWS_MAX 100         /* findings of one rule; beyond, it is said how it went on */
-#define USER_RULE_STEPS_MAX 2000000000 /* of SQLite's machine, for one rule */
-#define USER_RULE_SECONDS_MAX 60       /* for one rule, by the clock: a report that hits this one fails, for it could
+#define USER_RULE_STEPS_MAX 1000000000 /* of SQLite's machine, for one rule */
+#define USER_RULE_SECONDS_MAX 120      /* for one rule, by the clock: a report that hits this one fails, for it could
 					  not be the same again */
 #define USER_RULE_MEMORY_MAX (512U << 20)
 

@@ -82,7 +82,7 @@ static int take_health(struct oom_state *s, const struct event *ev, struct fault
 
 static void take_kill(struct oom_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = names_current(ctx->names, ev->v[F_oom_pid]);
+	const struct process *p = names_process(ctx->names, ev->v[F_oom_pid]);
 
 	if (s->nkills < KILLS_MAX)
 		s->kills[s->nkills] =
