@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# None of the tools makes a system call about a network, in anything that it does: seen from outside, by strace.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v strace >/dev/null; then
+	skip "no tool makes a call about a socket" "strace is not installed"
+	finish
+fi
+if ! strace -o "$TMP/try" true 2>"$TMP/err"; then
+	skip "no tool makes a call about a socket" "strace may not trace here"
+	finish
+fi
+
+calls=$TMP/calls
+# traced COMMAND...: with all that it starts; what it calls is added to $calls. Its exit status does not matter, unless
+# strace itself failed; -qq leaves only calls and their ends.
+traced() {
+	strace -f -qq -e trace=%network,execve -o "$TMP/one" "$@" >"$TMP/said" 2>&1 </dev/null
+	grep -q 'execve(' "$TMP/one" || { cat "$TMP/said"; return 1; }
+	# by name: strace also shows calls that it does not know, the one by which a probed function returns among them
+	grep -E '^[0-9]+ +(socket|connect|bind|listen|accept|send|recv|shutdown|getsock|setsock|getpeer)' "$TMP/one" >>"$calls"
+	return 0
+}
+touch "$calls"
+
+check "a control: strace sees a socket where there is one" \
+	strace -f -qq -e trace=%network -o "$TMP/control" bash -c ': <>/dev/udp/127.0.0.1/9'
+check "by its name" grep -q 'socket(' "$TMP/control"
+
+cap=$TMP/run.cap
+golden=$(dirname "$0")/../golden
+cp "$golden/demo.cap" "$golden/demo.pub" "$TMP"
+demo=$TMP/demo.cap
+check "gpukey: a key is made" traced "$BUILD/gpukey" generate -W -s "$TMP/k.key" -p "$TMP/k.pub"
+check "trusted" traced "$BUILD/gpukey" trust "$TMP/demo.pub" --name demo
+check "listed" traced "$BUILD/gpukey" list
+check "shown" traced "$BUILD/gpukey" show
+check "used to sign" traced "$BUILD/gpukey" sign -s "$TMP/k.key" "$TMP/k.pub"
+check "taken back" traced "$BUILD/gpukey" untrust demo
+traced "$BUILD/gpukey" trust "$TMP/demo.pub" --name demo
+check "gpuverify: a verdict" traced "$BUILD/gpuverify" "$demo"
+check "in JSON" traced "$BUILD/gpuverify" --json "$demo"
+check "with custody" traced "$BUILD/gpuverify" --custody verified "$demo"
+check "gpureplay: text" traced "$BUILD/gpureplay" "$demo"
+check "JSON" traced "$BUILD/gpureplay" --json "$demo"
+for to in db perfetto-trace csv json folded cap; do
+	check "to .$to" traced "$BUILD/gpureplay" -q "$demo" -o "$TMP/out.$to"
+done
+check "what differs" traced "$BUILD/gpureplay" --diff "$demo" "$demo"
+check "gpuanalyze: a report" traced "$BUILD/gpuanalyze" "$demo" --report
+for to in html json sarif txt; do
+	check "as .$to" traced "$BUILD/gpuanalyze" "$demo" --report="$TMP/report.$to"
+done
+check "that was all of the four that work on files: not one call" test ! -s "$calls"
+head -n 5 "$calls"
+
+gpurec=$BUILD/gpurec
+if [ ! -x "$gpurec" ] || ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "gpurec makes no call about a socket" "$(grep -m1 '^no' "$TMP/check" 2>/dev/null || echo 'it is not built')"
+	finish
+fi
+check "gpurec: --check" traced "$gpurec" --check -o "$cap" --nvml "$BUILD/workload/libnvidia-ml.so.1"
+check "a command" traced "$gpurec" -q -o "$cap" --nvml "$BUILD/workload/libnvidia-ml.so.1" -- "$BUILD/workload/driver" -q --flood 20
+check "which is in the capture" "$BUILD/gpuverify" "$cap"
+check "a library that comes later" traced "$gpurec" -q -o "$cap" --force -- "$BUILD/workload/driver-dlopen" -q --late-dlopen --load-after 1 --flood 20
+check "the whole host" traced "$gpurec" -q -o "$cap" --force -d 500ms
+check "rotation, budgets" traced "$gpurec" -q -o "$TMP/turn.cap" --rotate 1s --sample launch=2 -d 2200ms
+check "not one call by gpurec either" test ! -s "$calls"
+head -n 5 "$calls"
+finish
