@@ -88,7 +88,8 @@ WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double 
 
 # Tests of the command line; those that trace the whole host need BPF, and say themselves when it is refused.
 CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
-CLI         := $(filter-out $(CLI_BPF) tests/cli/lib.sh,$(wildcard tests/cli/*.sh)) $(wildcard tests/house/*.sh)
+CLI_SLOW    := tests/house/dist.sh
+CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
 
 # Targets ------------------------------------------------------------------------------------------------------------
 .PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
@@ -240,7 +241,7 @@ test: deps
 	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=300 $(RUN_BPF) \
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=300 $(RUN_BPF) LIMIT=900 $(CLI_SLOW) LIMIT=300 \
 		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \

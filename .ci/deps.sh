@@ -30,6 +30,7 @@ test     lz4                                       lz4                  lz4
 test     sqlite3                                   sqlite3              sqlite
 test     minisign                                  minisign             minisign
 test     protoc                                    protobuf-compiler    protobuf-compiler
+test     strace                                    strace               strace
 test     groff                                     groff-base           groff-base
 dist     dpkg-buildpackage                         dpkg-dev             dpkg-dev
 dist     dh                                        debhelper            debhelper

@@ -20,7 +20,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* OF_SOFT: calls whose failure may be passed over, where nothing hangs on it: close() and flock(). */
+/*
+ * OF_SOFT: calls whose failure may be passed over, where nothing hangs on it: close(), flock(), and open() of a folder
+ * that is to be synced.
+ */
 enum sort { OF_NONE, OF_IO, OF_SOFT, OF_MEMORY };
 static _Atomic enum sort armed;
 static atomic_ulong calls, fail_at;
@@ -78,8 +81,19 @@ int fchmod(int fd, mode_t mode)
 	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fchmod, fd, mode);
 }
 
+int fstat(int fd, struct stat *st)
+{
+	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_fstat, fd, st);
+}
+
+static bool lock_is_held; /* by another program, for ever */
+
 int flock(int fd, int operation)
 {
+	if (lock_is_held) {
+		errno = EWOULDBLOCK;
+		return -1;
+	}
 	return refuse(OF_SOFT, ENOLCK) ? -1 : (int)syscall(SYS_flock, fd, operation);
 }
 
@@ -101,7 +115,9 @@ int open(const char *path, int flags, ...)
 	va_start(ap, flags);
 	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
-	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	if (refuse(flags & O_DIRECTORY ? OF_SOFT : OF_IO, EIO))
+		return -1;
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 int mkostemp(char *path, int flags)
