@@ -52,6 +52,7 @@ O_KEYS    := $(call objs,keys/*.c)
 O_REPLAY  := $(call objs,replay/*.c)
 O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
 O_RECORD  := $(call objs,record/*.c)
+O_ELF     := $(call objs,record/elf*.c)
 LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a)
 # The SQLite module: what talks to SQLite is compiled anew, against the SQLite that loads it.
 MODULE    := $(BUILD)/gpucap.so
@@ -80,7 +81,7 @@ UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$
 UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
 HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c))
 O_ATTACKS   := $(call objs,tests/attacks*.c)
-FUZZ        := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ        := $(patsubst tests/fuzz/%.c,%,$(filter-out $(if $(filter 1,$(BPF)),,%/fuzz_elf.c),$(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_BINS   := $(addprefix $(BUILD)/tests/fuzz/,$(FUZZ))
 TEST_A      := $(BUILD)/libreplay.a $(BUILD)/libanalyze.a $(A_BASE)
 TEST_L      := -lcmocka -lsqlite3 $(L_BASE) -lm
@@ -103,7 +104,9 @@ help:
 	@echo 'make demo        ten seconds from recording to report    (as root, to record)'
 	@echo 'make check       the fast tests                          (no root needed)'
 	@echo 'make test        all tests that this machine can run     (as root, to trace)'
+	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     remove each check of the verifier in turn, and name the test that notices'
+	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
 	@echo 'make coverage    which lines of format/ and keys/ the tests run; below 90 % fails'
@@ -182,6 +185,23 @@ $(PAGES): docs/man/page.awk
 	@mkdir -p $(@D)
 	$(Q)awk -v page=$(@F) -f docs/man/page.awk $(filter %.md,$^) >$@
 
+# Tools to be copied to machines on which nothing is to be installed: all libraries inside but the C library, which NVML
+# needs beside it; and gpurec-alone with that one, too, for systems with an older or another C library.
+STATIC_TOOLS := $(addprefix $(BUILD)/static/,$(TOOLS) $(if $(filter 1,$(BPF)),gpurec-alone))
+.PHONY: static
+static: $(STATIC_TOOLS)
+define static_rule
+$$(BUILD)/static/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS)) $$($(1)_PARTS)) $$($(1)_A)
+	@mkdir -p $$(@D)
+	@echo "  LINK  $$@"
+	$$(Q)$$(CC) $$(LDALL) $$^ -Wl,-Bstatic $$(filter-out -ldl -lm,$$($(1)_L)) -Wl,-Bdynamic -ldl -lm -s -o $$@
+endef
+$(foreach tool,$(TOOLS),$(eval $(call static_rule,$(tool))))
+$(BUILD)/static/gpurec-alone: $(BUILD)/record/gpurec.o $(gpurec_A)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(filter-out -pie,$(LDALL)) -static-pie $^ $(gpurec_L) -s -o $@
+
 # The kernel side: a CO-RE object, embedded as a skeleton.
 $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
@@ -193,12 +213,19 @@ $(BUILD)/bpf/gpurec.skel.h: $(BUILD)/bpf/gpurec.bpf.o
 	@echo "  SKEL  $@"
 	$(Q){ echo '/* NOLINTBEGIN: generated */' && $(BPFTOOL) gen skeleton $< name gpurec_bpf && echo '/* NOLINTEND */'; } \
 		>$@.tmp && mv $@.tmp $@
-$(O_RECORD) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpurec.skel.h
+$(filter-out $(O_ELF),$(O_RECORD)) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpurec.skel.h
 
 # Tests --------------------------------------------------------------------------------------------------------------
 -include tests/workload/rules.mk
 
-tests: all $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOAD)
+# A bad disk and a bad clock, to be preloaded.
+FAULTIO := $(BUILD)/tests/soak/faultio.so
+$(FAULTIO): tests/soak/faultio.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(CPPALL) $(filter-out -fsanitize=%,$(CALL)) -shared $< -o $@
+
+tests: all $(FAULTIO) $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOAD)
 
 $(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
 	@echo "  LINK  $@"
@@ -215,9 +242,10 @@ $(HELPER_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A)
 	$(Q)$(CC) $(LDALL) $^ $(TEST_L) -o $@
 
 # A fuzz target with a main() that runs it over files.
+$(filter %/fuzz_elf,$(FUZZ_BINS)): $(O_ELF)
 $(FUZZ_BINS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o $(TEST_A)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDALL) $^ $(TEST_L) -o $@
+	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf,$@),-lelf) $(TEST_L) -o $@
 
 # What the runner is told: settings, then tests (tests/run explains).
 RUN_UNIT = BUILD=$(BUILD) $(UNIT_BINS)
@@ -246,6 +274,12 @@ run-tests:
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
 		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
+
+# Long runs and bad days.
+H ?= 1
+.PHONY: soak
+soak: tests
+	@BUILD=$(BUILD) H=$(H) bash tests/soak.sh
 
 # Slow: a compilation and some tests for each check.
 .PHONY: mutants
@@ -299,13 +333,14 @@ FUZZ_SAN   := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 fuzz:
 	@sh .ci/deps.sh build test fuzz
 	+@$(MAKE) -s --no-print-directory BUILD=$(FUZZ_BUILD) BPF=0 CC=$(CLANG) CFLAGS="$(FUZZ_SAN)" HARDEN= \
-		$(patsubst $(BUILD)/%.a,$(FUZZ_BUILD)/%.a,$(TEST_A)) $(FUZZ:%=$(FUZZ_BUILD)/tests/fuzz/%.o)
+		$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(TEST_A) $(O_ELF)) $(FUZZ:%=$(FUZZ_BUILD)/tests/fuzz/%.o)
 	+@$(MAKE) -s --no-print-directory $(FUZZ_BINS)
 	@set -e; for target in $(FUZZ); do \
 		mkdir -p $(FUZZ_BUILD)/found/$$target; \
 		$(BUILD)/tests/fuzz/$$target --seeds $(FUZZ_BUILD)/found/$$target; \
 		$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_BUILD)/tests/fuzz/$$target.o \
-			$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(TEST_A)) $(TEST_L) -pthread -o $(FUZZ_BUILD)/$$target; \
+			$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(O_ELF) $(TEST_A)) -lelf $(TEST_L) -pthread \
+			-o $(FUZZ_BUILD)/$$target; \
 		echo "  FUZZ  $$target for $(T) s"; \
 		$(FUZZ_BUILD)/$$target -max_total_time=$(T) -max_len=65536 -rss_limit_mb=1024 -timeout=10 \
 			-artifact_prefix=$(FUZZ_BUILD)/$$target- $(FUZZ_BUILD)/found/$$target \
@@ -352,7 +387,7 @@ install: all
 	install -m 644 replay/gpucap.h $(DESTDIR)$(PREFIX)/include
 	install -m 644 $(MANS) $(MANDIR)/man1
 	install -m 644 $(filter %.5,$(PAGES)) $(MANDIR)/man5
-	install -m 644 $(filter %.7,$(PAGES)) $(MANDIR)/man7
+	install -m 644 docs/man/gpucap.7 $(filter %.7,$(PAGES)) $(MANDIR)/man7
 	install -m 644 $(DOCS) $(DOCDIR)
 	install -d $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions
 	install -m 644 docs/completion/gpurec.bash $(COMPDIR)/bash-completion/completions/gpurec
@@ -363,7 +398,7 @@ install: all
 uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
 	rm -f $(addprefix $(MANDIR)/man1/,$(notdir $(MAINS:.c=.1)))
-	rm -f $(addprefix $(MANDIR)/man5/,$(notdir $(filter %.5,$(PAGES)))) $(addprefix $(MANDIR)/man7/,$(notdir $(filter %.7,$(PAGES))))
+	rm -f $(addprefix $(MANDIR)/man5/,$(notdir $(filter %.5,$(PAGES)))) $(addprefix $(MANDIR)/man7/,gpucap.7 $(notdir $(filter %.7,$(PAGES))))
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a gpucap.so pkgconfig/gpucap.pc)
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
