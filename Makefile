@@ -79,7 +79,10 @@ UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 UNIT_RECORD := $(patsubst tests/unit/%.c,%,$(if $(UNIT_ALL),$(shell grep -l '"record/' tests/unit/test_*.c)))
 UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$(UNIT_ALL)))
 UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
-HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c))
+# tests/bench/rate is linked with the recorder, and has a program for the kernel.
+RATE        := $(if $(filter 1,$(BPF)),$(BUILD)/tests/bench/rate)
+HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out tests/bench/rate.c,\
+               $(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c)))
 O_ATTACKS   := $(call objs,tests/attacks*.c)
 FUZZ        := $(patsubst tests/fuzz/%.c,%,$(filter-out $(if $(filter 1,$(BPF)),,%/fuzz_elf.c),$(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_BINS   := $(addprefix $(BUILD)/tests/fuzz/,$(FUZZ))
@@ -218,6 +221,18 @@ $(filter-out $(O_ELF),$(O_RECORD)) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpur
 # Tests --------------------------------------------------------------------------------------------------------------
 -include tests/workload/rules.mk
 
+$(BUILD)/tests/bench/fill.bpf.o: tests/bench/fill.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF   $<"
+	$(Q)$(CLANG) $(BPF_FLAGS) -c $< -o $@
+$(BUILD)/tests/bench/fill.skel.h: $(BUILD)/tests/bench/fill.bpf.o
+	@echo "  SKEL  $@"
+	$(Q)$(BPFTOOL) gen skeleton $< name fill_bpf >$@.tmp && mv $@.tmp $@
+$(BUILD)/tests/bench/rate.o: $(BUILD)/tests/bench/fill.skel.h
+$(RATE): $(BUILD)/tests/bench/rate.o $(BUILD)/librecord.a $(A_BASE)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(LDALL) $^ $(gpurec_L) -o $@
+
 # A bad disk and a bad clock, to be preloaded.
 FAULTIO := $(BUILD)/tests/soak/faultio.so
 $(FAULTIO): tests/soak/faultio.c $(BUILD)/flags
@@ -225,7 +240,9 @@ $(FAULTIO): tests/soak/faultio.c $(BUILD)/flags
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(CPPALL) $(filter-out -fsanitize=%,$(CALL)) -shared $< -o $@
 
-tests: all $(FAULTIO) $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOAD)
+tests: all $(FAULTIO) $(RATE) $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOAD)
+# Not every system has all libraries as archives: the test of these programs says what is missing.
+	$(if $(SAN),,+@$(MAKE) --no-print-directory -s static >$(BUILD)/static.log 2>&1 || :)
 
 $(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
 	@echo "  LINK  $@"
@@ -372,7 +389,7 @@ MANDIR := $(DESTDIR)$(PREFIX)/share/man
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gpurec
 COMPDIR := $(DESTDIR)$(PREFIX)/share
 MANS   := $(foreach tool,$(TOOLS),$(wildcard docs/man/$(tool).1))
-DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md)
+DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md) docs/report.schema.json
 install: all
 	install -d $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(DOCDIR)
 	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
@@ -389,6 +406,8 @@ install: all
 	install -m 644 $(filter %.5,$(PAGES)) $(MANDIR)/man5
 	install -m 644 docs/man/gpucap.7 $(filter %.7,$(PAGES)) $(MANDIR)/man7
 	install -m 644 $(DOCS) $(DOCDIR)
+	install -d $(DOCDIR)/rules
+	install -m 644 $(wildcard docs/rules/*.sql) $(DOCDIR)/rules
 	install -d $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions
 	install -m 644 docs/completion/gpurec.bash $(COMPDIR)/bash-completion/completions/gpurec
 	for tool in gpuverify gpureplay gpuanalyze gpukey; do \
@@ -402,8 +421,8 @@ uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a gpucap.so pkgconfig/gpucap.pc)
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
-	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS)))
-	rmdir $(DOCDIR) 2>/dev/null || :
+	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(addprefix $(DOCDIR)/rules/,$(notdir $(wildcard docs/rules/*.sql)))
+	rmdir $(DOCDIR)/rules $(DOCDIR) 2>/dev/null || :
 
 # What is handed to those who install without a network: see docs/packaging/dist.sh. DIST=folder, SIGN=secret-key-file.
 DIST ?= $(BUILD)/dist

@@ -26,7 +26,7 @@ timed() {
 	local name=$1
 	shift
 	{ time "${bench_nice[@]}" "$@" >"$scratch/out" 2>&1; } 2>"$scratch/time" || { cat "$scratch/out" >&2; exit 1; }
-	awk '{ print $1, $2 + $3 }' "$scratch/time" >>"$scratch/$name.runs"
+	awk '{ print $1, $2 + $3 }' "$scratch/time" >>"$scratch/${name//\//-}.runs"
 }
 
 # value NAME NUMBER: one run whose figure is known otherwise
@@ -36,7 +36,7 @@ value() { echo "$2 0" >>"$scratch/$1.runs"; }
 figure() {
 	local name=$1 unit=$2 column=${3:-1} factor=${4:-1}
 	shift $(($# < 4 ? $# : 4))
-	awk -v c="$column" -v f="$factor" '{ print $c * f }' "$scratch/$name.runs" | sort -g | awk -v bench="$bench" -v name="$name" \
+	awk -v c="$column" -v f="$factor" '{ print $c * f }' "$scratch/${name//\//-}.runs" | sort -g | awk -v bench="$bench" -v name="$name" \
 		-v unit="$unit" -v more="$*" '
 		{ v[NR] = $1 }
 		END {
@@ -53,6 +53,6 @@ figure() {
 
 # ratio FIGURE A B [COLUMN]: the median of A/B of each pair of runs, as a JSON line. What "times as fast" means is B's.
 ratio() {
-	paste "$scratch/$2.runs" "$scratch/$3.runs" | awk -v c="${4:-1}" '{ if ($(c + 2) > 0) print $c / $(c + 2), 0 }' >"$scratch/$1.runs"
+	paste "$scratch/$2.runs" "$scratch/$3.runs" | awk -v c="${4:-1}" '{ if ($(c + 2) > 0) print $c / $(c + 2), 0 }' >"$scratch/${1//\//-}.runs"
 	figure "$1" ratio
 }
