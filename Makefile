@@ -92,7 +92,7 @@ WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double 
 
 # Tests of the command line; those that trace the whole host need BPF, and say themselves when it is refused.
 CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
-CLI_SLOW    := tests/house/dist.sh
+CLI_SLOW    := tests/house/dist.sh tests/house/recipes.sh
 CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
 
 # Targets ------------------------------------------------------------------------------------------------------------
@@ -110,6 +110,7 @@ help:
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     remove each check of the verifier in turn, and name the test that notices'
 	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
+	@echo 'make score       how often the rules are right: 300 runs with planted faults (as root, a quarter of an hour)'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
 	@echo 'make coverage    which lines of format/ and keys/ the tests run; below 90 % fails'
@@ -303,6 +304,12 @@ soak: tests
 mutants:
 	@MAKE="$(MAKE)" CC="$(CC)" BUILD=$(BUILD) tests/mutants.sh
 
+# Slow, and as root: the table of docs/ACCURACY.md. RUNS=30 for a look.
+.PHONY: score
+score: deps
+	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
+	@BUILD=$(BUILD) bash tests/score.sh $(RUNS)
+
 demo: deps
 	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
 	@BUILD=$(BUILD) BPF=$(BPF) bash tests/demo.sh
@@ -311,7 +318,7 @@ demo: deps
 C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
            analyze/rules/*.[ch] tests/*.[ch] tests/bench/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
 C_USER := $(filter-out bpf/% tests/workload/%,$(filter %.c,$(C_ALL)))
-SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/cli/*.sh tests/house/*.sh)
+SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)
 lint:
