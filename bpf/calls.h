@@ -12,6 +12,8 @@ static __always_inline struct frame *frame_at(struct thread_state *s, __u32 i)
 	return &s->frame[i & (CALL_DEPTH - 1)];
 }
 
+#define STACK_WORDS_FEW 3
+
 static __always_inline void read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -25,9 +27,17 @@ static __always_inline void read_words(struct frame *f, const struct pt_regs *ct
 	for (int i = 0; i < REGISTER_WORDS; i++)
 		f->word[i] = ctx->regs[i];
 #endif
-	if (nwords > REGISTER_WORDS)
+	if (nwords > REGISTER_WORDS + STACK_WORDS_FEW) {
 		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8,
 				    (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
+	} else if (nwords > REGISTER_WORDS) {
+		/* By way of our stack: hardened kernels look closely at what is copied to anywhere else. */
+		__u64 few[STACK_WORDS_FEW];
+
+		bpf_probe_read_user(few, sizeof(few), (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
+		for (int i = 0; i < STACK_WORDS_FEW; i++)
+			f->word[REGISTER_WORDS + i] = few[i];
+	}
 }
 
 /* Returns false when something could not be read: it is zero then. */
@@ -35,7 +45,7 @@ static __always_inline bool read_peeks(struct frame *f, __u32 probe)
 {
 	bool ok = true;
 
-	for (int i = 0; i < PEEKS; i++) {
+	for (int i = 0; i < PEEKS && plans[probe].peek[i].n; i++) {
 		__u32 n = plans[probe].peek[i].n & 7;
 		__u32 slot = plans[probe].peek[i].slot & 15;
 		__u64 at = f->word[plans[probe].peek[i].arg & 15] + plans[probe].peek[i].from * 8;
@@ -49,7 +59,7 @@ static __always_inline bool read_peeks(struct frame *f, __u32 probe)
 /* Without a result there is nothing behind its pointers. */
 static __always_inline void clear_peeks(struct frame *f, __u32 probe)
 {
-	for (int i = 0; i < PEEKS; i++) {
+	for (int i = 0; i < PEEKS && plans[probe].peek[i].n; i++) {
 		__u32 n = plans[probe].peek[i].n & 7;
 		__u32 slot = plans[probe].peek[i].slot & 15;
 

@@ -376,6 +376,7 @@ int on_exec(__u64 *ctx)
 	r->start_ns = process_start(t);
 	r->pid = t->tgid;
 	r->tid = t->pid;
+	program_fill(r, t, BPF_CORE_READ(bprm, file));
 	submit_life(r, true);
 	if (notice_maps)
 		mapped_code(BPF_CORE_READ(bprm, file), true);

@@ -18,6 +18,7 @@
 #define CALL_DEPTH 8    /* open calls that are followed per thread */
 #define STACK_FRAMES 24 /* of a user stack */
 #define COMM_BYTES 16
+#define EXEC_ARGS 1024 /* bytes of a command line that are told at exec */
 #define PROBES_LIMIT 512 /* ids are below */
 #define SHARDS_MAX 64    /* of the counters, by CPU */
 
@@ -220,10 +221,16 @@ struct ring_fork {
 	__u32 child_pid, child_tid;
 };
 
+/* What is told here of file and arguments is for processes that end before they can be looked at. */
 struct ring_exec {
 	struct ring_head head;
 	__u64 start_ns; /* of the process */
 	__u32 pid, tid;
+	struct file_key file; /* that is run: for a script its interpreter */
+	__u32 known;          /* FILE_*, 0: not looked at yet */
+	__u32 nargs;          /* bytes in args; 0: they could not be read */
+	__u64 args_bytes;     /* of all arguments */
+	char args[EXEC_ARGS]; /* with a NUL behind each */
 };
 
 struct ring_exit {

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* System calls: futex, and mmap of code. Part of gpurec.bpf.c. */
+/*
+ * System calls: futex, and mmap of code. Part of gpurec.bpf.c.
+ *
+ * Two ways in. The functions of these system calls, where the kernel lets them be hooked (CONFIG_FUNCTION_TRACER): all
+ * others are as fast as before. Else the tracepoints that all system calls pass through, which slows each of them, of
+ * every process, and with it the return of every probed function, for which newer kernels use a system call.
+ */
 #ifndef GPUREC_BPF_SYSCALLS_H
 #define GPUREC_BPF_SYSCALLS_H
 
@@ -25,16 +31,13 @@ static __always_inline __u64 second_address(struct pt_regs *regs, __s64 nr)
 	return 0;
 }
 
-SEC("tp_btf/sys_enter")
-int on_sys_enter(__u64 *ctx)
+static __always_inline int futex_enter(struct pt_regs *regs, __s64 nr)
 {
-	struct pt_regs *regs = (void *)ctx[0];
-	__s64 nr = ctx[1];
 	struct task_struct *t;
 	struct thread_state *s;
 	__u64 addr;
 
-	if (!is_futex(nr) || !running)
+	if (!running)
 		return 0;
 	t = bpf_get_current_task_btf();
 	if (TASK_IS_COMPAT(t))
@@ -140,6 +143,28 @@ static __always_inline bool may_hold(struct task_struct *t)
 		       BPF_CORE_READ(t, real_parent, signal, pids[KERNEL_PIDTYPE_PGID]);
 }
 
+static __always_inline void file_key_fill(struct file_key *key, struct file *file)
+{
+	key->inode = BPF_CORE_READ(file, f_inode, i_ino);
+	key->device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
+	key->generation = BPF_CORE_READ(file, f_inode, i_generation);
+}
+
+/* File and arguments of a program that the current task begins to run. */
+static __always_inline void program_fill(struct ring_exec *r, struct task_struct *t, struct file *file)
+{
+	__u64 start = BPF_CORE_READ(t, mm, arg_start), end = BPF_CORE_READ(t, mm, arg_end);
+	__u32 n = EXEC_ARGS, *known;
+
+	file_key_fill(&r->file, file);
+	known = bpf_map_lookup_elem(&attached, &r->file);
+	r->known = known ? *known : 0;
+	r->args_bytes = end - start;
+	if (end - start < EXEC_ARGS)
+		n = (end - start) & (EXEC_ARGS - 1);
+	r->nargs = bpf_probe_read_user(r->args, n, (const void *)start) ? 0 : n;
+}
+
 /* The current task mapped a file as code, or (is_exec) began to run it. */
 static __always_inline void mapped_code(struct file *file, bool is_exec)
 {
@@ -160,9 +185,7 @@ static __always_inline void mapped_code(struct file *file, bool is_exec)
 			track = track_add(t, 0);
 		tell(t, true);
 	}
-	key.inode = BPF_CORE_READ(file, f_inode, i_ino);
-	key.device = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
-	key.generation = BPF_CORE_READ(file, f_inode, i_generation);
+	file_key_fill(&key, file);
 	known = bpf_map_lookup_elem(&attached, &key);
 	if (known && *known == FILE_PLAIN)
 		return;
@@ -183,23 +206,70 @@ static __always_inline void mapped_code(struct file *file, bool is_exec)
 	submit_life(r, true);
 }
 
+static __always_inline void mmap_leave(struct pt_regs *regs, __s64 ret)
+{
+	if (running && notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
+	    (ret > 0 || ret < -4095))
+		mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), false);
+}
+
+/* A call of the recorder's own, by which it sees whether hooks work here. */
+static __always_inline void selftest_enter(struct pt_regs *regs)
+{
+	if (selftest_pid && (__u32)bpf_get_current_task_btf()->tgid == selftest_pid)
+		selftest_futex = SYSCALL_0(regs);
+}
+
+static __always_inline void selftest_leave(__s64 ret)
+{
+	if (selftest_pid && (__u32)bpf_get_current_task_btf()->tgid == selftest_pid)
+		selftest_futex_ret = ret;
+}
+
+#define FUTEX_CALL(name)                                                                                               \
+	SEC("fentry/" SYSCALL_PREFIX #name)                                                                            \
+	int enter_##name(__u64 *ctx)                                                                                   \
+	{                                                                                                              \
+		selftest_enter((void *)ctx[0]);                                                                        \
+		return futex_enter((void *)ctx[0], NR_##name);                                                         \
+	}                                                                                                              \
+	SEC("fexit/" SYSCALL_PREFIX #name)                                                                             \
+	int exit_##name(__u64 *ctx)                                                                                    \
+	{                                                                                                              \
+		selftest_leave(ctx[1]);                                                                                \
+		if (running)                                                                                           \
+			futex_leave(ctx[1]);                                                                           \
+		return 0;                                                                                              \
+	}
+FUTEX_CALL(futex)
+FUTEX_CALL(futex_wait)
+FUTEX_CALL(futex_waitv)
+FUTEX_CALL(futex_wake)
+FUTEX_CALL(futex_requeue)
+
+SEC("fexit/" SYSCALL_PREFIX "mmap")
+int exit_mmap(__u64 *ctx)
+{
+	mmap_leave((void *)ctx[0], ctx[1]);
+	return 0;
+}
+
+SEC("tp_btf/sys_enter")
+int on_sys_enter(__u64 *ctx)
+{
+	return is_futex(ctx[1]) ? futex_enter((void *)ctx[0], ctx[1]) : 0;
+}
+
 SEC("tp_btf/sys_exit")
 int on_sys_exit(__u64 *ctx)
 {
 	struct pt_regs *regs = (void *)ctx[0];
-	__s64 ret = ctx[1];
 	__s64 nr = SYSCALL_NR(regs);
 
-	if (!running)
-		return 0;
-	if (nr == NR_mmap) {
-		if (notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
-		    (ret > 0 || ret < -4095))
-			mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), false);
-		return 0;
-	}
-	if (futex_on && is_futex(nr))
-		futex_leave(ret);
+	if (nr == NR_mmap)
+		mmap_leave(regs, ctx[1]);
+	else if (running && futex_on && is_futex(nr))
+		futex_leave(ctx[1]);
 	return 0;
 }
 

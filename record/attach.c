@@ -5,6 +5,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ struct attach {
 	size_t nmulti;
 	bool multi;
 	bool interrupts_known;
+	bool may_hook, hooked;                /* system calls by their functions */
 	char absent[128];                     /* tracepoints that are not there */
 	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
 };
@@ -68,17 +70,37 @@ static int refused(struct fault *why, const char *what)
 	return fault_errno(why, "%s", what);
 }
 
-#define NTRACEPOINTS 10
+#define NTRACEPOINTS 8
+#define NHOOKS 11
+#define NSYSCALL_TRACEPOINTS 2
 
-/* In the order in which they are attached. */
+/* Programs on the kernel's own tracepoints, in the order in which they are attached. */
 static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NTRACEPOINTS])
 {
 	struct bpf_program *const all[NTRACEPOINTS] = {
-		s->progs.on_fork,   s->progs.on_exec, s->progs.on_exit,  s->progs.on_rename,   s->progs.on_switch,
-		s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault, s->progs.on_sys_exit, s->progs.on_sys_enter,
+		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename,
+		s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault,
 	};
 
 	memcpy(programs, all, sizeof(all));
+}
+
+/* System calls, by their functions: returns first. The first of them is mmap's. */
+static void hook_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NHOOKS])
+{
+	struct bpf_program *const all[NHOOKS] = {
+		s->progs.exit_mmap,        s->progs.exit_futex,          s->progs.exit_futex_wait,
+		s->progs.exit_futex_waitv, s->progs.exit_futex_wake,     s->progs.exit_futex_requeue,
+		s->progs.enter_futex,      s->progs.enter_futex_wait,    s->progs.enter_futex_waitv,
+		s->progs.enter_futex_wake, s->progs.enter_futex_requeue,
+	};
+
+	memcpy(programs, all, sizeof(all));
+}
+
+static const char *target_of(const struct bpf_program *program)
+{
+	return strchr(bpf_program__section_name(program), '/') + 1;
 }
 
 static void note_absent(struct attach *a, const char *tracepoint)
@@ -88,28 +110,36 @@ static void note_absent(struct attach *a, const char *tracepoint)
 	(void)snprintf(a->absent + used, sizeof(a->absent) - used, "%s%s", used ? ", " : "", tracepoint);
 }
 
-/* Programs for tracepoints that this kernel does not have, or that are not wanted, are not loaded. */
-static void choose_tracepoints(struct attach *a, const struct btf *btf, const struct attach_options *o)
+/* Programs for what this kernel does not have, or that are not wanted, are not loaded. */
+static void choose_programs(struct attach *a, const struct btf *btf, const struct attach_options *o)
 {
+	struct bpf_program *tracepoints[NTRACEPOINTS], *hooks[NHOOKS];
 	const struct gpurec_bpf *s = a->skel;
-	struct bpf_program *programs[NTRACEPOINTS];
+	bool syscalls = o->futex || o->notice_maps;
 	char type[96];
 
-	tracepoint_programs(s, programs);
+	tracepoint_programs(s, tracepoints);
 	for (size_t i = 0; i < NTRACEPOINTS; i++) {
-		const char *name = strchr(bpf_program__section_name(programs[i]), '/') + 1;
-		bool wanted =
-			!(programs[i] == s->progs.on_fault && o->no_faults) &&
-			!((programs[i] == s->progs.on_sys_enter || programs[i] == s->progs.on_sys_exit) && !o->futex);
+		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults);
 
-		(void)snprintf(type, sizeof(type), "btf_trace_%s", name);
+		(void)snprintf(type, sizeof(type), "btf_trace_%s", target_of(tracepoints[i]));
 		if (wanted && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) <= 0) {
-			note_absent(a, name);
+			note_absent(a, target_of(tracepoints[i]));
 			wanted = false;
 		}
-		if (!wanted)
-			bpf_program__set_autoload(programs[i], false);
+		(void)bpf_program__set_autoload(tracepoints[i], wanted);
 	}
+	/* futex_wait, futex_wake and futex_requeue came with 6.7. */
+	hook_programs(s, hooks);
+	for (size_t i = 0; i < NHOOKS; i++) {
+		bool wanted = a->may_hook && (i || o->notice_maps);
+
+		if (wanted)
+			wanted = btf__find_by_name_kind(btf, target_of(hooks[i]), BTF_KIND_FUNC) > 0;
+		(void)bpf_program__set_autoload(hooks[i], wanted);
+	}
+	(void)bpf_program__set_autoload(s->progs.on_sys_enter, o->futex);
+	(void)bpf_program__set_autoload(s->progs.on_sys_exit, syscalls);
 }
 
 /* What the tracepoint hands over, after the context: NULL, or a function type. */
@@ -140,7 +170,7 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 	t = tracepoint_type(btf, "btf_trace_mark_victim"); /* context, task or number */
 	t = t && btf_vlen(t) >= 2 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
 	a->skel->rodata->victim_is_task = t && btf_is_ptr(t);
-	choose_tracepoints(a, btf, o);
+	choose_programs(a, btf, o);
 	btf__free(btf);
 	return 0;
 }
@@ -212,13 +242,12 @@ static int keep_link(struct attach *a, struct bpf_link *link)
 	return 0;
 }
 
-static int attach_tracepoints(struct attach *a, struct fault *why)
+/* Those of these programs that were loaded. On failure those attached before stay. */
+static int attach_programs(struct attach *a, struct bpf_program *const *programs, size_t n, struct fault *why)
 {
-	struct bpf_program *programs[NTRACEPOINTS];
 	char what[96];
 
-	tracepoint_programs(a->skel, programs);
-	for (size_t i = 0; i < NTRACEPOINTS; i++) {
+	for (size_t i = 0; i < n; i++) {
 		if (!bpf_program__autoload(programs[i]))
 			continue;
 		if (keep_link(a, bpf_program__attach(programs[i])) < 0) {
@@ -227,6 +256,45 @@ static int attach_tracepoints(struct attach *a, struct fault *why)
 		}
 	}
 	return 0;
+}
+
+/* See whether the hooks work: a futex call of ours must be seen with its address and its result. */
+static bool prove_hooks(struct attach *a)
+{
+	struct gpurec_bpf__bss *bss = a->skel->bss;
+	uint32_t word = 1;
+
+	bss->selftest_pid = (uint32_t)getpid();
+	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
+	bss->selftest_pid = 0;
+	return bss->selftest_futex == (uintptr_t)&word && bss->selftest_futex_ret == -EAGAIN;
+}
+
+/* By their functions, where these can be hooked; else by the tracepoints of all system calls. */
+static int attach_syscalls(struct attach *a, struct fault *why)
+{
+	struct bpf_program *tracepoints[NSYSCALL_TRACEPOINTS] = {a->skel->progs.on_sys_exit,
+								 a->skel->progs.on_sys_enter};
+	struct bpf_program *hooks[NHOOKS];
+	size_t before = a->nlinks;
+
+	hook_programs(a->skel, hooks);
+	a->hooked = a->may_hook && attach_programs(a, hooks, NHOOKS, NULL) == 0 && prove_hooks(a);
+	if (a->hooked)
+		return 0;
+	while (a->nlinks > before)
+		bpf_link__destroy(a->links[--a->nlinks]);
+	return attach_programs(a, tracepoints, NSYSCALL_TRACEPOINTS, why);
+}
+
+static int attach_tracepoints(struct attach *a, struct fault *why)
+{
+	struct bpf_program *programs[NTRACEPOINTS];
+	int r;
+
+	tracepoint_programs(a->skel, programs);
+	r = attach_programs(a, programs, NTRACEPOINTS, why);
+	return r == 0 ? attach_syscalls(a, why) : r;
 }
 
 /*
@@ -255,6 +323,19 @@ static void learn_interrupts(struct attach *a)
 	a->interrupts_known = bss->selftest_task > 0 && bss->selftest_interrupt > 0;
 }
 
+static int load(struct attach *a, const struct attach_options *o, struct fault *why)
+{
+	int r;
+
+	a->skel = gpurec_bpf__open();
+	if (!a->skel)
+		return refused(why, "cannot prepare the BPF programs");
+	r = learn_kernel(a, o, why);
+	if (r == 0 && (configure(a, o) < 0 || gpurec_bpf__load(a->skel)))
+		r = refused(why, "the kernel does not load the BPF programs");
+	return r;
+}
+
 int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)
 {
 	struct attach *a = calloc(1, sizeof(*a));
@@ -263,18 +344,18 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 	if (!a)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	libbpf_set_print(silent);
-	a->skel = gpurec_bpf__open();
-	if (!a->skel) {
-		r = refused(why, "cannot prepare the BPF programs");
-		goto fail;
+	a->may_hook = o->futex && !o->single;
+	r = load(a, o, why);
+	/* Kernels, and those who rent them out, differ in whether functions may be hooked. */
+	if (r < 0 && a->may_hook) {
+		gpurec_bpf__destroy(a->skel);
+		a->skel = NULL;
+		a->may_hook = false;
+		a->absent[0] = 0;
+		r = load(a, o, why);
 	}
-	r = learn_kernel(a, o, why);
 	if (r < 0)
 		goto fail;
-	if (configure(a, o) < 0 || gpurec_bpf__load(a->skel)) {
-		r = refused(why, "the kernel does not load the BPF programs");
-		goto fail;
-	}
 	r = attach_tracepoints(a, why);
 	if (r < 0)
 		goto fail;
@@ -511,6 +592,11 @@ bool attach_may_sample(uint32_t kind)
 {
 	return (kind >= KIND_launch && kind <= KIND_load) || kind == KIND_switch || kind == KIND_waking ||
 	       kind == KIND_futex || kind == KIND_fault;
+}
+
+bool attach_hooks_syscalls(const struct attach *a)
+{
+	return a->hooked;
 }
 
 const char *attach_absent(const struct attach *a)

@@ -18,7 +18,7 @@ struct attach_options {
 	bool futex;          /* probe system calls */
 	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
-	bool single;         /* probe functions one by one even where the kernel can take all at once */
+	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool no_faults;      /* do not probe page faults */
 	uint64_t
 		slow_ns; /* calls that took as long or longer carry their stack; 0: SLOW_NS_DEFAULT; UINT64_MAX: none */
@@ -85,6 +85,11 @@ void attach_rearm(struct attach *a);
 bool attach_knows_interrupts(const struct attach *a);
 /* Whether attach_options.keep may be set for this kind: it is one of calls, or switch, waking, futex, fault. */
 bool attach_may_sample(uint32_t kind);
+/*
+ * Whether futex and mmap are seen by their own functions, so that no other system call is slowed; else by the
+ * tracepoints that all system calls pass through.
+ */
+bool attach_hooks_syscalls(const struct attach *a);
 /* The tracepoints that this kernel does not offer, so that their events are missing: "oom, fault"; "": all are there.
  */
 const char *attach_absent(const struct attach *a);

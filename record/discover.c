@@ -241,9 +241,14 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct file_key *key
 		return r;
 	/* One that could not be looked at, because its process was gone, shall be told of again. */
 	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
-	if (!l)
+	if (!l) {
+		d->counts.gone++;
 		return 0;
+	}
 	r = attach_file_known(d->attach, key, l->role != 0, why);
+	/* Also of a process that is gone by now. That the file is the same one is sure only while probes hold it. */
+	if (r == 0 && l->probed)
+		r = note_use(d, pid, l, why);
 	return r < 0 ? r : l->role != 0;
 }
 
@@ -272,7 +277,7 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
 
 static int add_open_file(struct discover *d, int fd, const char *path, struct mapping *m, struct fault *why)
 {
-	struct looked l = {0}, *kept;
+	struct looked l = {0}, *kept = NULL;
 	struct stat st;
 	int r;
 

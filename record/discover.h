@@ -56,14 +56,15 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
 int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
 struct discover_counts {
-	size_t libraries;       /* that carry at least one probe */
-	size_t sites;           /* functions probed */
-	size_t refused;         /* functions that could not be */
-	size_t unread;          /* libraries that could not be opened or read */
-	size_t stripped;        /* files with the runtime linked in whose functions cannot be found */
-	size_t denied;          /* times that a process's mappings or a file in them could not be read: no permission */
-	size_t over;            /* files that were not looked at: there are too many */
-	char last_problem[256]; /* of the last one that is unread */
+	size_t libraries; /* that carry at least one probe */
+	size_t sites;     /* functions probed */
+	size_t refused;   /* functions that could not be */
+	size_t unread;    /* libraries that could not be opened or read */
+	size_t stripped;  /* files with the runtime linked in whose functions cannot be found */
+	size_t denied;    /* times that a process's mappings or a file in them could not be read: no permission */
+	size_t gone;      /* files that the kernel side told of, whose process ended before they could be looked at */
+	size_t over;      /* files that were not looked at: there are too many */
+	char last_problem[256];  /* of the last one that is unread */
 	char last_stripped[256]; /* its path */
 };
 const struct discover_counts *discover_counts(const struct discover *d);

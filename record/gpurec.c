@@ -2,9 +2,11 @@
 /* gpurec: record what GPU programs do on this host into a sealed capture. */
 #include <fcntl.h>
 #include <libgen.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,8 +85,39 @@ struct settings {
 	bool check, json;
 };
 
+/* A status line stands on the terminal: the cursor is behind it. */
+static bool status_shown;
+
+static void clear_status(void)
+{
+	if (status_shown)
+		fputs("\r\033[K", stderr);
+	status_shown = false;
+}
+
+/* Never longer than the terminal is wide, or it would not be one line that is written over. */
+static void show_status(const char *text)
+{
+	struct winsize size;
+	int room = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+
+	clear_status();
+	fprintf(stderr, "%.*s", room, text);
+	status_shown = true;
+}
+
+/* On a terminal that can; not over what COMMAND has to say there. */
+static bool may_show_status(const struct settings *s)
+{
+	const char *term = getenv("TERM");
+
+	return !tool_quiet && !s->o.command && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0;
+}
+
 static void note(int level, const char *text)
 {
+	if (level <= tool_verbose)
+		clear_status();
 	if (level <= tool_verbose)
 		tool_note("%s", text);
 }
@@ -310,7 +343,19 @@ static bool any_call(const struct recording_result *result)
 	return false;
 }
 
-static void tell_result(const struct recording_result *result)
+static void tell_self(const struct settings *s, const struct recording_result *result)
+{
+	char memory[32], ring[32], written[32];
+	double busy = result->duration_ns ? 100.0 * (double)result->cpu_ns / (double)result->duration_ns : 0;
+
+	tool_note("  gpurec itself: %.2f s of CPU (%.1f %% of one), %s of memory, ring up to %s (%.0f %%), %s written",
+		  (double)result->cpu_ns / 1e9, busy, tool_format_bytes(memory, sizeof(memory), result->peak_bytes),
+		  tool_format_bytes(ring, sizeof(ring), result->ring_high_bytes),
+		  100.0 * (double)result->ring_high_bytes / (double)s->o.ring_bytes,
+		  tool_format_bytes(written, sizeof(written), result->written_bytes));
+}
+
+static void tell_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
 	struct budget_sums left_out;
@@ -336,6 +381,7 @@ static void tell_result(const struct recording_result *result)
 	if (result->misses)
 		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",
 			  (unsigned long long)result->misses, result->missed);
+	tell_self(s, result);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
 	tool_note("to check it: gpuverify %s", result->path);
@@ -362,21 +408,24 @@ static void tell_failure(const struct recording_result *result, const struct fau
 		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
-static int run_recording(const struct settings *s)
+static int run_recording(struct settings *s)
 {
 	struct recording_result result;
 	struct recording *recording;
 	struct fault why;
 	int r;
 
+	if (may_show_status(s))
+		s->o.status = show_status;
 	r = recording_open(&recording, &s->o, &why);
 	if (r < 0)
 		return tool_fault(NULL, &why);
 	if (!s->o.duration_ns && !s->o.command)
 		tool_note("recording to %s%s; Ctrl-C seals and ends", s->o.path, s->o.rotate_ns ? ", numbered" : "");
 	r = recording_run(recording, &result, &why);
+	clear_status();
 	if (r == 0)
-		tell_result(&result);
+		tell_result(s, &result);
 	if (result.slow_close)
 		tool_note("taking the probes off one by one: this kernel needs some seconds for it");
 	recording_close(recording);
@@ -392,6 +441,7 @@ int main(int argc, char **argv)
 	int status;
 
 	tool_init("gpurec");
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what a burst took is given back, and grows without being copied */
 	status = read_arguments(&settings, argc, argv);
 	if (status >= 0)
 		return status;

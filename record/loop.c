@@ -16,6 +16,14 @@
 
 #include "record/hostfacts.h"
 
+static uint64_t own_cpu_ns(struct rusage *usage)
+{
+	if (getrusage(RUSAGE_SELF, usage) < 0)
+		return 0;
+	return (uint64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) * 1000u;
+}
+
 static void self_read(const struct recording *s, struct self_stats *self)
 {
 	struct rusage usage;
@@ -24,9 +32,7 @@ static void self_read(const struct recording *s, struct self_stats *self)
 	int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 
 	memset(self, 0, sizeof(*self));
-	if (getrusage(RUSAGE_SELF, &usage) == 0)
-		self->cpu_ns = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000u +
-			       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000u;
+	self->cpu_ns = own_cpu_ns(&usage);
 	if (fd >= 0) {
 		if (read(fd, text, sizeof(text) - 1) > 0 && sscanf(text, "%*u %lu", &pages) == 1)
 			self->rss_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -65,6 +71,23 @@ static void forget_gone(struct recording *s)
 	s->gone = empty;
 }
 
+static uint64_t written_bytes(const struct recording *s)
+{
+	return s->rotation.written_bytes + writer_written_bytes(s->writer);
+}
+
+static void show_status(struct recording *s, const struct counter *counters, size_t n)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	char line[STATUS_BYTES];
+
+	if (!s->o.status)
+		return;
+	status_look(&s->status, now_ns, counters, n);
+	status_line(line, &s->status, now_ns, written_bytes(s), s->o.budget.max_bytes, s->deadline_ns);
+	s->o.status(line);
+}
+
 static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault *why)
 {
 	const struct counter *counters;
@@ -83,12 +106,8 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	s->nepochs++;
 	s->translator.begin_ns = end_ns;
 	forget_gone(s);
+	show_status(s, counters, n);
 	return s->rotation.cut_ns && !at_end ? rotate_join(s, counters, n, why) : 0;
-}
-
-static uint64_t written_bytes(const struct recording *s)
-{
-	return s->rotation.written_bytes + writer_written_bytes(s->writer);
 }
 
 static enum budget_state size_state(const struct recording *s)
@@ -310,6 +329,7 @@ static int release_held(void *self, const void *record, uint32_t n, struct fault
 
 int recording_run(struct recording *s, struct recording_result *result, struct fault *why)
 {
+	struct rusage usage = {0};
 	uint32_t reason = 0;
 	int r;
 
@@ -333,6 +353,13 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->written_bytes = written_bytes(s);
 	result->nepochs = s->nepochs;
 	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
+	result->duration_ns = clock_ns(CLOCK_BOOTTIME) - s->status.begin_ns;
+	result->cpu_ns = own_cpu_ns(&usage);
+	result->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
+	/* The rings are mapped twice, one view behind the other, and counted so; they take their memory once. */
+	if (result->peak_bytes > s->life.bytes + s->bulk.bytes)
+		result->peak_bytes -= s->life.bytes + s->bulk.bytes;
+	result->ring_high_bytes = s->bulk.high_bytes;
 	result->slow_close = !attach_is_multi(s->attach);
 	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
 	return r;

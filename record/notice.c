@@ -50,14 +50,14 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 		return 0;
 	r = pid_set_add(&s->tracked, p->pid, why);
 	/* It may also be but another name of one that we know. */
-	return r < 0 ? r : recording_tell_process(s, p->pid, p->start_ns, false, why);
+	return r < 0 ? r : recording_tell_process(s, p->pid, p->start_ns, NULL, why);
 }
 
 static int on_exec(struct recording *s, const struct ring_exec *e, struct fault *why)
 {
 	symbolizer_forget(s->symbolizer, e->pid);
 	discover_forget(s->discover, e->pid);
-	return recording_tell_process(s, e->pid, e->start_ns, true, why);
+	return recording_tell_process(s, e->pid, e->start_ns, e, why);
 }
 
 static int on_end(struct recording *s, const struct ring_exit *e, struct fault *why)
@@ -119,6 +119,21 @@ void recording_note_refused(struct recording *s)
 	s->nstripped = counts->stripped;
 }
 
+/*
+ * The kernel side saw a process map a CUDA library, and we do not find it there: the process has ended, or replaced the
+ * mapping, or /proc does not show it to us.
+ */
+static void note_unseen(struct recording *s, const struct ring_mapped *m)
+{
+	bool lives = kill((pid_t)m->pid, 0) == 0 || errno == EPERM;
+
+	s->libraries_unseen += lives;
+	recording_note(s, lives ? 0 : 1,
+		       lives ? "process %u mapped a CUDA library that /proc does not show: its calls may go unrecorded"
+			     : "process %u ended before its CUDA library could be looked at",
+		       m->pid);
+}
+
 /* Attach while the process stands still, if it does, and let it go on in any case. */
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
@@ -130,10 +145,7 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 		r = discover_mapped(s->discover, m->pid, &m->file, why);
 		found = r > 0;
 		if (r == 0 && m->named)
-			recording_note(s, 1,
-				       "process %u mapped a CUDA library that could not be found in its mappings: its "
-				       "calls may go unrecorded",
-				       m->pid);
+			note_unseen(s, m);
 		if (found && !s->o.npids && !s->command.pid && !is_tracked(s, m->pid))
 			r = attach_track(s->attach, m->pid, 0, 0, why);
 		if (found && r >= 0)

@@ -9,6 +9,7 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -63,7 +64,9 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 	if (r < 0)
 		return r;
 	alive = procfs_process(&s->fs, pid, &info, &said);
-	return alive > 0 && procfs_same_start(&s->fs, info.start_ns, start_ns);
+	/* One that is ending has a name still, but no program any more, and what control group it shows is not its own.
+	 */
+	return alive > 0 && procfs_same_start(&s->fs, info.start_ns, start_ns) && exe;
 }
 
 static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
@@ -131,6 +134,28 @@ static int tell_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns,
 	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
 }
 
+/* Of a program whose process ended too soon: what the kernel side saw. */
+static void facts_of_exec(struct recording *s, const struct ring_exec *e, struct process_facts *f)
+{
+	dev_t device = makedev(e->file.device >> 20, e->file.device & 0xfffff);
+	const struct module *m = e->known ? symbolizer_find(s->symbolizer, device, e->file.inode) : NULL;
+	uint32_t n = e->nargs < EXEC_ARGS ? e->nargs : EXEC_ARGS;
+
+	memset(f, 0, sizeof(*f));
+	if (m) {
+		memcpy(f->exe, m->path, strnlen(m->path, sizeof(f->exe) - 1));
+		f->module = m->id;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		f->arguments[i] = e->args[i] ? e->args[i] : ' ';
+	f->has_arguments = n > 0;
+	f->arguments_bytes = e->args_bytes;
+	if (n && e->args[n - 1] == '\0') { /* the end of the last argument is no blank */
+		f->arguments[n - 1] = '\0';
+		f->arguments_bytes--;
+	}
+}
+
 static int tell_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 		      struct fault *why)
 {
@@ -165,7 +190,8 @@ static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t 
 	return &s->told[s->ntold++];
 }
 
-int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, bool again, struct fault *why)
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			   struct fault *why)
 {
 	struct instance *instance = instance_of(s, pid, start_ns);
 	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
@@ -177,14 +203,16 @@ int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 		goto out;
 	}
-	if (instance->met && !again)
+	if (instance->met && !exec)
 		goto out;
 	instance->met = true;
 	r = read_facts(s, pid, start_ns, f, &denied, why);
 	s->facts_gone += r == 0;
 	s->facts_denied += r > 0 && denied;
-	if (r <= 0)
+	if (r < 0 || (r == 0 && !exec))
 		goto out;
+	if (r == 0)
+		facts_of_exec(s, exec, f);
 	/* What was seen of it after exec may be read again when exec is told of. */
 	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);
 	r = 0;
@@ -194,6 +222,17 @@ int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 		memcpy(instance->facts, hash, sizeof(hash));
 out:
 	free(f);
+	return r;
+}
+
+int recording_tell_found(struct recording *s, struct fault *why)
+{
+	struct process_info info;
+	int r = 0;
+
+	for (size_t i = 0; i < s->tracked.n && r == 0; i++)
+		if (procfs_process(&s->fs, s->tracked.pids[i], &info, NULL) > 0)
+			r = recording_tell_process(s, info.pid, info.start_ns, NULL, why);
 	return r;
 }
 
@@ -215,9 +254,12 @@ int recording_tell_missing(struct recording *s, struct fault *why)
 		const char *name, *what;
 		uint64_t n;
 	} missing[] = {
-		{"processes_gone", "process instances or programs ended before more than their name could be read",
-		 s->facts_gone},
+		{"processes_gone", "times that a process ended before all could be read of it", s->facts_gone},
 		{"processes_denied", "process instances of which not all may be read: no permission", s->facts_denied},
+		{"libraries_unseen", "CUDA libraries mapped by processes that /proc does not show",
+		 s->libraries_unseen},
+		{"files_gone", "times that a process ended before a new file that it ran or mapped could be looked at",
+		 found->gone},
 		{"mappings_denied", "times that mappings or a file in them may not be read: no permission",
 		 found->denied},
 		{"libraries_unread", "CUDA libraries that could not be read", found->unread},

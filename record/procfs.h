@@ -64,8 +64,8 @@ bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns);
 int procfs_exe(const struct procfs *fs, uint32_t pid, char *path, size_t size, bool *deleted, struct fault *why);
 
 /*
- * The arguments, with a blank between them, as far as there is room; NUL-terminated. *bytes: how long the text is, up to
- * PROCFS_ARGUMENTS_MAX, so that it is greater than what was written when that was cut. 0 for kernel threads too.
+ * The arguments, with a blank between them, as far as there is room; NUL-terminated. *bytes: how long the text is, up
+ * to PROCFS_ARGUMENTS_MAX, so that it is greater than what was written when that was cut. 0 for kernel threads too.
  */
 #define PROCFS_ARGUMENTS_MAX (1u << 20) /* so far it is read */
 int procfs_command_line(const struct procfs *fs, uint32_t pid, char *text, size_t size, uint64_t *bytes,
@@ -87,10 +87,10 @@ struct process_cgroup {
 int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *out, struct fault *why);
 
 /*
- * Take /proc/PID/cgroup apart. The path is that of version 2's hierarchy; where it is "/" (or there is none) and another
- * hierarchy tells more, as on hosts with both, it is the first other one's. The container is what docker, containerd,
- * cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first hierarchy that
- * tells one; "": none does. False: there is not one line as expected.
+ * Take /proc/PID/cgroup apart. The path is that of version 2's hierarchy; where it is "/" (or there is none) and
+ * another hierarchy tells more, as on hosts with both, it is the first other one's. The container is what docker,
+ * containerd, cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first
+ * hierarchy that tells one; "": none does. False: there is not one line as expected.
  */
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);
 
@@ -130,9 +130,9 @@ struct mapping {
 	uint32_t dev_minor;
 	int prot; /* PROT_READ | PROT_WRITE | PROT_EXEC */
 	bool shared;
-	bool deleted;               /* the kernel says " (deleted)", which `path` no longer has */
-	bool path_cut;              /* it was longer than PROCFS_PATH_MAX or the line than PROCFS_LINE_MAX */
-	uint64_t mount_namespace;   /* inode number of the one that `path` is meant in; 0: not known, or not asked for */
+	bool deleted;             /* the kernel says " (deleted)", which `path` no longer has */
+	bool path_cut;            /* it was longer than PROCFS_PATH_MAX or the line than PROCFS_LINE_MAX */
+	uint64_t mount_namespace; /* inode number of the one that `path` is meant in; 0: not known, or not asked for */
 	char path[PROCFS_PATH_MAX]; /* raw: newlines are back in it; "" or "[vdso]" and the like when not a file */
 };
 

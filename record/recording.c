@@ -206,8 +206,9 @@ static int watch_gpus(const struct recording *s, struct fault *why)
 static int track_found(void *self, uint32_t pid, struct fault *why)
 {
 	struct recording *s = self;
+	int r = attach_track(s->attach, pid, 0, 0, why);
 
-	return attach_track(s->attach, pid, 0, 0, why);
+	return r < 0 ? r : pid_set_add(&s->tracked, pid, why);
 }
 
 /* Whom to record, and the libraries that they have mapped now. */
@@ -313,6 +314,8 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = capture_identity(s, &id, why);
 	if (r == 0)
 		r = capture_open(s, &id, why);
+	if (r == 0)
+		r = recording_tell_found(s, why);
 	identity_wipe(&id);
 	if (r == 0)
 		r = give_up_rights(s, why);
@@ -339,6 +342,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 		return r;
 	}
 	s->next_seal_ns = clock_ns(CLOCK_BOOTTIME) + EPOCH_NS;
+	status_begin(&s->status, clock_ns(CLOCK_BOOTTIME));
 	s->rotation.next_ns = o->rotate_ns ? clock_ns(CLOCK_BOOTTIME) + o->rotate_ns : 0;
 	s->deadline_ns = o->duration_ns ? clock_ns(CLOCK_BOOTTIME) + o->duration_ns : 0;
 	s->next_scan_ns = !o->futex && o->late_attach ? s->next_seal_ns : 0;

@@ -31,6 +31,8 @@ struct recording_options {
 	char *const *command; /* argv, or NULL */
 	/* Something a person may want to know, one line. level 0: always, 1: with -v. */
 	void (*note)(int level, const char *text);
+	/* How it goes, about once a second, one line; NULL: nobody watches. */
+	void (*status)(const char *text);
 };
 
 struct recording_result {
@@ -44,8 +46,11 @@ struct recording_result {
 	uint64_t written_bytes; /* of all of them together */
 	uint64_t nepochs;       /* of the last one */
 	uint64_t nrows;         /* events of all kinds in all of them */
-	bool slow_close;        /* recording_close() takes the probes off one by one, which takes seconds */
-	uint64_t misses;        /* attach_misses() */
+	uint64_t duration_ns;
+	uint64_t cpu_ns, peak_bytes; /* of gpurec itself: CPU time; the most memory it had */
+	uint64_t ring_high_bytes;    /* the fullest the ring has been */
+	bool slow_close;             /* recording_close() takes the probes off one by one, which takes seconds */
+	uint64_t misses;             /* attach_misses() */
 	char missed[200];
 	struct counter *counters; /* as in END */
 	size_t ncounters;

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <signal.h>
 
-#include "format/bytes.h"
 #include "keys/identity.h"
 #include "record/command.h"
 #include "record/discover.h"
@@ -16,10 +15,11 @@
 #include "record/ring.h"
 #include "record/recording.h"
 #include "record/standing.h"
+#include "record/status.h"
 #include "record/translate.h"
 
 #define EPOCH_NS 1000000000ull  /* an epoch's length, */
-#define EPOCH_BYTES (32u << 20) /* or this much staged */
+#define EPOCH_BYTES (8u << 20)  /* or this much staged */
 #define WAIT_MS 100             /* the rings are looked at at least this often */
 #define GRACE_MS 200            /* for a command to end by the signal that ends us */
 #define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
@@ -40,11 +40,17 @@ struct pid_set {
 	size_t n, room;
 };
 
+/* Ring records, one behind the other: length (8 bytes), record, filled up to a multiple of 8. */
+struct held {
+	uint8_t *data;
+	size_t len, room;
+};
+
 /* One capture after the other (rotate.c). */
 struct rotation {
 	uint64_t next_ns; /* when it is due; 0: never */
 	uint64_t cut_ns;  /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
-	struct bytes held;
+	struct held held;
 	struct standing *standing; /* NULL without rotation */
 	struct counter *rows;      /* room for a table */
 	struct counter *base;      /* counters at the last joint */
@@ -61,6 +67,7 @@ struct recording {
 	struct recording_options o;
 	char path[PATH_MAX]; /* of the capture that is written */
 	struct rotation rotation;
+	struct status status;
 	uint64_t latest_ns; /* time of the youngest record read so far */
 	bool file_made;     /* and may be removed while nothing is sealed */
 	struct attach *attach;
@@ -91,6 +98,7 @@ struct recording {
 	struct instance *told;               /* about whom notice_process.c has written rows, and who lives */
 	size_t ntold, told_room;
 	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
+	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
 	bool ending;
 	char key_id[32];
 	struct procfs_maps maps; /* large: not for the stack */
@@ -125,8 +133,13 @@ size_t rotate_counters(struct recording *s, bool at_end, const struct counter **
 /* translator.notice of a recording. */
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
 
-/* notice_process.c: rows about a process instance, when first met and `again` after exec; forgotten when it has ended. */
-int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, bool again, struct fault *why);
+/*
+ * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; about all that
+ * were found before recording began; forgotten when it has ended.
+ */
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			   struct fault *why);
+int recording_tell_found(struct recording *s, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);
 
 /* Facts at the end about what could not be read while it ran; none when all could. */

@@ -111,7 +111,7 @@ int rotate_check(const struct recording *s, struct fault *why)
 
 void rotate_clear(struct recording *s)
 {
-	bytes_free(&s->rotation.held);
+	free(s->rotation.held.data);
 	standing_free(s->rotation.standing);
 	free(s->rotation.rows);
 	free(s->rotation.base);
@@ -207,35 +207,39 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 /* --- what belongs to the next capture --- */
 
 /* False: no room. */
-static bool hold(struct bytes *held, const void *record, uint32_t n)
+static bool hold(struct held *held, const void *record, uint32_t n)
 {
+	size_t whole = sizeof(uint64_t) + (n + 7u) / 8 * 8;
 	uint64_t length = n;
-	uint8_t *to;
+	uint8_t *more;
 
-	if (held->len + n > HELD_MAX)
+	if (held->len + whole > HELD_MAX)
 		return false;
-	to = bytes_grow(held, sizeof(length) + (n + 7u) / 8 * 8);
-	if (!to) {
-		held->failed = 0; /* what is in there is whole */
-		return false;
+	if (held->len + whole > held->room) {
+		more = realloc(held->data, 2 * held->room + whole);
+		if (!more)
+			return false;
+		held->data = more;
+		held->room = 2 * held->room + whole;
 	}
-	memcpy(to, &length, sizeof(length));
-	memcpy(to + sizeof(length), record, n);
+	memcpy(held->data + held->len, &length, sizeof(length));
+	memcpy(held->data + held->len + sizeof(length), record, n);
+	held->len += whole;
 	return true;
 }
 
 static int use_held(struct recording *s, ring_use *use, void *self, struct fault *why)
 {
-	struct bytes held = s->rotation.held;
+	struct held held = s->rotation.held;
 	uint64_t n;
 	int r = 0;
 
-	s->rotation.held = (struct bytes){0};
+	s->rotation.held = (struct held){0};
 	for (size_t at = 0; at < held.len && r >= 0; at += sizeof(n) + (n + 7) / 8 * 8) {
 		memcpy(&n, held.data + at, sizeof(n));
 		r = use(self, held.data + at + sizeof(n), (uint32_t)n, why);
 	}
-	bytes_free(&held);
+	free(held.data);
 	return r < 0 ? r : 0;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/hostfacts.h"
+
 #define KEYS 3
 #define BUCKETS_FIRST 1024u /* power of two */
 #define SWEEP_FIRST 4096u   /* rows before the first look for what is gone */
@@ -300,14 +302,14 @@ int standing_tell(struct standing *s, struct writer *w, uint64_t at_ns, struct f
 {
 	int r = 0;
 
-	if (s->incomplete)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for names to be told again");
 	s->latest_ns = at_ns;
 	sweep(s);
 	writer_watch(w, NULL, NULL); /* they are kept already */
 	for (const struct entry *e = s->oldest; e && r == 0; e = e->newer)
 		if (e->v[0] < at_ns) /* else it comes anyway */
 			r = tell(e, w, at_ns, why);
+	if (r == 0 && s->incomplete)
+		r = fact_tell(w, at_ns, "names", "some could not be kept for want of memory, and are missing", why);
 	writer_watch(w, standing_saw, s);
 	return r;
 }

@@ -22,8 +22,8 @@ void standing_saw(void *self, uint16_t kind, const uint64_t *v, const char *cons
 void standing_ended(struct standing *s, uint32_t pid, uint32_t tid, bool last, uint64_t at_ns);
 
 /*
- * Tell all that was first told before at_ns again, as of then. ERR_MEMORY also when a row could not be kept earlier;
- * else as writer_add().
+ * Tell all that was first told before at_ns again, as of then; and if something could not be kept, that. 0 or what
+ * writer_add() returned.
  */
 int standing_tell(struct standing *s, struct writer *w, uint64_t at_ns, struct fault *why);
 

@@ -375,3 +375,8 @@ const struct symbolizer_counts *symbolizer_counts(const struct symbolizer *s)
 {
 	return &s->counts;
 }
+
+const struct module *symbolizer_find(const struct symbolizer *s, dev_t device, uint64_t inode)
+{
+	return registry_newest(&s->modules, device, inode);
+}

@@ -98,6 +98,9 @@ void symbolizer_forget(struct symbolizer *s, uint32_t pid);
  */
 int symbolizer_module(struct symbolizer *s, int fd, const struct mapping *m, uint32_t *id, struct fault *why);
 
+/* The newest module of this device (as stat(2) has it) and inode; NULL: there is none. */
+const struct module *symbolizer_find(const struct symbolizer *s, dev_t device, uint64_t inode);
+
 /*
  * Modules 1 to symbolizer_nmodules() exist; the number only grows, so that a caller who remembers how many it has
  * written finds the new ones. NULL for any other id. What is returned stays valid and unchanged until

@@ -41,6 +41,9 @@ void registry_clear(struct registry *reg);
 int registry_find(struct registry *reg, int fd, const struct mapping *m, struct known **known,
 		  struct symbolizer_counts *counts, struct fault *why);
 
+/* The newest of this device and inode, or NULL. */
+const struct module *registry_newest(const struct registry *reg, dev_t device, uint64_t inode);
+
 /* Have its symbols at hand, if they can be had from `fd`; other images may have to go. Returns 0 or ERR_MEMORY. */
 int registry_load(struct registry *reg, struct known *known, int fd, struct symbolizer_counts *counts,
 		  struct fault *why);

@@ -200,3 +200,11 @@ int registry_load(struct registry *reg, struct known *known, int fd, struct symb
 	drop_old(reg, known);
 	return 0;
 }
+
+const struct module *registry_newest(const struct registry *reg, dev_t device, uint64_t inode)
+{
+	for (const struct known *k = reg->bucket[bucket_of(device, inode)]; k; k = k->older)
+		if (k->module.device == device && k->module.inode == inode)
+			return &k->module;
+	return NULL;
+}

@@ -95,9 +95,11 @@ check_prints 'last recorded process ended' "and that is the reason told"
 check_exit 3 "a full disk is a failure" sh -c "ulimit -f 8; exec '$gpurec' -o '$TMP/full.cap' -- '$driver' -q --flood 3000"
 
 # What it may do while it runs ----------------------------------------------------------------------------------------
-"$gpurec" -q -o "$cap" --force -- sleep 3 &
+# Once it records it is filtered; on a busy machine that takes a while.
+until_filtered() { for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$1/status" && return; sleep 0.05; done; }
+"$gpurec" -q -o "$cap" --force -- sleep 20 &
 pid=$!
-sleep 0.6
+until_filtered $pid
 cp "/proc/$pid/status" "$TMP/status"
 find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
 kill -TERM "$pid"
@@ -108,9 +110,9 @@ check "an empty bounding set" grep -Eq '^CapBnd:\s+0+$' "$TMP/status"
 check "neither CAP_SYS_ADMIN nor CAP_NET_ADMIN" \
 	sh -c 'c=$((0x$(sed -n "s/^CapEff:\s*//p" "$1"))); [ $((c >> 21 & 1)) = 0 ] && [ $((c >> 12 & 1)) = 0 ]' sh "$TMP/status"
 check "no socket" test ! -s "$TMP/sockets"
-"$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 2 &
+"$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 20 &
 pid=$!
-sleep 0.6
+until_filtered $pid
 cp "/proc/$pid/status" "$TMP/status"
 kill -TERM "$pid"
 wait "$pid"

@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
-# opener MS NCALLS [LIBRARY...]: opens each after MS milliseconds, and calls into it after MS more
+# opener MS NCALLS [LIBRARY...]: opens each after MS milliseconds, and calls into it after MS more, once $GO is there
 cat >"$TMP/opener.c" <<'END'
 #include <dlfcn.h>
 #include <stdio.h>
@@ -54,6 +54,8 @@ int main(int argc, char **argv)
 		if (!alloc)
 			return fprintf(stderr, "%s\n", dlerror()), 1;
 		usleep((useconds_t)atoi(argv[1]) * 1000);
+		while (getenv("GO") && access(getenv("GO"), F_OK))
+			usleep(10000);
 		for (int n = atoi(argv[2]); n > 0; n--)
 			alloc(&p, (unsigned long)i);
 	}
@@ -92,6 +94,10 @@ holds() {
 	got=$(of "$@")
 	[ "$got" = "$want" ] || { echo "wanted $want, got: $got"; cat "$TMP/said"; grep -E '"kind":"(library|module)"' "$TMP/events"; return 1; }
 }
+until_there() { # COMMAND...: try for ten seconds
+	for _ in $(seq 200); do "$@" 2>/dev/null && return || sleep 0.05; done
+	return 1
+}
 record() { "$gpurec" -v -o "$cap" --force "$@" >"$TMP/said" 2>&1 && view; }
 
 # The runtime linked in ------------------------------------------------------------------------------------------------
@@ -107,11 +113,13 @@ check "so is a descendant that runs it" record -- sh -c "true; '$TMP/static' 7; 
 check "of which no call is missed" holds 7 "count(*)" alloc
 # Without COMMAND nobody is held: what runs for longer than a moment is seen.
 unheld() {
-	"$gpurec" -v -o "$cap" --force -d 2s >"$TMP/said" 2>&1 &
-	sleep 0.8
-	(exec -a late "$TMP/opener" 250 40 "$TMP/libcudart.so.12") || return
-	"$TMP/static" 1 300 || return
-	wait $! && view
+	local recorder
+	: >"$TMP/said"
+	"$gpurec" -v -o "$cap" --force >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there grep -q 'recording to' "$TMP/said" || return
+	"$TMP/opener" 400 40 "$TMP/libcudart.so.12" && "$TMP/static" 1 600 || return
+	kill "$recorder" && wait "$recorder" && view
 }
 check "libraries that others load later are found while it runs" unheld
 check "all calls that came a moment later are there" holds 40 "count(*)" alloc "WHERE [bytes] = 3"
@@ -146,6 +154,17 @@ else
 	skip "programs built by nvcc" "there is no nvcc here"
 fi
 
+# A shell with job control tells of stopped jobs: to look at a new program it is not stopped there.
+jobs_go_on() {
+	cp "$TMP/static" "$TMP/fresh"
+	record -- bash -c "set -m; '$TMP/fresh' 3; echo ended \$?; jobs" || return
+	cat "$TMP/said"
+	grep -q 'ended 0' "$TMP/said" && ! grep -qi stopped "$TMP/said"
+}
+check "a shell with job control sees none of its jobs stopped" jobs_go_on
+check "if it ends before it could be looked at, the capture says so" holds 1 \
+	"(SELECT count(*) FROM library) + (SELECT count(*) FROM fact WHERE [name] = 'files_gone') > 0" "(SELECT 1)"
+
 # Several files ---------------------------------------------------------------------------------------------------------
 mkdir "$TMP/wheel" "$TMP/copy" "$TMP/gone" "$TMP/none"
 cp "$TMP/libcudart.so.12" "$TMP/wheel/libcudart-a1b2c3.so.12.0"
@@ -164,18 +183,20 @@ check "a library of CUDA's name without its functions does not end the recording
 check "what it lacks is told" holds "2:0:1" "[role] || ':' || [functions] || ':' || ([reason] LIKE '%none of the functions%')" library
 
 gone() {
+	local pid recorder
 	cp "$TMP/libcudart.so.12" "$TMP/gone/libcudart.so.12"
-	"$TMP/opener" 900 9 "$TMP/gone/libcudart.so.12" &
-	local pid=$!
-	sleep 1.2
-	rm "$TMP/gone/libcudart.so.12"
-	record -p "$pid"
+	GO=$TMP/go "$TMP/opener" 1 9 "$TMP/gone/libcudart.so.12" &
+	pid=$!
+	until_there grep -q gone/libcudart "/proc/$pid/maps" && rm "$TMP/gone/libcudart.so.12" || return
+	"$gpurec" -v -o "$cap" --force -p "$pid" >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there grep -q 'recording to' "$TMP/said" && touch "$TMP/go" && wait "$recorder" && view
 }
 check "a library that was deleted after it was mapped is recorded" gone
 check "it is told that it was" holds 1:1 "[deleted] || ':' || ([path] LIKE '%/gone/libcudart.so.12')" module "WHERE [path] LIKE '%gone%'"
 check "all its calls are there" holds 9 "count(*)" alloc
 check "a process that was there before is told with its program and arguments" holds "1:1" \
-	"([text] LIKE '%opener 900 9 %') || ':' || ([bytes] = length([text]))" command_line
+	"([text] LIKE '%opener 1 9 %') || ':' || ([bytes] = length([text]))" command_line
 
 # Mount namespaces and overlays ------------------------------------------------------------------------------------------
 cp "$TMP/libcudart.so.12" "$TMP/copy/libcudart.so.12"
@@ -226,7 +247,10 @@ check "300 processes that live a moment are recorded" short
 check "each with its calls, none lost" holds 300:900:3:3 \
 	"count(*) || ':' || sum(n) || ':' || min(n) || ':' || max(n)" "(SELECT count(*) AS n FROM alloc GROUP BY [pid])"
 check "nothing was lost" sh -c '"$1" "$2" | grep -Eq "^ +lost +nothing"' sh "$BUILD/gpuverify" "$cap"
-check "and most were told with their program" holds 1 "count(DISTINCT [pid]) >= 270" executable "WHERE [path] LIKE '%/static'"
+check "all were told with their program, also those that were gone before they could be looked at" \
+	holds 300 "count(DISTINCT [pid])" executable "WHERE [path] LIKE '%/static'"
+check "and with their arguments" holds 300 "count(DISTINCT [pid])" command_line "WHERE [text] LIKE '%/static 3' AND [bytes] = length([text])"
+check "and with the module that holds their runtime" holds 300:1 "count(DISTINCT [pid]) || ':' || count(DISTINCT [module])" library
 
 # again: a program whose process gets the number that one before it had
 cat >"$TMP/again" <<END
@@ -258,6 +282,12 @@ long=$(printf '%05000d' 7)
 check "a long command line is recorded" record -- sh -c "'$TMP/static'; true" "$long"
 check "it is cut, and its length told" holds 1:1 "(length([text]) = 4096) || ':' || ([bytes] > 5000)" command_line \
 	"WHERE [bytes] > 4096"
+# blind COMMAND...: without the right to look at others, where /proc hides them
+blind() {
+	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
+		setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$gpurec" -v -o "$cap" --force "$@" \
+		>"$TMP/said" 2>&1 && view
+}
 hidden() {
 	unshare -m --propagation private sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' sh \
 		"$gpurec" -v -o "$cap" --force -- "$TMP/static" 3 >"$TMP/said" 2>&1 && view
@@ -266,6 +296,9 @@ if unshare -m --propagation private mount -t proc -o hidepid=2 proc /proc 2>/dev
 	check "where /proc hides processes, what can be is recorded" hidden
 	check "all calls are there" holds 3 "count(*)" alloc
 	check "the capture says that /proc hides" holds 1 "count(*)" fact "WHERE [name] = 'proc_hidepid'"
+	check "where nothing of others may be seen, recording goes on" blind -- "$TMP/opener" 1 3 "$TMP/libcudart.so.12"
+	check "the person is told what is missing" grep -q 'CUDA library that /proc does not show' "$TMP/said"
+	check "and the capture" holds 1 "count(*)" fact "WHERE [name] = 'libraries_unseen' AND [value] LIKE '1 %'"
 else
 	skip "a /proc that hides processes" "it cannot be mounted here"
 fi

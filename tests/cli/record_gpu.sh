@@ -54,9 +54,9 @@ check "no library is asked when none is wanted" "$gpurec" -q -o "$TMP/no.cap" --
 check "and the capture says so" test "$(of fact '"nvml".*not asked')" = 1
 
 # The process that asks has no right left
-"$gpurec" -q -o "$TMP/rights.cap" --nvml "$nvml" -- sleep 2 &
+"$gpurec" -q -o "$TMP/rights.cap" --nvml "$nvml" -- sleep 20 &
 recorder=$!
-sleep 0.8
+for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$recorder/status" && break; sleep 0.05; done
 for child in $(pgrep -P "$recorder"); do
 	[ "$(cat "/proc/$child/comm")" = sleep ] || cp "/proc/$child/status" "$TMP/status"
 done

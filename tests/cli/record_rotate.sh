@@ -98,4 +98,16 @@ last=$(find "$TMP" -name 'run-*.cap' | sort | tail -n 1)
 check_exit 0 "a capture whose predecessor is not there verifies alone" "$BUILD/gpuverify" "$last"
 check_prints 'continues +[0-9a-f]{64}' "and names it"
 check_exit 0 "one that others begin after is at home in any order" "$BUILD/gpuverify" "$last" "$TMP"/run-0*.cap
+
+# When another cannot begin -------------------------------------------------------------------------------------------
+"$BUILD/gpukey" generate -W -s "$TMP/mine.key" -p "$TMP/mine.pub" >"$TMP/out" 2>&1
+"$gpurec" -o "$TMP/lone.cap" --rotate 1s --key "$TMP/mine.key" -- sleep 4 2>"$TMP/err" &
+pid=$!
+for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
+rm "$TMP/mine.key"
+wait $pid
+check_says 'cannot begin another capture.*lone-00001.cap goes on' "when the key is gone that is said"
+check "the first capture goes on" test ! -e "$TMP/lone-00002.cap"
+check_exit 0 "to its end" "$BUILD/gpuverify" --trust "$TMP/mine.pub" "$TMP/lone-00001.cap"
+check_prints 'the command ended' "which it tells"
 finish

@@ -765,6 +765,56 @@ static void all_of_cudarts_functions_are_found_where_nm_says(void **state)
 	image_close(img);
 }
 
+static void exported_functions_are_told_from_local_ones(void **state)
+{
+	static const char *const names[] = {"twice", "hidden"};
+	struct image *img = open_image(plain());
+	struct image_match *m;
+
+	(void)state;
+	assert_int_equal(find(img, names, LEN(names), &m), 2);
+	assert_int_equal(m[0].name, 0);
+	assert_true(m[0].exported);
+	assert_int_equal(m[1].name, 1);
+	assert_false(m[1].exported);
+	free(m);
+	image_close(img);
+}
+
+static void functions_of_other_files_are_told_from_own_ones(void **state)
+{
+	struct image *img = open_image(plain());
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(image_imports(img, "missing", &why), 1);
+	assert_int_equal(image_imports(img, "twice", &why), 0);
+	assert_int_equal(image_imports(img, "hidden", &why), 0);
+	assert_int_equal(image_imports(img, "missin", &why), 0);
+	image_close(img);
+}
+
+static void code_for_gpus_is_seen_also_in_a_stripped_file(void **state)
+{
+	static const char source[] =
+		"__attribute__((section(\".nv_fatbin\"), used)) static const char kernels[] = \"code\";\n";
+	struct image *img = open_image(made_library("kernels.so", source, "-s"));
+
+	(void)state;
+	assert_true(image_has_kernels(img));
+	image_close(img);
+	img = open_image(made_library("like.so",
+				      "__attribute__((section(\".nv_fatbin2\"), used)) static const char a[] = "
+				      "\"\";\n__attribute__((section(\"x.nv_fatbin\"), used)) static const "
+				      "char b[] = \"\";\n",
+				      ""));
+	assert_false(image_has_kernels(img));
+	image_close(img);
+	img = open_image(plain());
+	assert_false(image_has_kernels(img));
+	image_close(img);
+}
+
 static void when_memory_runs_out_every_call_says_so_and_loses_nothing(void **state)
 {
 	(void)state;
@@ -835,6 +885,9 @@ int main(void)
 		cmocka_unit_test(a_name_outside_its_table_is_no_name),
 		cmocka_unit_test(names_in_a_very_large_table_are_found_through_windows),
 		cmocka_unit_test(all_of_cudarts_functions_are_found_where_nm_says),
+		cmocka_unit_test(exported_functions_are_told_from_local_ones),
+		cmocka_unit_test(functions_of_other_files_are_told_from_own_ones),
+		cmocka_unit_test(code_for_gpus_is_seen_also_in_a_stripped_file),
 		cmocka_unit_test(when_memory_runs_out_every_call_says_so_and_loses_nothing),
 	};
 

@@ -71,7 +71,11 @@ bool device_open(struct device *dev)
 
 void device_call(struct device *dev, enum driver_id id)
 {
+	void (*hook)(void) = atomic_load_explicit(&dev->call_hook, memory_order_relaxed);
+
 	atomic_fetch_add_explicit(&dev->calls[id], 1, memory_order_relaxed);
+	if (hook)
+		hook();
 	device_burn(dev, atomic_load_explicit(&dev->call_ns, memory_order_relaxed));
 }
 

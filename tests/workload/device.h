@@ -31,6 +31,7 @@ struct device {
 	double loops_per_ns;
 	void (*_Atomic hook)(void *);
 	void *_Atomic hook_arg;
+	void (*_Atomic call_hook)(void); /* inside every call but a launch */
 	struct handle handles[HANDLES];
 	_Atomic unsigned next_handle;
 	_Atomic uint64_t calls[DRIVER_COUNT];

@@ -18,6 +18,9 @@
  */
 void gpu_double_set_launch_hook(void (*hook)(void *), void *arg);
 
+/* In libcuda.so.1. The same for every later call that is no launch. */
+void gpu_double_set_call_hook(void (*hook)(void));
+
 /* In libcuda.so.1. Replaces the two costs that the environment set. */
 void gpu_double_set_cost_ns(uint64_t launch_ns, uint64_t call_ns);
 

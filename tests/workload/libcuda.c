@@ -366,6 +366,11 @@ void gpu_double_set_launch_hook(void (*hook)(void *), void *arg)
 	atomic_store(&device.hook, hook);
 }
 
+void gpu_double_set_call_hook(void (*hook)(void))
+{
+	atomic_store(&device.call_hook, hook);
+}
+
 void gpu_double_set_cost_ns(uint64_t launch_ns, uint64_t call_ns)
 {
 	atomic_store(&device.launch_ns, launch_ns);

@@ -9,8 +9,8 @@ WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-o
                   $(if $(filter x86_64,$(MACHINE)),-fcf-protection=branch)
 WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
-                  real_cudart check_double libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
-                  every/typed every/names)
+                  real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
+                  every/typed every/names sleeps)
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
 WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
@@ -41,13 +41,14 @@ $(WORKLOAD_OUT)/driver: $(call workload_objs,$(WORKLOAD_DRIVER) api_linked) $(WO
 $(WORKLOAD_OUT)/driver-dlopen: $(call workload_objs,$(WORKLOAD_DRIVER) api_dlopen)
 $(WORKLOAD_OUT)/check_double: $(call workload_objs,check_double) $(WORKLOAD_OUT)/libcudart.so.12 \
                               $(WORKLOAD_OUT)/libcuda.so.1
+$(WORKLOAD_OUT)/plant: $(call workload_objs,plant plant_faults json) $(WORKLOAD_OUT)/libcudart.so.12 $(WORKLOAD_OUT)/libcuda.so.1
 $(WORKLOAD_OUT)/real_cudart: $(call workload_objs,real_cudart json tally)
-$(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double:
+$(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double $(WORKLOAD_OUT)/plant:
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -ldl -o $@
 
 # Libraries that export every function of the probe table and do nothing, and programs that call them. Functions
-# that are alike must not be made one.
+# that are alike must not be made one. They begin as the real ones do, with a push that the kernel need not step over.
 WORKLOAD_EVERY := $(addprefix $(WORKLOAD_OUT)/every/,libcudart.so.12 libcuda.so.1 libnccl.so.2)
 $(WORKLOAD_OUT)/every/libcudart.so.12: EVERY := EVERY_RUNTIME
 $(WORKLOAD_OUT)/every/libcuda.so.1: EVERY := EVERY_DRIVER
@@ -55,7 +56,10 @@ $(WORKLOAD_OUT)/every/libnccl.so.2: EVERY := EVERY_NCCL
 $(WORKLOAD_EVERY): tests/workload/every_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -fno-ipa-icf -D$(EVERY) -shared -Wl,-soname,$(@F) $< -o $@
+	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -O0 $(if $(filter x86_64,$(MACHINE)),-fcf-protection=none) -fno-ipa-icf -D$(EVERY) -shared -Wl,-soname,$(@F) $< -o $@
 $(WORKLOAD_OUT)/every/every $(WORKLOAD_OUT)/every/typed $(WORKLOAD_OUT)/every/names: $(WORKLOAD_OUT)/every/%: $(WORKLOAD_OUT)/%.o $(WORKLOAD_EVERY)
+	@echo "  LINK  $@"
+	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
+$(WORKLOAD_OUT)/sleeps: $(WORKLOAD_OUT)/sleeps.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
