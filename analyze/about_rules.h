@@ -12,8 +12,8 @@ void about_all_rules(const struct settings *s, const struct user_rules *u, struc
 bool about_rule(const char *name, const struct settings *s, const struct user_rules *u, struct text *t);
 
 /*
- * Lines "rule.key=value"; empty ones and those that begin with '#' are skipped, blanks do not count. ERR_INPUT with file and
- * line; ERR_IO, ERR_DENIED, ERR_MEMORY.
+ * Lines "rule.key=value"; empty ones and those that begin with '#' are skipped, blanks do not count. ERR_INPUT with
+ * file and line; ERR_IO, ERR_DENIED, ERR_MEMORY.
  */
 int settings_read(struct settings *s, const char *path, struct fault *why);
 

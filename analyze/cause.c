@@ -5,8 +5,8 @@
 
 const char *cause_class_name(enum cause_class class)
 {
-	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "futex",	"page-fault",
-							 "io",	   "asleep",	      "unknown"};
+	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "futex",  "page-fault",
+							 "io",     "asleep",          "unknown"};
 
 	return names[class];
 }
@@ -14,16 +14,16 @@ const char *cause_class_name(enum cause_class class)
 const char *cause_class_key(enum cause_class class)
 {
 	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "futex_ns",  "page_fault_ns",
-							"io_ns",     "asleep_ns",	   "unknown_ns"};
+							"io_ns",     "asleep_ns",          "unknown_ns"};
 
 	return keys[class];
 }
 
 const char *cause_class_label(enum cause_class class)
 {
-	static const char *const labels[CAUSE_CLASSES] = {
-		"on CPU",	  "waiting for a CPU", "asleep in a futex", "in a page fault",
-		"waiting for disk", "asleep otherwise",  "unknown"};
+	static const char *const labels[CAUSE_CLASSES] = {"on CPU",          "waiting for a CPU", "asleep in a futex",
+							  "in a page fault", "waiting for disk",  "asleep otherwise",
+							  "unknown"};
 
 	return labels[class];
 }
@@ -39,8 +39,8 @@ const char *chain_end_name(enum chain_end end)
 static bool same_cause(const struct part *a, const struct part *b)
 {
 	return a->class == b->class && a->futex == b->futex && a->tid == b->tid && a->cpu == b->cpu &&
-	       a->task_state == b->task_state && a->syscall == b->syscall && a->flags == b->flags && a->reason == b->reason &&
-	       a->likely == b->likely && a->joined == b->joined;
+	       a->task_state == b->task_state && a->syscall == b->syscall && a->flags == b->flags &&
+	       a->reason == b->reason && a->likely == b->likely && a->joined == b->joined;
 }
 
 static void part_join(struct part *into, const struct part *p)
@@ -199,8 +199,8 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class telling[] = {CAUSE_FUTEX,	CAUSE_RUNNABLE, CAUSE_FAULT,  CAUSE_IO,
-						    CAUSE_ASLEEP, CAUSE_CPU,	   CAUSE_UNKNOWN};
+	static const enum cause_class telling[] = {CAUSE_FUTEX,  CAUSE_RUNNABLE, CAUSE_FAULT,  CAUSE_IO,
+						   CAUSE_ASLEEP, CAUSE_CPU,      CAUSE_UNKNOWN};
 	enum cause_class best = telling[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)

@@ -22,8 +22,9 @@ enum cause_class {
 	CAUSE_CLASSES,
 };
 
-const char *cause_class_name(enum cause_class class);  /* "on-cpu", "waiting-for-cpu", "futex", "page-fault", "io", ... */
-const char *cause_class_key(enum cause_class class);   /* "on_cpu_ns", "waiting_for_cpu_ns", ...: members of the JSON */
+const char *
+	cause_class_name(enum cause_class class);    /* "on-cpu", "waiting-for-cpu", "futex", "page-fault", "io", ... */
+const char *cause_class_key(enum cause_class class); /* "on_cpu_ns", "waiting_for_cpu_ns", ...: members of the JSON */
 const char *cause_class_label(enum cause_class class); /* "on CPU", "waiting for a CPU", ...: for people */
 
 /* What a sleep with these span_flags is. */
@@ -36,9 +37,10 @@ struct part {
 	uint64_t ns;
 	uint64_t count; /* stretches */
 	uint64_t longest_begin_ns, longest_end_ns;
-	uint64_t futex;      /* CAUSE_FUTEX: address */
-	uint32_t tid;        /* FUTEX, FAULT, IO, ASLEEP: the waker; RUNNABLE: who had the CPU; TID_NONE: not known, or not one */
-	uint32_t cpu;        /* CPU, RUNNABLE */
+	uint64_t futex; /* CAUSE_FUTEX: address */
+	uint32_t tid; /* FUTEX, FAULT, IO, ASLEEP: the waker; RUNNABLE: who had the CPU; TID_NONE: not known, or not one
+		       */
+	uint32_t cpu; /* CPU, RUNNABLE */
 	uint32_t task_state; /* FUTEX, FAULT, IO, ASLEEP */
 	uint32_t syscall;    /* ASLEEP, IO: in which system call, its number + 1; 0: none or not told */
 	uint16_t flags;      /* enum span_flags */

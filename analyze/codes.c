@@ -63,8 +63,14 @@ static const struct error_code cuda_errors[] = {
 };
 
 static const char *const nccl_errors[] = {
-	NULL,		   "unhandled CUDA error", "system error",	     "internal error",
-	"invalid argument", "invalid usage",	  "a remote rank failed", "in progress",
+	NULL,
+	"unhandled CUDA error",
+	"system error",
+	"internal error",
+	"invalid argument",
+	"invalid usage",
+	"a remote rank failed",
+	"in progress",
 };
 
 #define NCCL_IN_PROGRESS 7
@@ -128,7 +134,8 @@ static const struct xid_code xids[] = {
 	{32, SEVERITY_ERROR, "an invalid or corrupted push buffer", DRAIN},
 	{38, SEVERITY_ERROR, "the driver's firmware failed", DRAIN},
 	{43, SEVERITY_ERROR, "the GPU stopped a channel of this program", SANITIZE},
-	{45, SEVERITY_WARNING, "channels of a program were cleaned up, mostly because of another error or its end", RESTART},
+	{45, SEVERITY_WARNING, "channels of a program were cleaned up, mostly because of another error or its end",
+	 RESTART},
 	{48, SEVERITY_ERROR, "a double-bit ECC error: data in GPU memory was lost", DRAIN},
 	{61, SEVERITY_ERROR, "the GPU's microcontroller broke off", DRAIN},
 	{62, SEVERITY_ERROR, "the GPU's microcontroller halted", DRAIN},
@@ -137,7 +144,8 @@ static const struct xid_code xids[] = {
 	{68, SEVERITY_ERROR, "the video processor failed", RESTART},
 	{69, SEVERITY_ERROR, "a graphics engine class error", SANITIZE},
 	{74, SEVERITY_ERROR, "an NVLink error", DRAIN},
-	{79, SEVERITY_ERROR, "the GPU has fallen off the bus", "Reboot the host; check power, cooling and seating of the GPU"},
+	{79, SEVERITY_ERROR, "the GPU has fallen off the bus",
+	 "Reboot the host; check power, cooling and seating of the GPU"},
 	{92, SEVERITY_WARNING, "a high rate of single-bit ECC errors", WATCH},
 	{94, SEVERITY_ERROR, "a contained memory error: the program that used it is lost", RESTART},
 	{95, SEVERITY_ERROR, "an uncontained memory error: all programs on the GPU are lost", DRAIN},
@@ -160,7 +168,8 @@ const struct xid_code *xid_find(uint64_t code)
 	return &xid_unknown;
 }
 
-/* NVML's nvmlClocksEventReason*: those that take speed away. Idle (1) and clocks set by a person (2, 0x100) do not count. */
+/* NVML's nvmlClocksEventReason*: those that take speed away. Idle (1) and clocks set by a person (2, 0x100) do not
+ * count. */
 const struct throttle_reason throttle_reasons[] = {
 	{0x4, "power-cap", "its power limit", SEVERITY_INFO,
 	 "Raise the power limit if the rack allows (nvidia-smi -pl), or accept it: this is how busy GPUs run"},
@@ -168,7 +177,8 @@ const struct throttle_reason throttle_reasons[] = {
 	 "Check fans, airflow and the power supply; nvidia-smi -q -d PERFORMANCE tells which"},
 	{0x10, "sync-boost", "another GPU that it keeps step with", SEVERITY_INFO,
 	 "Look which GPU of the sync-boost group is slow"},
-	{0x20, "thermal", "heat (the driver slowed it down)", SEVERITY_WARNING, "Cool it: check fans, filters and airflow"},
+	{0x20, "thermal", "heat (the driver slowed it down)", SEVERITY_WARNING,
+	 "Cool it: check fans, filters and airflow"},
 	{0x40, "hardware-thermal", "heat (its hardware slowed it down by half or more)", SEVERITY_WARNING,
 	 "Cool it at once: check fans, filters and airflow"},
 	{0x80, "power-brake", "the power brake signal of the system", SEVERITY_WARNING,

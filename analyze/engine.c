@@ -2,6 +2,7 @@
 #include "analyze/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */
 
@@ -20,8 +21,9 @@ struct engine {
 	struct event *batch; /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
-	uint64_t end_ns;     /* of the epochs seen */
-	struct table proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
+	uint64_t end_ns; /* of the epochs seen */
+	struct table
+		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };
 
 /*
@@ -102,7 +104,7 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	int r = 0;
 
 	if (e)
-		e->batch = malloc(BATCH_MAX * sizeof(*e->batch));
+		e->batch = calloc(BATCH_MAX, sizeof(*e->batch));
 	if (!e || !e->batch) {
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
 		goto out;
@@ -282,38 +284,65 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 	return r < 0 ? r : 0;
 }
 
+static int take_one(struct engine *e, const struct event *ev, struct fault *why)
+{
+	int r = names_wants(ev->kind) ? take_named(e, ev, why) : 0;
+
+	if (r == 0)
+		r = take(e, ev, why);
+	return r < 0 ? r : to_rules(e, ev, why);
+}
+
 static int flush(struct engine *e, struct fault *why)
 {
-	uint8_t ranks[BATCH_MAX] = {0};
+	uint8_t ranks[BATCH_MAX];
 	int r = 0;
 
+	if (e->nbatch == 1) {
+		e->nbatch = 0;
+		return take_one(e, &e->batch[0], why);
+	}
 	for (unsigned i = 0; i < e->nbatch; i++)
 		ranks[i] = (uint8_t)rank_of(e, &e->batch[i]);
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		for (unsigned i = 0; i < e->nbatch && r == 0; i++) {
-			if (ranks[i] != rank)
-				continue;
-			r = take_named(e, &e->batch[i], why);
-			if (r == 0)
-				r = take(e, &e->batch[i], why);
-			if (r == 0)
-				r = to_rules(e, &e->batch[i], why);
+			if (ranks[i] == rank)
+				r = take_one(e, &e->batch[i], why);
 		}
 	}
 	e->nbatch = 0;
 	return r;
 }
 
-/* What names something has texts, which are gone with the next event; nothing at the same time comes before it. */
-static bool is_naming(uint16_t kind)
+/*
+ * Rows with texts, which are gone with the next event, cannot wait for others of the same moment; mostly they name
+ * something, and nothing at the same time comes before that.
+ */
+static bool has_texts(uint16_t kind)
 {
-	static const uint16_t naming[] = {KIND_process, KIND_thread, KIND_module, KIND_executable,
-					  KIND_attach,  KIND_fact,   KIND_frame};
+	static const bool texts[KINDS_SEEN] = {
+		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true, [KIND_executable] = true,
+		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true, [KIND_fact] = true,
+		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,  [KIND_kernel] = true,
+		[KIND_cgroup] = true,
+	};
 
-	for (unsigned i = 0; i < sizeof(naming) / sizeof(naming[0]); i++)
-		if (naming[i] == kind)
-			return true;
-	return false;
+	return kind < KINDS_SEEN && texts[kind];
+}
+
+/* A copy without texts, as far as its kind has fields; those beyond are 0 in both. */
+static void keep(struct event *copy, const struct event *ev)
+{
+	unsigned n = ev->shape ? ev->shape->nfields : FIELDS_MAX, had = copy->shape ? copy->shape->nfields : FIELDS_MAX;
+
+	memcpy(copy->v, ev->v, n * sizeof(ev->v[0]));
+	if (had > n)
+		memset(copy->v + n, 0, (had - n) * sizeof(ev->v[0]));
+	copy->kind = ev->kind;
+	copy->at_ns = ev->at_ns;
+	copy->shape = ev->shape;
+	copy->epoch = ev->epoch;
+	copy->number = ev->number;
 }
 
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
@@ -335,11 +364,11 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 		return r < 0 ? r : to_rules(e, ev, why);
 	}
 	e->nevents++;
-	if (is_naming(ev->kind)) {
+	if (has_texts(ev->kind)) {
 		r = take_named(e, ev, why);
 		return r < 0 ? r : to_rules(e, ev, why);
 	}
-	e->batch[e->nbatch++] = *ev;
+	keep(&e->batch[e->nbatch++], ev);
 	return 0;
 }
 

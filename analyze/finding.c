@@ -130,7 +130,7 @@ static void write_cost(struct finding *f)
 		text_add(&f->cost, "It cost ");
 		text_add_ns(&f->cost, f->weight);
 		if (f->count > 1)
-			text_add(&f->cost, " in %" PRIu64 " times", f->count);
+			text_add(&f->cost, " in all (%" PRIu64 " times)", f->count);
 		text_add(&f->cost, ", %" PRIu64 ".%" PRIu64 " %% of the recorded time", f->share_ppm / 10000,
 			 f->share_ppm / 1000 % 10);
 		break;
@@ -309,6 +309,54 @@ bool tally_add_call(struct tally *t, const struct timeline *tl, const struct nam
 		return tally_add(t, tl, begin_ns, end_ns, scratch);
 	}
 	return count_in(t, &o);
+}
+
+/* The earliest of both, in order. */
+static void join_first(struct tally *t, const struct tally *from)
+{
+	unsigned n = t->count < OCCURRENCES_KEPT ? (unsigned)t->count : OCCURRENCES_KEPT;
+	unsigned m = from->count < OCCURRENCES_KEPT ? (unsigned)from->count : OCCURRENCES_KEPT, i = 0, k = 0;
+	struct occurrence both[OCCURRENCES_KEPT];
+
+	for (unsigned at = 0; at < OCCURRENCES_KEPT && (i < n || k < m); at++)
+		both[at] = k == m || (i < n && t->first[i].begin_ns <= from->first[k].begin_ns) ? t->first[i++]
+												: from->first[k++];
+	memcpy(t->first, both, (i + k) * sizeof(both[0]));
+}
+
+static void join_worst(struct tally *t, struct tally *from)
+{
+	for (unsigned i = 0; i < WORST_KEPT; i++) {
+		unsigned at = from->worst[i].why ? place_among_worst(t, length_of(&from->worst[i])) : WORST_KEPT;
+
+		if (at == WORST_KEPT) {
+			worst_clear(&from->worst[i]);
+			continue;
+		}
+		worst_clear(&t->worst[WORST_KEPT - 1]);
+		memmove(&t->worst[at + 1], &t->worst[at], (WORST_KEPT - 1 - at) * sizeof(t->worst[0]));
+		t->worst[at] = from->worst[i];
+		from->worst[i] = (struct worst){0};
+	}
+}
+
+void tally_join(struct tally *t, struct tally *from)
+{
+	if (from->count == 0)
+		return;
+	join_first(t, from);
+	join_worst(t, from);
+	if (t->hist)
+		hist_join(t->hist, from->hist);
+	else
+		t->hist = from->hist;
+	if (t->hist == from->hist)
+		from->hist = NULL;
+	t->min_ns = t->count == 0 || from->min_ns < t->min_ns ? from->min_ns : t->min_ns;
+	t->max_ns = from->max_ns > t->max_ns ? from->max_ns : t->max_ns;
+	t->total_ns += from->total_ns;
+	t->count += from->count;
+	tally_clear(from);
 }
 
 static uint64_t quantile_within(const struct tally *t, unsigned percent)

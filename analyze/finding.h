@@ -83,8 +83,8 @@ struct finding {
 	/* How much. */
 	uint64_t weight; /* what was lost by it: the order within a severity */
 	enum weight_unit unit;
-	uint64_t share_ppm; /* WEIGHT_NS: millionths of the recorded time; more than a million where threads lost it side
-			       by side */
+	uint64_t share_ppm; /* WEIGHT_NS: millionths of the recorded time; more than a million where threads lost it
+			       side by side */
 	uint64_t count;
 	bool timed; /* the following say something */
 	uint64_t total_ns, min_ns, median_ns, p90_ns, p99_ns, max_ns;
@@ -95,7 +95,8 @@ struct finding {
 	struct series *series; /* owned; something else over time; else NULL */
 	struct party parties[PARTIES_MAX];
 	unsigned nparties;
-	/* For people: each one sentence without the full stop. What happened; how sure that is; what it cost; what to do.
+	/* For people: each one sentence without the full stop. What happened; how sure that is; what it cost; what to
+	 * do.
 	 */
 	struct text headline, sure, cost, advice;
 	/* As evidence. */
@@ -149,6 +150,8 @@ bool tally_add(struct tally *t, const struct timeline *tl, uint64_t begin_ns, ui
 /* The same without a cause at hand: it is looked for (in *scratch) only if this is among the worst. */
 bool tally_add_call(struct tally *t, const struct timeline *tl, const struct names *names, uint32_t tid,
 		    uint64_t begin_ns, uint64_t end_ns, struct explained *scratch);
+/* Count all of `from` in, which is empty then. */
+void tally_join(struct tally *t, struct tally *from);
 /* Hand everything over to a finding; the tally is empty then. */
 void tally_give(struct tally *t, struct finding *f);
 void tally_clear(struct tally *t);

@@ -6,10 +6,8 @@
 
 /* Which field of a row a gauge shows. */
 static const unsigned fields[GAUGES] = {
-	[GAUGE_BUSY] = F_health_busy_percent,
-	[GAUGE_CLOCK] = F_health_sm_mhz,
-	[GAUGE_POWER] = F_health_power_mw,
-	[GAUGE_TEMPERATURE] = F_health_temperature_c,
+	[GAUGE_BUSY] = F_health_busy_percent,  [GAUGE_CLOCK] = F_health_sm_mhz,
+	[GAUGE_POWER] = F_health_power_mw,     [GAUGE_TEMPERATURE] = F_health_temperature_c,
 	[GAUGE_MEMORY] = F_health_memory_used,
 };
 

@@ -80,7 +80,8 @@ static int take_report(struct request *q, const char *value)
 	q->out = value;
 	q->out_form = form_of(value);
 	if (q->out_form == FORMS)
-		return tool_usage("--report=%s: the ending says how to write it, and must be %s", value, forms_endings());
+		return tool_usage("--report=%s: the ending says how to write it, and must be %s", value,
+				  forms_endings());
 	return -1;
 }
 
@@ -173,7 +174,8 @@ struct work {
 	struct fault stop;
 };
 
-/* All events through the engine. ERR_*; with `unverified` what cannot be read ends the events, and is told in w->stop. */
+/* All events through the engine. ERR_*; with `unverified` what cannot be read ends the events, and is told in w->stop.
+ */
 static int run_engine(struct work *w, const struct reader *reader, bool unverified, struct fault *why)
 {
 	struct cursor *cur = NULL;
@@ -224,8 +226,7 @@ static int read_custody(struct work *w, const char *path, const struct evidence 
  */
 int sqlite3_gpucap_init(struct sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
-static int run_rules_over(struct request *q, const char *path, bool unverified, struct findings *out,
-			  struct fault *why)
+static int run_rules_over(struct request *q, const char *path, bool unverified, struct findings *out, struct fault *why)
 {
 	const struct user_rules_view view = {.path = path,
 					     .trust_files = q->trust_files,

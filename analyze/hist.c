@@ -39,6 +39,17 @@ void hist_add(struct hist *h, uint64_t value)
 	h->n++;
 }
 
+void hist_join(struct hist *into, const struct hist *from)
+{
+	for (unsigned b = 0; b < HIST_BUCKETS; b++) {
+		uint32_t room = UINT32_MAX - into->buckets[b];
+		uint32_t more = from->buckets[b] < room ? from->buckets[b] : room;
+
+		into->buckets[b] += more;
+		into->n += more;
+	}
+}
+
 uint64_t hist_quantile(const struct hist *h, const struct hist *also, unsigned percent)
 {
 	uint64_t n = h->n + (also ? also->n : 0);

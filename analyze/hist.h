@@ -24,6 +24,9 @@ void hist_add(struct hist *h, uint64_t value);
 /* What the values in a bucket are taken for: its middle. They grow with the bucket. */
 uint64_t hist_bucket_value(unsigned bucket);
 
+/* Count all of `from` in. */
+void hist_join(struct hist *into, const struct hist *from);
+
 /* The value below which `percent` (0..100) of the values lie, of `h` and `also` (may be NULL) together; 0 if empty. */
 uint64_t hist_quantile(const struct hist *h, const struct hist *also, unsigned percent);
 

@@ -6,7 +6,7 @@
 #include "analyze/rule.h"
 
 struct life {
-	struct table_key key; /* a: process instance */
+	struct table_key key;      /* a: process instance */
 	uint64_t begin_ns, end_ns; /* from its first GPU call's begin to its last one's end */
 };
 

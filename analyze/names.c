@@ -243,6 +243,24 @@ const struct process *names_current(const struct names *n, uint64_t pid)
 	return current(n, pid);
 }
 
+bool names_wants(uint16_t kind)
+{
+	switch (kind) {
+	case KIND_process:
+	case KIND_thread:
+	case KIND_fork:
+	case KIND_exec:
+	case KIND_exit:
+	case KIND_module:
+	case KIND_attach:
+	case KIND_frame:
+	case KIND_fact:
+		return true;
+	default:
+		return false;
+	}
+}
+
 int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fault *why)
 {
 	struct process *p;

@@ -91,6 +91,9 @@ struct names {
  */
 int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fault *why);
 
+/* Whether names_feed() does anything with rows of this kind. */
+bool names_wants(uint16_t kind);
+
 /* The current instance of a pid, made if nobody has told of it; NULL: no memory or beyond PROCESSES_MAX. */
 struct process *names_process(struct names *n, uint64_t pid);
 /* The same, but NULL if nobody has told of it. */

@@ -42,6 +42,28 @@ void picture_swatch(struct html *h, const char *class)
 	html_close(h);
 }
 
+void picture_add_name(struct text *t, const struct who *who, unsigned most)
+{
+	struct text name = {0};
+	size_t at = 0;
+	unsigned shown = 0;
+
+	text_add_escaped(&name, who->name.s, who->name.len);
+	while (at < name.len && shown < most) {
+		at++;
+		while (at < name.len && (name.s[at] & 0xc0) == 0x80)
+			at++;
+		shown++;
+	}
+	if (name.len == 0)
+		text_add(t, "thread");
+	text_add_bytes(t, text_string(&name), at);
+	if (at < name.len)
+		text_add(t, "…");
+	t->failed |= name.failed;
+	text_clear(&name);
+}
+
 void picture_split(struct html *h, const struct split *s)
 {
 	uint64_t whole_ns = s->end_ns - s->begin_ns;
@@ -124,7 +146,8 @@ void picture_overview(struct html *h, const struct report *r, const struct repor
 	html_close(h);
 	html_open(h, "figcaption", NULL);
 	html_text(h,
-		  "When it happened, from the begin of the capture. Each mark is an occurrence (of each finding the first %u "
+		  "When it happened, from the begin of the capture. Each mark is an occurrence (of each finding the "
+		  "first %u "
 		  "and the worst %u), drawn wider than it lasted where it would not be seen.",
 		  OCCURRENCES_KEPT, WORST_KEPT);
 	html_close(h);

@@ -13,7 +13,8 @@
 /* When the findings happened, over the whole capture: a row for each of the first ones. */
 void picture_overview(struct html *h, const struct report *r, const struct report_facts *facts);
 
-/* What the thread of a slow call and those behind it were doing, with the split of its time below. `what`: "call". */
+/* What the thread of a slow call and those behind it were doing, with the split of its time below. `what`: "the call".
+ */
 void picture_scene(struct html *h, const struct report_facts *facts, const struct worst *w, const char *what);
 /* The split alone, as a list with the colours. */
 void picture_split(struct html *h, const struct split *s);
@@ -30,6 +31,8 @@ void picture_futex(struct html *h, const struct finding *f);
 /* Temperature, power, clock and use of the GPUs over time. */
 void picture_health(struct html *h, const struct report_facts *facts, const struct gauges *gauges);
 
+/* A thread's name, escaped, of it at most so many characters; "thread" if it has none. */
+void picture_add_name(struct text *t, const struct who *who, unsigned most);
 /* Class of the style sheet for a cause. */
 const char *picture_class(unsigned cause_class);
 /* A small square in that colour. */

@@ -34,35 +34,13 @@ static void fill(struct column *c, const struct finding *f, enum part_played par
 	}
 }
 
-/* As much of a name as fits. */
-static void add_name(struct text *t, const struct who *who)
-{
-	struct text name = {0};
-	size_t at = 0, shown = 0;
-
-	text_add_escaped(&name, who->name.s, who->name.len);
-	while (at < name.len && shown < NAME_SHOWN) {
-		at++;
-		while (at < name.len && (name.s[at] & 0xc0) == 0x80)
-			at++;
-		shown++;
-	}
-	if (name.len == 0)
-		text_add(t, "thread");
-	text_add_bytes(t, text_string(&name), at);
-	if (at < name.len)
-		text_add(t, "…");
-	t->failed |= name.failed;
-	text_clear(&name);
-}
-
 static void draw_node(struct html *h, const struct party *p, uint64_t x, unsigned y)
 {
 	struct text t = {0};
 
 	svg_rect(h, "node", x, NODE_WIDE, y, NODE_PX);
 	html_close(h);
-	add_name(&t, &p->who);
+	picture_add_name(&t, &p->who, NAME_SHOWN);
 	svg_text(h, "label", x + NODE_WIDE / 2, y + 16, SVG_MIDDLE, "%s", text_string(&t));
 	text_clear(&t);
 	svg_text(h, "tick", x + NODE_WIDE / 2, y + 31, SVG_MIDDLE, "%" PRIu64, p->who.tid);
@@ -103,8 +81,8 @@ static void draw(struct html *h, const struct finding *f, const struct column *w
 	draw_column(h, waiters, 0, 0);
 	draw_column(h, wakers, RIGHT, 0);
 	for (unsigned i = 0; i < keepers->n; i++)
-		svg_line(h, "edge-kept", RIGHT + NODE_WIDE / 2, TOP_PX + (wakers->n + i) * STEP_PX, RIGHT + NODE_WIDE / 2,
-			 TOP_PX + (wakers->n + i) * STEP_PX - NODE_GAP_PX);
+		svg_line(h, "edge-kept", RIGHT + NODE_WIDE / 2, TOP_PX + (wakers->n + i) * STEP_PX,
+			 RIGHT + NODE_WIDE / 2, TOP_PX + (wakers->n + i) * STEP_PX - NODE_GAP_PX);
 	draw_column(h, keepers, RIGHT, wakers->n);
 	for (unsigned i = 0; i < keepers->n; i++)
 		svg_text(h, "tick", RIGHT - SVG_WIDE / 50, middle_of(wakers->n + i) + 4, SVG_END, "which was kept by");

@@ -9,10 +9,13 @@
 #define BAND_PX 44
 #define GAP_PX 10
 #define ROW_PX (LABEL_PX + BAND_PX + GAP_PX)
+#define HOLDS 12 /* slices for which a reading is drawn, unless the next one comes before */
 
-static const char *const labels[GAUGES] = {
-	[GAUGE_BUSY] = "busy", [GAUGE_CLOCK] = "SM clock",      [GAUGE_POWER] = "power", [GAUGE_TEMPERATURE] = "temperature",
-	[GAUGE_MEMORY] = "memory used"};
+static const char *const labels[GAUGES] = {[GAUGE_BUSY] = "busy",
+					   [GAUGE_CLOCK] = "SM clock",
+					   [GAUGE_POWER] = "power",
+					   [GAUGE_TEMPERATURE] = "temperature",
+					   [GAUGE_MEMORY] = "memory used"};
 
 static void add_value(struct text *t, enum gauge what, uint64_t value)
 {
@@ -45,6 +48,16 @@ static void add_range(struct text *t, const struct gauge_gpu *gpu, enum gauge wh
 	}
 }
 
+/* Until where the reading of a slice is drawn. */
+static unsigned holds_until(const struct gauge_gpu *gpu, enum gauge what, unsigned slice)
+{
+	unsigned i = slice + 1;
+
+	while (i < GAUGES_SLICES && i < slice + HOLDS && !gpu->slices[what][i].told)
+		i++;
+	return i;
+}
+
 /* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was told stays empty. */
 static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge what, unsigned y)
 {
@@ -62,7 +75,8 @@ static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge w
 		if (!s->told)
 			continue;
 		svg_rect(h, gpu->throttled[i] ? "bar-hot" : "bar-gauge", (uint64_t)i * SVG_WIDE / GAUGES_SLICES,
-			 SVG_WIDE / GAUGES_SLICES, y + LABEL_PX + BAND_PX - (high ? high : 1), high ? high : 1);
+			 (uint64_t)(holds_until(gpu, what, i) - i) * SVG_WIDE / GAUGES_SLICES,
+			 y + LABEL_PX + BAND_PX - (high ? high : 1), high ? high : 1);
 		add_value(&t, what, s->high);
 		svg_tip(h, &t);
 		html_close(h);
@@ -101,8 +115,11 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 	html_open(h, "figcaption", NULL);
 	html_text(h, "GPU %" PRIu64 ", from %" PRIu64 " reading%s: ", gpu->gpu, gpu->nrows, gpu->nrows == 1 ? "" : "s");
 	html_take(h, &t);
-	html_text(h, " Bars reach from 0 to the highest of each stretch of time%s; where none is, nothing was read.",
-		  throttled ? ", and are of the other colour where the GPU said that it was slowed down" : "");
+	html_text(h,
+		  " Bars reach from 0 to the highest of each stretch of time, and as far as the next reading%s; where "
+		  "none is, "
+		  "nothing was read.",
+		  throttled ? ", in the other colour where the GPU said that it was slowed down" : "");
 	html_close(h);
 	html_close(h);
 }

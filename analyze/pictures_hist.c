@@ -102,7 +102,9 @@ static void draw_axes(struct html *h, const struct bars *b)
 		unsigned y = TOP_PX + PLOT_PX - height_of(b, ten);
 
 		svg_line(h, "grid", 0, y, SVG_WIDE, y);
-		svg_text(h, "tick", SVG_WIDE, y - 3, SVG_END, "%" PRIu64, ten);
+		text_add(&t, "%" PRIu64, ten);
+		svg_value(h, SVG_END, y - 3, &t);
+		text_clear(&t);
 	}
 	svg_line(h, "axis", 0, TOP_PX + PLOT_PX, SVG_WIDE, TOP_PX + PLOT_PX);
 	ten = 1;
@@ -113,8 +115,14 @@ static void draw_axes(struct html *h, const struct bars *b)
 		    log2 * BARS_PER_DOUBLING > (uint64_t)(b->last + 1) * 1024)
 			continue;
 		svg_line(h, "axis", x, TOP_PX + PLOT_PX, x, TOP_PX + PLOT_PX + 5);
-		text_add(&t, "%" PRIu64 " %s", i % 3 == 0 ? (uint64_t)1 : i % 3 == 1 ? (uint64_t)10 : (uint64_t)100,
-			 i < 3 ? "ns" : i < 6 ? "µs" : i < 9 ? "ms" : "s");
+		text_add(&t, "%" PRIu64 " %s",
+			 i % 3 == 0   ? (uint64_t)1
+			 : i % 3 == 1 ? (uint64_t)10
+				      : (uint64_t)100,
+			 i < 3   ? "ns"
+			 : i < 6 ? "µs"
+			 : i < 9 ? "ms"
+				 : "s");
 		svg_text(h, "tick", x, TOP_PX + PLOT_PX + 18,
 			 x < SVG_WIDE / 20        ? SVG_START
 			 : x > SVG_WIDE / 20 * 19 ? SVG_END
@@ -124,19 +132,19 @@ static void draw_axes(struct html *h, const struct bars *b)
 	}
 }
 
-static void describe(struct text *t, const struct hist *all, const struct hist *found)
+static void describe(struct text *t, const struct hist *all, const struct finding *f)
 {
 	if (all) {
-		text_add(t, "%" PRIu64 " calls: half of them took at most ", all->n);
+		text_add(t, "%" PRIu64 " calls: half of them took up to about ", all->n);
 		text_add_ns(t, hist_quantile(all, NULL, 50));
-		text_add(t, ", 99 %% at most ");
+		text_add(t, ", 99 %% up to about ");
 		text_add_ns(t, hist_quantile(all, NULL, 99));
 		text_add(t, ". ");
 	}
-	text_add(t, "%" PRIu64 " of this finding, from ", found->n);
-	text_add_ns(t, hist_quantile(found, NULL, 0));
+	text_add(t, "%" PRIu64 " of this finding, from ", f->hist->n);
+	text_add_ns(t, f->min_ns);
 	text_add(t, " to ");
-	text_add_ns(t, hist_quantile(found, NULL, 100));
+	text_add_ns(t, f->max_ns);
 	text_add(t, ".");
 }
 
@@ -171,7 +179,7 @@ static void caption(struct html *h, const struct hist *all, const struct finding
 		text_add_ns(&t, f->threshold_ns);
 		text_add(&t, ". ");
 	}
-	describe(&t, all, f->hist);
+	describe(&t, all, f);
 	html_open(h, "figcaption", NULL);
 	html_take(h, &t);
 	html_close(h);
@@ -201,7 +209,7 @@ void picture_durations(struct html *h, const char *function, const struct hist *
 		b.highest = b.all[i] > b.highest ? b.all[i] : b.highest;
 		b.highest = b.found[i] > b.highest ? b.found[i] : b.highest;
 	}
-	describe(&t, all, f->hist);
+	describe(&t, all, f);
 	html_open(h, "figure", NULL);
 	svg_open(h, TOP_PX + PLOT_PX + SVG_AXIS_PX, "Distribution of durations", &t);
 	text_clear(&t);

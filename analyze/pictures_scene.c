@@ -10,8 +10,21 @@
 #define BAR_PX 24
 #define GAP_PX 10
 #define ROW_PX (LABEL_PX + BAR_PX + GAP_PX)
-#define TOP_PX 20 /* the bracket over the call */
+#define TOP_PX 20                      /* the bracket over the call */
+#define NAME_SHOWN 18                  /* characters of a name */
 #define LABELLED (SVG_WIDE * 15 / 100) /* pieces of this width have room for a word */
+
+/* A row's label: it has to fit on a telephone. */
+static void add_label(struct text *t, const struct explained *e, uint32_t tid)
+{
+	const struct who *who = explained_who(e, tid);
+
+	text_add(t, "%u", tid);
+	if (who && who->name.len) {
+		text_add(t, " ");
+		picture_add_name(t, who, NAME_SHOWN);
+	}
+}
 
 static void add_thread(struct text *t, const struct explained *e, uint32_t tid)
 {
@@ -53,8 +66,9 @@ static void add_piece(struct text *t, const struct explained *e, const struct sc
 static const char *word_of(unsigned class)
 {
 	static const char *const words[CAUSE_CLASSES] = {
-		[CAUSE_CPU] = "on CPU", [CAUSE_RUNNABLE] = "no CPU", [CAUSE_FUTEX] = "futex",    [CAUSE_FAULT] = "fault",
-		[CAUSE_IO] = "disk",    [CAUSE_ASLEEP] = "asleep",   [CAUSE_UNKNOWN] = "unknown"};
+		[CAUSE_CPU] = "on CPU",     [CAUSE_RUNNABLE] = "no CPU", [CAUSE_FUTEX] = "futex",
+		[CAUSE_FAULT] = "fault",    [CAUSE_IO] = "disk",         [CAUSE_ASLEEP] = "asleep",
+		[CAUSE_UNKNOWN] = "unknown"};
 
 	return words[class];
 }
@@ -103,7 +117,7 @@ static const char *role_of(const struct scene *s, const struct worst *w, unsigne
 		const struct scene_piece *p = &above->pieces[i];
 
 		if (p->tid == s->rows[row].tid && p->class != CAUSE_RUNNABLE && p->class != CAUSE_CPU)
-			return "woke the one above";
+			return "woke it";
 	}
 	return s->rows[row].tid == w->at.keeper_tid ? "had its CPU" : "woke it";
 }
@@ -125,7 +139,7 @@ static void draw(struct html *h, const struct worst *w, const char *what)
 	for (unsigned row = 0; row < s->nrows; row++) {
 		unsigned y = TOP_PX + row * ROW_PX + LABEL_PX;
 
-		add_thread(&t, w->why, s->rows[row].tid);
+		add_label(&t, w->why, s->rows[row].tid);
 		svg_text(h, "label", 0, y - 5, SVG_START, "%s: %s", text_string(&t), role_of(s, w, row, what));
 		text_clear(&t);
 		draw_row(h, s, w->why, row, y, zero_ns);

@@ -35,6 +35,15 @@ static uint64_t highest_of(const struct series *s)
 	return highest;
 }
 
+static uint64_t lowest_of(const struct series *s)
+{
+	uint64_t lowest = UINT64_MAX;
+
+	for (unsigned i = 0; i < s->n; i++)
+		lowest = s->value[i] < lowest ? s->value[i] : lowest;
+	return lowest;
+}
+
 static unsigned height_of(uint64_t value, uint64_t highest)
 {
 	return (unsigned)(svg_place(value, 0, highest) * PLOT_PX / SVG_WIDE);
@@ -54,7 +63,7 @@ static void draw_grid(struct html *h, const struct series *s, uint64_t highest)
 
 		svg_line(h, "grid", 0, y, SVG_WIDE, y);
 		add_value(&t, s->unit, level);
-		svg_text(h, "tick", 0, y - 3, SVG_START, "%s", text_string(&t));
+		svg_value(h, SVG_START, y - 3, &t);
 		text_clear(&t);
 	}
 }
@@ -82,11 +91,12 @@ static void draw_bars(struct html *h, const struct series *s, uint64_t highest, 
 
 void picture_series(struct html *h, const struct report_facts *facts, const struct finding *f)
 {
-	const struct series *s = f->series;
+	struct series series;
+	const struct series *s = &series;
 	uint64_t highest, end_ns;
 	struct text t = {0};
 
-	if (!s || s->n == 0 || s->n > SERIES_MAX || s->width_ns == 0)
+	if (!report_series(f, &series) || s->n == 0 || s->width_ns == 0)
 		return;
 	highest = highest_of(s);
 	end_ns = s->begin_ns + s->n * s->width_ns;
@@ -94,12 +104,14 @@ void picture_series(struct html *h, const struct report_facts *facts, const stru
 		end_ns = facts->end_ns;
 	if (highest == 0 || end_ns <= s->begin_ns)
 		return;
-	text_add(&t, "From ");
+	text_add(&t, "It began with ");
 	add_value(&t, s->unit, s->value[0]);
-	text_add(&t, " to ");
+	text_add(&t, " and ended with ");
 	add_value(&t, s->unit, s->value[s->n - 1]);
-	text_add(&t, ", at most ");
+	text_add(&t, "; the most is ");
 	add_value(&t, s->unit, highest);
+	text_add(&t, ", the least ");
+	add_value(&t, s->unit, lowest_of(s));
 	text_add(&t, ", in ");
 	text_add_ns(&t, end_ns - s->begin_ns);
 	text_add(&t, ".");

@@ -95,6 +95,25 @@ unsigned report_summary(const struct report *r, const struct finding **worst, un
 	return n;
 }
 
+_Static_assert(LEVELS <= SERIES_MAX, "levels fit into a series");
+
+bool report_series(const struct finding *f, struct series *s)
+{
+	if (f->series && f->series->n <= SERIES_MAX) {
+		*s = *f->series;
+		return true;
+	}
+	if (!f->levels || f->levels->width_ns == 0)
+		return false;
+	*s = (struct series){.label = "bytes that are not given back, the least in each slice of time",
+			     .unit = SERIES_BYTES,
+			     .begin_ns = f->levels->begin_ns,
+			     .width_ns = f->levels->width_ns,
+			     .n = f->levels->n};
+	memcpy(s->value, f->levels->low, f->levels->n * sizeof(s->value[0]));
+	return true;
+}
+
 void report_count(struct text *t, uint64_t n, const char *singular)
 {
 	text_add(t, "%" PRIu64 " %s%s", n, singular, n == 1 ? "" : "s");
@@ -129,8 +148,8 @@ static void add_refusals(const struct names *names, const struct schema *schema,
 	for (uint64_t i = 0; i < names->nrefusals && i < REFUSALS_KEPT; i++) {
 		const struct refusal *r = &names->refusals[i];
 
-		text_add(t, "%s could not be probed in module %" PRIu64 " (%s)\n", call_name(schema, r->probe), r->module,
-			 strerrordesc_np((int)(r->error & 0xfff)) ?: "unknown error");
+		text_add(t, "%s could not be probed in module %" PRIu64 " (%s)\n", call_name(schema, r->probe),
+			 r->module, strerrordesc_np((int)(r->error & 0xfff)) ?: "unknown error");
 	}
 }
 
@@ -144,7 +163,8 @@ void report_unseen(const struct report *r, const struct report_facts *f, struct 
 	add_withheld(f, schema, t);
 	add_refusals(names, schema, t);
 	if (f->nrunning) {
-		text_add(t, "%" PRIu64 " of the processes ran before recording began; what they did and held until then\n",
+		text_add(t,
+			 "%" PRIu64 " of the processes ran before recording began; what they did and held until then\n",
 			 f->nrunning);
 	}
 	if (names->nunkept) {

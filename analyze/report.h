@@ -74,6 +74,9 @@ unsigned report_summary(const struct report *r, const struct finding **worst, un
 /* What the capture could not see: sentences, a line each. */
 void report_unseen(const struct report *r, const struct report_facts *f, struct text *t);
 
+/* What a finding tells over time, outstanding memory too; false: nothing. */
+bool report_series(const struct finding *f, struct series *s);
+
 /* "1 epoch", "2 epochs". */
 void report_count(struct text *t, uint64_t n, const char *singular);
 

@@ -40,11 +40,12 @@ static void add_definitions(struct html *h)
 	html_attribute(h, "height", "0");
 	html_attribute(h, "aria-hidden", "true");
 	html_open(h, "defs", NULL);
-	html_literal(h, "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
-			"patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"
-			"</pattern>"
-			"<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
-			"orient=\"auto\"><path class=\"head\" d=\"M0 0 L8 4 L0 8 z\"/></marker>");
+	html_literal(
+		h, "<pattern id=\"hatch\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" "
+		   "patternTransform=\"rotate(45)\"><line class=\"hatch\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"6\"/>"
+		   "</pattern>"
+		   "<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" "
+		   "orient=\"auto\"><path class=\"head\" d=\"M0 0 L8 4 L0 8 z\"/></marker>");
 	html_close(h);
 	html_close(h);
 }
@@ -193,7 +194,8 @@ void page_head(struct page *p)
 	html_element(h, "h1", NULL, "gpurec report");
 	add_verdict(p);
 	html_open(h, "dl", NULL);
-	text_add(&t, "%s%s%s%s", e->signer, e->signer_name[0] ? " (" : "", e->signer_name, e->signer_name[0] ? ")" : "");
+	text_add(&t, "%s%s%s%s", e->signer, e->signer_name[0] ? " (" : "", e->signer_name,
+		 e->signer_name[0] ? ")" : "");
 	add_fact(h, "Signed by", NULL, &t);
 	add_custody(p);
 	add_recorded(p, &t);
@@ -248,7 +250,8 @@ static void add_foot(struct page *p)
 {
 	html_open(p->h, "footer", NULL);
 	html_text(p->h,
-		  "Made by gpuanalyze %s. The same capture, rules, settings and version give the same page, byte for byte. "
+		  "Made by gpuanalyze %s. The same capture, rules, settings and version give the same page, byte for "
+		  "byte. "
 		  "It holds no script and fetches nothing. Times are the host's, on the boot clock.",
 		  TOOL_VERSION);
 	html_close(p->h);

@@ -113,7 +113,7 @@ static void add_pictures(struct page *p, const struct finding *f)
 	if (f->nworst)
 		html_element(p->h, "h4", NULL, f->nworst == 1 ? "The worst one" : "The worst %u", f->nworst);
 	for (unsigned i = 0; i < f->nworst; i++)
-		picture_scene(p->h, &p->facts, &f->worst[i], *name ? name : "held up");
+		picture_scene(p->h, &p->facts, &f->worst[i], *name ? "the call" : "held up");
 	picture_futex(p->h, f);
 	if (f->hist && f->hist->n > 1)
 		picture_durations(p->h, name, all_calls(p, f), f);
@@ -207,7 +207,8 @@ void page_findings(struct page *p)
 	if (all->n) {
 		html_element(p->h, "h2", NULL, "Findings");
 		html_element(p->h, "p", NULL,
-			     "%zu finding%s, worst first. A call's time is the host's from entry to return: a launch's is the "
+			     "%zu finding%s, worst first. A call's time is the host's from entry to return: a launch's "
+			     "is the "
 			     "time to enqueue it, not the GPU's to do it.",
 			     all->n, all->n == 1 ? "" : "s");
 	}

@@ -47,8 +47,8 @@ static void add_share(struct html *h, uint64_t part, uint64_t whole)
 static void add_call(struct html *h, const struct schema *schema, const struct call_stats *s, uint64_t whole_ns)
 {
 	static const char *const labels[] = {"average", "median", "99 %", "longest", "deviation"};
-	const uint64_t values[] = {call_stats_average(s), call_stats_median(s), hist_quantile(&s->hist, NULL, 99), s->max_ns,
-				   call_stats_deviation(s)};
+	const uint64_t values[] = {call_stats_average(s), call_stats_median(s), hist_quantile(&s->hist, NULL, 99),
+				   s->max_ns, call_stats_deviation(s)};
 	struct text t = {0};
 
 	html_open(h, "tr", NULL);
@@ -80,8 +80,8 @@ static void add_call(struct html *h, const struct schema *schema, const struct c
 
 void page_calls(struct page *p)
 {
-	static const char *const names[] = {"Function", "Time", "Total", "Calls", "Average", "Median", "99 %", "Longest",
-					    "Deviation"};
+	static const char *const names[] = {"Function", "Time", "Total",   "Calls",    "Average",
+					    "Median",   "99 %", "Longest", "Deviation"};
 	const struct calls *calls = engine_calls(p->r->engine);
 	const struct call_stats **all = calls_sorted(calls);
 	struct html *h = p->h;
@@ -94,7 +94,8 @@ void page_calls(struct page *p)
 	}
 	html_open(h, "table", NULL);
 	html_element(h, "caption", NULL,
-		     "The host's times from entry to return, most time first. “Inside”: made inside another recorded call, whose "
+		     "The host's times from entry to return, most time first. “Inside”: made inside another recorded "
+		     "call, whose "
 		     "time contains it. Quantiles are off by 1.6 %% at most.");
 	add_header(h, names, sizeof(names) / sizeof(names[0]));
 	html_open(h, "tbody", NULL);

@@ -225,6 +225,7 @@ static void add_series(struct json *j, const struct series *s)
 static void add_finding(const struct report *r, struct json *j, const struct finding *f)
 {
 	const struct names *names = engine_context(r->engine)->names;
+	struct series series;
 
 	json_open(j, NULL, '{');
 	json_string(j, "rule", f->rule);
@@ -249,8 +250,8 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 	}
 	add_facts(j, f);
 	add_parties(j, f);
-	if (f->series)
-		add_series(j, f->series);
+	if (report_series(f, &series))
+		add_series(j, &series);
 	if (f->stack)
 		add_stack(j, names, f->stack);
 	json_open(j, "first", '[');

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The findings as SARIF 2.1.0 (OASIS, https://docs.oasis-open.org/sarif/sarif/v2.1.0/): a run for each capture. There is
- * no source file to point at: a result stands at a process, thread, function or futex, which are logical locations.
+ * The findings as SARIF 2.1.0 (OASIS, https://docs.oasis-open.org/sarif/sarif/v2.1.0/): a run for each capture. There
+ * is no source file to point at: a result stands at a process, thread, function or futex, which are logical locations.
  */
 #include <inttypes.h>
 #include <sodium.h>
@@ -61,7 +61,8 @@ static void add_tool(const struct report *r, struct json *j)
 	json_string(j, "semanticVersion", TOOL_VERSION);
 	json_open(j, "rules", '[');
 	for (unsigned i = 0; i < NRULES; i++)
-		add_descriptor(j, rules[i]->name, rules[i]->severity, rules[i]->summary, rules[i]->meaning, rules[i]->todo);
+		add_descriptor(j, rules[i]->name, rules[i]->severity, rules[i]->summary, rules[i]->meaning,
+			       rules[i]->todo);
 	for (size_t i = 0; r->user_rules && i < r->user_rules->n; i++) {
 		const struct user_rule *u = &r->user_rules->all[i];
 
@@ -94,8 +95,7 @@ static void add_place(struct json *j, const char *kind, const struct text *name)
 
 static void add_locations(const struct report *r, struct json *j, const struct finding *f)
 {
-	const struct process *p =
-		f->process ? names_instance(engine_context(r->engine)->names, f->process) : NULL;
+	const struct process *p = f->process ? names_instance(engine_context(r->engine)->names, f->process) : NULL;
 	struct text t = {0};
 
 	if (!p && !f->tid && !f->probe && !f->futex && !f->gpu)
@@ -262,7 +262,8 @@ static void add_properties(const struct report *r, struct json *j)
 void report_sarif_begin(struct json *j)
 {
 	json_open(j, NULL, '{');
-	json_string(j, "$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json");
+	json_string(j, "$schema",
+		    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json");
 	json_string(j, "version", "2.1.0");
 	json_open(j, "runs", '[');
 }

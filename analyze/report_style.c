@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * How the page looks. Colours are pairs of which tests measure the contrast: letters at least 4.5 to 1. The system's own
- * letters are used; nothing is fetched.
+ * How the page looks. Colours are pairs of which tests measure the contrast: letters at least 4.5 to 1. The system's
+ * own letters are used; nothing is fetched.
  */
 #include "analyze/report.h"
 
@@ -23,13 +23,15 @@ const char report_style[] =
 	"main{max-width:56rem;margin:0 auto;padding:1.5rem 1.25rem 3rem}"
 	"main+main{border-top:4px solid var(--line)}"
 	"h1{font-size:1rem;font-weight:600;color:var(--soft);margin:0 0 .75rem}"
-	"h2{font-size:1.35rem;line-height:1.25;margin:2.75rem 0 .75rem;padding-top:.75rem;border-top:2px solid var(--ink)}"
+	"h2{font-size:1.35rem;line-height:1.25;margin:2.75rem 0 .75rem;padding-top:.75rem;border-top:2px solid "
+	"var(--ink)}"
 	"h3{font-size:1.05rem;line-height:1.4;margin:.25rem 0 .75rem;font-weight:600}"
 	"h4{font-size:.95rem;margin:1.25rem 0 .4rem}"
 	"p{margin:.5rem 0}"
 	"h3,p,dd,li,td,th,figcaption,code,summary{overflow-wrap:anywhere}"
 	"a{color:var(--link)}"
-	"code,.mono{font-family:ui-monospace,\"Cascadia Mono\",Menlo,Consolas,\"DejaVu Sans Mono\",monospace;font-size:.875em}"
+	"code,.mono{font-family:ui-monospace,\"Cascadia Mono\",Menlo,Consolas,\"DejaVu Sans "
+	"Mono\",monospace;font-size:.875em}"
 	".verdict{border-left:.4rem solid var(--good);background:var(--panel);padding:.9rem 1.1rem;margin:0 0 1rem}"
 	".verdict.doubt{border-color:var(--warn)}"
 	".verdict.bad{border-color:var(--bad)}"
@@ -55,11 +57,14 @@ const char report_style[] =
 	"figcaption{color:var(--soft);font-size:.875rem;margin-top:.35rem}"
 	"svg.picture{display:block;overflow:visible;max-width:100%}"
 	"svg.swatch{vertical-align:-1px;flex:none}"
-	"ul.split{list-style:none;display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;margin:.5rem 0 0;padding:0;font-size:.875rem}"
+	"ul.split{list-style:none;display:flex;flex-wrap:wrap;gap:.15rem 1.1rem;margin:.5rem 0 "
+	"0;padding:0;font-size:.875rem}"
 	"ol.stack{margin:.3rem 0;padding-left:2.2rem;font-size:.9rem}"
 	"svg text{font-size:12px;fill:var(--ink)}"
 	"svg .tick{fill:var(--soft);font-size:11px}"
 	"svg .on-bar{fill:var(--onbar);font-size:11.5px;font-weight:600}"
+	"svg rect{shape-rendering:crispEdges}"
+	"svg .paper{fill:var(--page)}"
 	"svg .axis{stroke:var(--soft)}"
 	"svg .grid,svg .lane{stroke:var(--line)}"
 	"svg .bracket{stroke:var(--ink);stroke-width:2}"
@@ -96,7 +101,8 @@ const char report_style[] =
 	".bar{display:block;height:4px;margin-top:.25rem}"
 	"details{margin:.75rem 0 0}"
 	"summary{cursor:pointer;color:var(--link);font-size:.9rem}"
-	"footer{margin-top:3rem;padding-top:.75rem;border-top:1px solid var(--line);color:var(--soft);font-size:.875rem}"
+	"footer{margin-top:3rem;padding-top:.75rem;border-top:1px solid "
+	"var(--line);color:var(--soft);font-size:.875rem}"
 	":focus-visible{outline:2px solid var(--link);outline-offset:2px}"
 	"@media (max-width:44rem){"
 	"main{padding:1rem .9rem 2rem}"
@@ -120,4 +126,5 @@ const char report_style[] =
 	"main{max-width:none;padding:0}"
 	"figure,tr,h3,.verdict,dl{break-inside:avoid}"
 	"h2,h3,h4{break-after:avoid}"
+	"details:not([open]){display:none}"
 	"a{text-decoration:none}}";

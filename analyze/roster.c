@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/roster.h"
 
-void roster_add(struct roster *r, const struct who *who, uint64_t ns)
+static void add(struct roster *r, const struct who *who, uint64_t ns, uint64_t count)
 {
 	unsigned i = 0;
 
@@ -18,7 +18,19 @@ void roster_add(struct roster *r, const struct who *who, uint64_t ns)
 		r->n++;
 	}
 	r->ns[i] += ns;
-	r->count[i]++;
+	r->count[i] += count;
+}
+
+void roster_add(struct roster *r, const struct who *who, uint64_t ns)
+{
+	add(r, who, ns, 1);
+}
+
+void roster_join(struct roster *r, const struct roster *from)
+{
+	for (unsigned i = 0; i < from->n; i++)
+		add(r, &from->who[i], from->ns[i], from->count[i]);
+	r->more |= from->more;
 }
 
 void roster_add_tid(struct roster *r, const struct explained *e, uint32_t tid, uint64_t ns)

@@ -20,6 +20,9 @@ void roster_add(struct roster *r, const struct who *who, uint64_t ns);
 /* The same for a thread of this cause; nothing if it is not known. */
 void roster_add_tid(struct roster *r, const struct explained *e, uint32_t tid, uint64_t ns);
 
+/* Count all of `from` in. */
+void roster_join(struct roster *r, const struct roster *from);
+
 /* Who matters most; NULL if nobody is known. */
 const struct who *roster_first(const struct roster *r);
 

@@ -21,7 +21,7 @@ struct setting {
 	const char *help; /* what it means, and why this value */
 };
 
-#define SETTINGS_MAX 12    /* of one rule */
+#define SETTINGS_MAX 12   /* of one rule */
 #define RULE_KINDS_MAX 24 /* and the 0 behind them */
 
 /* What rules may look at. Events have been taken into all of it before a rule sees them. */

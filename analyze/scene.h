@@ -13,13 +13,13 @@
 
 struct scene_piece {
 	uint64_t begin_ns, end_ns;
-	uint64_t futex;    /* CAUSE_FUTEX */
-	uint32_t tid;      /* FUTEX, ASLEEP and the like: the waker; RUNNABLE: who had the CPU; TID_NONE: not known */
-	uint32_t cpu;      /* CPU, RUNNABLE */
-	uint32_t syscall;  /* IO, ASLEEP: number + 1; 0: not told */
-	uint16_t flags;    /* enum span_flags */
-	uint8_t class;     /* enum cause_class */
-	bool joined;       /* several pieces, too short to draw apart; `class` is that of most of the time */
+	uint64_t futex;   /* CAUSE_FUTEX */
+	uint32_t tid;     /* FUTEX, ASLEEP and the like: the waker; RUNNABLE: who had the CPU; TID_NONE: not known */
+	uint32_t cpu;     /* CPU, RUNNABLE */
+	uint32_t syscall; /* IO, ASLEEP: number + 1; 0: not told */
+	uint16_t flags;   /* enum span_flags */
+	uint8_t class;    /* enum cause_class */
+	bool joined;      /* several pieces, too short to draw apart; `class` is that of most of the time */
 };
 
 struct scene_row {
@@ -30,7 +30,7 @@ struct scene_row {
 
 struct scene {
 	uint64_t begin_ns, end_ns; /* what is drawn: a quarter more than the occurrence, before it */
-	unsigned nrows;            /* row 0: the thread itself; each further one ended a sleep of the row before, or had its CPU */
+	unsigned nrows; /* row 0: the thread itself; each further one ended a sleep of the row before, or had its CPU */
 	struct scene_row rows[SCENE_ROWS_MAX];
 };
 

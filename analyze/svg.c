@@ -79,6 +79,30 @@ void svg_text(struct html *h, const char *class, uint64_t x, unsigned y, enum sv
 	html_close(h);
 }
 
+/* Pixels of a small text: as wide as its characters at their widest, nearly. */
+static unsigned width_of(const struct text *t)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < t->len; i++)
+		n += (t->s[i] & 0xc0) != 0x80;
+	return n * 7 + 4;
+}
+
+void svg_value(struct html *h, enum svg_anchor edge, unsigned y, const struct text *value)
+{
+	unsigned width = width_of(value);
+
+	html_empty(h, "rect", "paper");
+	html_attribute(h, "x", edge == SVG_END ? "100%%" : "0");
+	html_attribute(h, "y", "%u", y - 11);
+	html_attribute(h, "width", "%u", width);
+	html_attribute(h, "height", "13");
+	if (edge == SVG_END)
+		html_attribute(h, "transform", "translate(-%u 0)", width);
+	svg_text(h, "tick", edge == SVG_END ? SVG_WIDE : 0, y, edge, "%s", text_string(value));
+}
+
 uint64_t svg_place(uint64_t at, uint64_t begin, uint64_t end)
 {
 	if (at <= begin || end <= begin)

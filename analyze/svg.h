@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures inside a page. Their width is the page's: x and widths are told in millionths of it, y and heights in pixels,
- * so that lines and letters keep their size on a telephone and on a wide screen. Colours are the style sheet's, by class.
+ * Pictures inside a page. Their width is the page's: x and widths are told in millionths of it, y and heights in
+ * pixels, so that lines and letters keep their size on a telephone and on a wide screen. Colours are the style sheet's,
+ * by class.
  */
 #ifndef GPUREC_ANALYZE_SVG_H
 #define GPUREC_ANALYZE_SVG_H
@@ -22,6 +23,9 @@ void svg_tip(struct html *h, struct text *t);
 void svg_line(struct html *h, const char *class, uint64_t x1, unsigned y1, uint64_t x2, unsigned y2);
 __attribute__((format(printf, 6, 7))) void svg_text(struct html *h, const char *class, uint64_t x, unsigned y,
 						    enum svg_anchor anchor, const char *fmt, ...);
+
+/* A value that is written over what is drawn, at the left or right edge, on paper of its own. */
+void svg_value(struct html *h, enum svg_anchor edge, unsigned y, const struct text *value);
 
 /* A position on a linear axis over [begin, end]: 0 to SVG_WIDE. */
 uint64_t svg_place(uint64_t at, uint64_t begin, uint64_t end);

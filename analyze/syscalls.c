@@ -70,7 +70,8 @@ enum machine machine_by_name(const char *s, size_t n)
 
 const char *syscall_name(enum machine machine, uint64_t number)
 {
-	for (size_t i = 0; machine != MACHINE_UNKNOWN && number <= INT16_MAX && i < sizeof(calls) / sizeof(calls[0]); i++)
+	for (size_t i = 0; machine != MACHINE_UNKNOWN && number <= INT16_MAX && i < sizeof(calls) / sizeof(calls[0]);
+	     i++)
 		if ((machine == MACHINE_X86_64 ? calls[i].x86_64 : calls[i].aarch64) == (int16_t)number)
 			return calls[i].name;
 	return NULL;

@@ -35,14 +35,53 @@ static size_t slot_of(const struct table *t, uint64_t a, uint64_t b)
 	return at;
 }
 
+/* Where the item of a small number stands; NULL: elsewhere, or no page for it. */
+static struct table_key **direct(const struct table *t, uint64_t a, uint64_t b)
+{
+	struct table_key **page;
+
+	if (b != 0 || a >= TABLE_DIRECT || !t->pages)
+		return NULL;
+	page = t->pages[a / TABLE_PAGE];
+	return page ? &page[a % TABLE_PAGE] : NULL;
+}
+
+static bool make_page(struct table *t, uint64_t a, uint64_t b)
+{
+	if (b != 0 || a >= TABLE_DIRECT)
+		return true;
+	if (!t->pages)
+		t->pages = calloc(TABLE_DIRECT / TABLE_PAGE, sizeof(struct table_key **));
+	if (t->pages && !t->pages[a / TABLE_PAGE])
+		t->pages[a / TABLE_PAGE] = calloc(TABLE_PAGE, sizeof(struct table_key *));
+	return t->pages && t->pages[a / TABLE_PAGE];
+}
+
+/* Events come in runs about the same few keys: where the item of a key is kept at hand. */
+static struct table_key **recent_of(const struct table *t, uint64_t a, uint64_t b)
+{
+	return &t->recent[(a ^ a >> 6 ^ b ^ b >> 6 ^ b >> 12) & (TABLE_RECENT - 1)];
+}
+
 void *table_find(const struct table *t, uint64_t a, uint64_t b)
 {
+	struct table_key **recent;
 	size_t at;
 
 	if (t->nitems == 0)
 		return NULL;
+	if (b == 0 && a < TABLE_DIRECT) {
+		recent = direct(t, a, b);
+		return recent ? *recent : NULL;
+	}
+	recent = recent_of(t, a, b);
+	if (*recent && (*recent)->a == a && (*recent)->b == b)
+		return *recent;
 	at = slot_of(t, a, b);
-	return t->slots[at] ? t->items[t->slots[at] - 1] : NULL;
+	if (t->slots[at] == 0)
+		return NULL;
+	*recent = t->items[t->slots[at] - 1];
+	return *recent;
 }
 
 static bool grow_slots(struct table *t)
@@ -81,7 +120,9 @@ void *table_add(struct table *t, uint64_t a, uint64_t b, size_t size)
 {
 	struct table_key *key;
 
-	if (!make_room(t))
+	if (!t->recent)
+		t->recent = calloc(TABLE_RECENT, sizeof(struct table_key *));
+	if (!t->recent || !make_page(t, a, b) || !make_room(t))
 		return NULL;
 	key = calloc(1, size);
 	if (!key)
@@ -90,6 +131,8 @@ void *table_add(struct table *t, uint64_t a, uint64_t b, size_t size)
 	key->b = b;
 	t->items[t->nitems++] = key;
 	t->slots[slot_of(t, a, b)] = (uint32_t)t->nitems;
+	if (direct(t, a, b))
+		*direct(t, a, b) = key;
 	return key;
 }
 
@@ -122,6 +165,9 @@ void table_remove(struct table *t, uint64_t a, uint64_t b)
 	if (index == 0)
 		return;
 	t->slots[at] = 0;
+	*recent_of(t, a, b) = NULL;
+	if (direct(t, a, b))
+		*direct(t, a, b) = NULL;
 	free(t->items[index - 1]);
 	t->items[index - 1] = NULL;
 	/* The gap is closed before the last item moves: probing looks at items, and this one is gone already. */
@@ -140,6 +186,10 @@ void table_clear(struct table *t)
 	for (size_t i = 0; i < t->nitems; i++)
 		free(t->items[i]);
 	free(t->items);
+	for (size_t i = 0; t->pages && i < TABLE_DIRECT / TABLE_PAGE; i++)
+		free(t->pages[i]);
+	free(t->pages);
 	free(t->slots);
+	free(t->recent);
 	memset(t, 0, sizeof(*t));
 }

@@ -19,9 +19,16 @@ struct table {
 	struct table_key **items; /* nitems of them; each is calloc()ed and owned by the table */
 	size_t nitems;
 	size_t items_room;
-	uint32_t *slots; /* index in items plus 1; 0: free */
-	size_t nslots;   /* a power of two */
+	uint32_t *slots;           /* index in items plus 1; 0: free */
+	size_t nslots;             /* a power of two */
+	struct table_key **recent; /* TABLE_RECENT items that were looked up lately; NULL at first */
+	struct table_key ***pages; /* items with b = 0 and a < TABLE_DIRECT, by a: NULL at first, as is each page */
 };
+
+#define TABLE_DIRECT (1U << 22) /* threads and processes have such numbers */
+#define TABLE_PAGE 1024
+
+#define TABLE_RECENT 64
 
 /* The item, or NULL. It stays where it is until it is removed. */
 void *table_find(const struct table *t, uint64_t a, uint64_t b);

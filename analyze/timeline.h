@@ -26,7 +26,7 @@
 
 #define TIMELINE_SPANS_MAX 512       /* kept for a thread */
 #define TIMELINE_OCCUPANTS_MAX 4096  /* changes of occupant kept for a CPU */
-#define TIMELINE_THEFTS_MAX 4096    /* looks at a CPU from which time was stolen */
+#define TIMELINE_THEFTS_MAX 4096     /* looks at a CPU from which time was stolen */
 #define TIMELINE_BLIND_MAX 1024      /* blind intervals kept; older ones are joined, with what is between them */
 #define TIMELINE_THREADS_MAX 1048576 /* threads followed; the others are unknown */
 #define TIMELINE_CPUS_MAX 8192

@@ -86,9 +86,8 @@ static int take_name(struct user_rule *r, const struct line *l, struct fault *wh
 	size_t n = strlen(r->name);
 
 	if (n > USER_RULE_NAME_MAX || strspn(r->name, "abcdefghijklmnopqrstuvwxyz0123456789-") != n)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "%s, line %u: a name is up to %d of a-z, 0-9 and '-'", r->file, l->number,
-				 USER_RULE_NAME_MAX);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a name is up to %d of a-z, 0-9 and '-'",
+				 r->file, l->number, USER_RULE_NAME_MAX);
 	for (unsigned i = 0; i < NRULES; i++)
 		if (strcmp(rules[i]->name, r->name) == 0)
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
@@ -161,9 +160,9 @@ static int parse(struct user_rule *r, struct fault *why)
 	if (!r->name || !r->message || !severity)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
 				 "%s, line 1: there is no line '-- %s: ...' before the query", r->file,
-				 !r->name      ? "name"
-				 : !severity   ? "severity"
-					       : "message");
+				 !r->name    ? "name"
+				 : !severity ? "severity"
+					     : "message");
 	if (l.at >= end)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: there is no query", r->file, l.number);
 	r->sql_line = l.number;
@@ -183,7 +182,8 @@ static int insert(struct user_rules *u, const struct user_rule *r, struct fault 
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line 1: %s has the same name, %s", r->file,
 				 u->all[at].file, r->name);
 	if (u->n == USER_RULES_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line 1: more than %d rules", r->file, USER_RULES_MAX);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line 1: more than %d rules", r->file,
+				 USER_RULES_MAX);
 	all = realloc(u->all, (u->n + 1) * sizeof(*all));
 	if (!all)
 		return no_memory(why);

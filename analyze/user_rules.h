@@ -16,8 +16,9 @@
 #define USER_RULE_NAME_MAX 64          /* bytes */
 #define USER_RULE_ROWS_MAX 100         /* findings of one rule; beyond, it is said how it went on */
 #define USER_RULE_STEPS_MAX 1000000000 /* of SQLite's machine, for one rule */
-#define USER_RULE_SECONDS_MAX 120      /* for one rule, by the clock: a report that hits this one fails, for it could
-					  not be the same again */
+#define USER_RULE_SECONDS_MAX                                                                                          \
+	120 /* for one rule, by the clock: a report that hits this one fails, for it could                             \
+	       not be the same again */
 #define USER_RULE_MEMORY_MAX (512U << 20)
 
 struct user_rule {
@@ -57,7 +58,8 @@ struct sqlite3;
 struct sqlite3_api_routines;
 typedef int user_rules_entry(struct sqlite3 *db, char **message, const struct sqlite3_api_routines *api);
 
-/* SQL for `prepare` below: the view of a capture through the module, opened under the same conditions as by ourselves. */
+/* SQL for `prepare` below: the view of a capture through the module, opened under the same conditions as by ourselves.
+ */
 struct user_rules_view {
 	const char *path;
 	const char *const *trust_files, *const *delegation_files;

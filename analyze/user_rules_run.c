@@ -33,14 +33,18 @@ static int no_memory(struct fault *why)
  * or this build of SQLite. The views use them, too.
  */
 static const char *const functions[] = {
-	"abs",       "avg",        "cast",       "ceil",    "char",        "coalesce",     "count",      "cume_dist",
-	"dense_rank", "first_value", "floor",    "format",  "glob",        "group_concat", "hex",        "ifnull",
-	"iif",       "instr",      "lag",        "last_value", "lead",     "length",       "like",       "lower",
-	"ltrim",     "max",        "min",        "nth_value", "ntile",     "nullif",       "percent_rank", "printf",
-	"quote",     "rank",       "replace",    "round",   "row_number",  "rtrim",        "sign",       "sqrt",
-	"string_agg", "substr",    "substring",  "sum",     "total",       "trim",         "typeof",     "unicode",
-	"unlikely",  "likely",     "likelihood", "upper",   "json_array",  "json_object",  "json_group_array",
-	"json_extract", "->",      "->>",        "if",
+	"abs",          "avg",        "cast",       "ceil",         "char",
+	"coalesce",     "count",      "cume_dist",  "dense_rank",   "first_value",
+	"floor",        "format",     "glob",       "group_concat", "hex",
+	"ifnull",       "iif",        "instr",      "lag",          "last_value",
+	"lead",         "length",     "like",       "lower",        "ltrim",
+	"max",          "min",        "nth_value",  "ntile",        "nullif",
+	"percent_rank", "printf",     "quote",      "rank",         "replace",
+	"round",        "row_number", "rtrim",      "sign",         "sqrt",
+	"string_agg",   "substr",     "substring",  "sum",          "total",
+	"trim",         "typeof",     "unicode",    "unlikely",     "likely",
+	"likelihood",   "upper",      "json_array", "json_object",  "json_group_array",
+	"json_extract", "->",         "->>",        "if",
 };
 
 static bool is_function_allowed(const char *name)
@@ -110,11 +114,16 @@ static void shut(struct run *run)
 	static const struct {
 		int limit, value;
 	} limits[] = {
-		{SQLITE_LIMIT_LENGTH, 1 << 20},       {SQLITE_LIMIT_SQL_LENGTH, USER_RULE_BYTES_MAX},
-		{SQLITE_LIMIT_COLUMN, 256},           {SQLITE_LIMIT_EXPR_DEPTH, 200},
-		{SQLITE_LIMIT_COMPOUND_SELECT, 64},   {SQLITE_LIMIT_VDBE_OP, 1000000},
-		{SQLITE_LIMIT_FUNCTION_ARG, 64},      {SQLITE_LIMIT_ATTACHED, 0},
-		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000}, {SQLITE_LIMIT_TRIGGER_DEPTH, 1},
+		{SQLITE_LIMIT_LENGTH, 1 << 20},
+		{SQLITE_LIMIT_SQL_LENGTH, USER_RULE_BYTES_MAX},
+		{SQLITE_LIMIT_COLUMN, 256},
+		{SQLITE_LIMIT_EXPR_DEPTH, 200},
+		{SQLITE_LIMIT_COMPOUND_SELECT, 64},
+		{SQLITE_LIMIT_VDBE_OP, 1000000},
+		{SQLITE_LIMIT_FUNCTION_ARG, 64},
+		{SQLITE_LIMIT_ATTACHED, 0},
+		{SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000},
+		{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
 		{SQLITE_LIMIT_WORKER_THREADS, 0},
 	};
 
@@ -145,18 +154,20 @@ static int tell(const struct run *run, struct fault *why)
 	if (sqlite3_errcode(run->db) == SQLITE_NOMEM)
 		return no_memory(why);
 	if (run->stopped)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: the query takes more than %" PRIu64 " steps; ask for less", r->file, r->sql_line,
-				 run->steps_max);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "%s, line %u: the query takes more than %" PRIu64 " steps; ask for less", r->file,
+				 r->sql_line, run->steps_max);
 	if (run->timed_out)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "%s, line %u: the query takes more than %d seconds; ask for less", r->file, r->sql_line,
-				 USER_RULE_SECONDS_MAX);
+				 "%s, line %u: the query takes more than %d seconds; ask for less", r->file,
+				 r->sql_line, USER_RULE_SECONDS_MAX);
 	if (run->denied[0])
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, r->sql_line, run->denied);
 #if SQLITE_VERSION_NUMBER >= 3038000
 	at = sqlite3_error_offset(run->db);
 #endif
-	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, line_at(r, at), sqlite3_errmsg(run->db));
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, line_at(r, at),
+			 sqlite3_errmsg(run->db));
 }
 
 static bool is_word(const char *s)
@@ -174,8 +185,8 @@ static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	int n = sqlite3_column_count(stmt);
 
 	if (n > COLUMNS_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %d columns; a rule has at most %d", r->file,
-				 r->sql_line, n, COLUMNS_MAX);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %d columns; a rule has at most %d",
+				 r->file, r->sql_line, n, COLUMNS_MAX);
 	if (r->columns)
 		return 0; /* it ran over another capture before */
 	r->columns = calloc((size_t)n + 1, sizeof(*r->columns));
@@ -190,8 +201,8 @@ static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 					 r->sql_line, i + 1);
 		for (int k = 0; k < i; k++)
 			if (strcmp(r->columns[k], name) == 0)
-				return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: two columns are called %s",
-						 r->file, r->sql_line, name);
+				return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+						 "%s, line %u: two columns are called %s", r->file, r->sql_line, name);
 		r->columns[i] = strdup(name);
 		if (!r->columns[i])
 			return no_memory(why);
@@ -271,10 +282,11 @@ static int add_message(const struct user_rule *r, sqlite3_stmt *stmt, struct tex
 		form = p[name] == ':' ? strcspn(p + name + 1, "}") : 0;
 		column = find_column(r, p, name);
 		if (column < 0 || !is_form(p + name + 1, form) || p[name + (p[name] == ':') + form] != '}')
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "%s, line %u: '{%.*s' is no {column}, {column:ns}, {column:bytes} or {column:hex} "
-					 "of the query",
-					 r->file, r->message_line, (int)strcspn(p, "}"), p);
+			return fault_set(
+				why, ERR_INPUT, FAULT_NOWHERE,
+				"%s, line %u: '{%.*s' is no {column}, {column:ns}, {column:bytes} or {column:hex} "
+				"of the query",
+				r->file, r->message_line, (int)strcspn(p, "}"), p);
 		if (stmt)
 			add_value(t, stmt, column, p + name + 1, form);
 		p += name + (p[name] == ':') + form + 1;
@@ -356,7 +368,8 @@ static int add_more(struct run *run, struct fault *why)
 	f->confidence = CONFIDENCE_HIGH;
 	f->count = f->weight = 1;
 	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "Rule %s found more than the %d that are told here", run->rule->name, USER_RULE_ROWS_MAX);
+	text_add(&f->headline, "Rule %s found more than the %d that are told here", run->rule->name,
+		 USER_RULE_ROWS_MAX);
 	text_add(&f->advice, "Group them in its query");
 	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
 }
@@ -388,11 +401,13 @@ static int run_rule(struct run *run, struct fault *why)
 	run->denied[0] = 0;
 	if (sqlite3_prepare_v2(run->db, r->sql, -1, &stmt, &tail) != SQLITE_OK)
 		e = tell(run, why);
-	else if (!stmt || !sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0 || sqlite3_stmt_isexplain(stmt))
+	else if (!stmt || !sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0 ||
+		 sqlite3_stmt_isexplain(stmt))
 		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a rule is one SELECT", r->file, r->sql_line);
 	else if (sqlite3_prepare_v2(run->db, tail, -1, &second, NULL) != SQLITE_OK || second)
-		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a rule is one SELECT, and something follows it",
-			      r->file, line_at(r, (int)(tail - r->sql)));
+		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			      "%s, line %u: a rule is one SELECT, and something follows it", r->file,
+			      line_at(r, (int)(tail - r->sql)));
 	if (e == 0)
 		e = take_columns(run, stmt, why);
 	if (e == 0)
@@ -438,14 +453,15 @@ int user_rules_run(struct user_rules *u, user_rules_entry *entry, const char *pr
 	sqlite3_int64 limit = sqlite3_hard_heap_limit64(USER_RULE_MEMORY_MAX);
 	int e = 0;
 
-	if (sqlite3_open_v2(":memory:", &run.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY, NULL) !=
-	    SQLITE_OK) {
+	if (sqlite3_open_v2(":memory:", &run.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
+			    NULL) != SQLITE_OK) {
 		e = no_memory(why);
 		goto out;
 	}
 	if ((entry && entry(run.db, NULL, NULL) != SQLITE_OK) ||
 	    (prepare && sqlite3_exec(run.db, prepare, NULL, NULL, NULL) != SQLITE_OK)) {
-		e = fault_set(why, ERR_IO, FAULT_NOWHERE, "cannot make the view for the rules: %s", sqlite3_errmsg(run.db));
+		e = fault_set(why, ERR_IO, FAULT_NOWHERE, "cannot make the view for the rules: %s",
+			      sqlite3_errmsg(run.db));
 		goto out;
 	}
 	shut(&run);

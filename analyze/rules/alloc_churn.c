@@ -112,12 +112,26 @@ static int take_free(struct churn_state *s, const struct context *ctx, const uin
 	return kept ? 0 : rule_no_memory(&alloc_churn_rule, why);
 }
 
+/* A process ended: what it has not freed, it never will. */
+static void forget(struct churn_state *s, const struct context *ctx, const struct event *ev)
+{
+	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
+
+	for (size_t i = s->born.nitems; p && i-- > 0;)
+		if (s->born.items[i]->a == p->key.a)
+			table_remove(&s->born, s->born.items[i]->a, s->born.items[i]->b);
+}
+
 static int churn_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
 	struct churn_state *s = state;
 	struct process *p;
 
+	if (ev->kind == KIND_exit) {
+		forget(s, ctx, ev);
+		return 0;
+	}
 	if (event_is_nested(ev))
 		return 0;
 	p = names_process(ctx->names, ev->v[F_call_pid]);
@@ -208,7 +222,7 @@ const struct rule alloc_churn_rule = {
 	.todo = "Keep the buffer, or use a pool or the framework's caching allocator.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {RULE_CALLS, KIND_exit, 0},
 	.open = churn_open,
 	.feed = churn_feed,
 	.finish = churn_finish,

@@ -102,8 +102,8 @@ static void tell_facts(struct finding *f, const struct site *s, const uint64_t q
 		finding_number(f, keys[q], quarters[q]);
 }
 
-static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended,
-		     uint64_t end_ns, const uint64_t quarters[4], struct fault *why)
+static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
+		     const uint64_t quarters[4], struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
 	const char *name = call_name(ctx->schema, site->probe);
@@ -220,9 +220,11 @@ static int leak_finish(void *state, const struct context *ctx, const uint64_t *s
 const struct rule alloc_leak_rule = {
 	.name = "alloc-leak",
 	.severity = SEVERITY_ERROR,
-	.meaning = "One place in the program allocates GPU or pinned memory all through the run and does not give it back: "
+	.meaning = "One place in the program allocates GPU or pinned memory all through the run and does not give it "
+		   "back: "
 		   "its lowest level rises from quarter to quarter. What the process's end gave back is said to be so.",
-	.wrong = "A program that builds something up evenly and would give it back later looks the same; record for longer. "
+	.wrong = "A program that builds something up evenly and would give it back later looks the same; record for "
+		 "longer. "
 		 "A cache that fills and stays level is no leak.",
 	.todo = "The frames name who allocates: free it there when its user is done, or bound the cache.",
 	.summary = "device and pinned memory that grows and is not given back, by allocation site",

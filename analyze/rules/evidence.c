@@ -135,8 +135,8 @@ static int tell_counted(const struct context *ctx, struct findings *out,
 	text_add(&f->headline, "%llu %s:", (unsigned long long)total, what);
 	for (uint32_t i = 0; i < n && told < NAMED_PROBES; i++)
 		if (counts(ctx->schema, &counters[i]) && counters[i].value)
-			text_add(&f->headline, "%s %llu of %s", told++ ? "," : "", (unsigned long long)counters[i].value,
-				 call_name(ctx->schema, counters[i].probe));
+			text_add(&f->headline, "%s %llu of %s", told++ ? "," : "",
+				 (unsigned long long)counters[i].value, call_name(ctx->schema, counters[i].probe));
 	text_add(&f->advice, "%s", advice);
 	finding_number(f, "events", total);
 	return any_text_failed(f) ? no_memory(why) : 0;
@@ -350,10 +350,10 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 	}
 	r = tell_losses(ctx, out, why);
 	if (r == 0)
-		r = tell_counted(ctx, out, is_left_out, "reduced",
-				 "events were left out on purpose (sampling, a rate limit)",
-				 "Counts and times are of what was recorded: multiply with care, or record without the limit",
-				 why);
+		r = tell_counted(
+			ctx, out, is_left_out, "reduced", "events were left out on purpose (sampling, a rate limit)",
+			"Counts and times are of what was recorded: multiply with care, or record without the limit",
+			why);
 	if (r == 0)
 		r = tell_counted(ctx, out, is_open_call, "in-flight", "GPU calls had not returned when recording ended",
 				 "If the program hung, these are the calls it hung in", why);
@@ -379,9 +379,11 @@ const struct rule evidence_rule = {
 	.name = "evidence",
 	.severity = SEVERITY_INFO,
 	.summary = "the capture itself: what was lost, left out, withheld or not probed, a missing end, clock steps",
-	.meaning = "Something about the capture itself limits what it can prove: events that were lost or left out, parts "
-		   "withheld, functions that could not be probed, clocks that were set, calls that never returned.",
-	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned may "
+	.meaning =
+		"Something about the capture itself limits what it can prove: events that were lost or left out, parts "
+		"withheld, functions that could not be probed, clocks that were set, calls that never returned.",
+	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned "
+		 "may "
 		 "have been about to.",
 	.todo = "Record again with a bigger ring or fewer processes, or ask for what was withheld.",
 	.settings = settings,

@@ -64,7 +64,8 @@ static void failed_close(void *state)
 	free(s);
 }
 
-/* A driver's call inside the runtime's: only remembered, as the outer one returns an error too, or has dealt with it. */
+/* A driver's call inside the runtime's: only remembered, as the outer one returns an error too, or has dealt with it.
+ */
 static int note_inner(struct failed_state *s, const struct event *ev, struct fault *why)
 {
 	struct inner *in = table_find(&s->inners, ev->v[F_call_tid], 0);

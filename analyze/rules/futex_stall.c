@@ -11,7 +11,17 @@
 #include "analyze/roster.h"
 #include "analyze/rule.h"
 
-enum { SET_MIN, SET_MIN_WAIT, SET_GAP_FACTOR, SET_GAP_MIN, SET_WARM_UP, SET_REPEAT, SET_TOTAL, SET_ALONE };
+enum {
+	SET_MIN,
+	SET_MIN_WAIT,
+	SET_MIN_BUSY,
+	SET_GAP_FACTOR,
+	SET_GAP_MIN,
+	SET_WARM_UP,
+	SET_REPEAT,
+	SET_TOTAL,
+	SET_ALONE
+};
 
 static const struct setting settings[] = {
 	[SET_MIN] = {"min", SETTING_NS, 1000000, 1000, 1000000000000,
@@ -21,6 +31,10 @@ static const struct setting settings[] = {
 		{"min-wait", SETTING_NS, 8000000, 1000, 1000000000000,
 		 "the same where the thread that was waited for had no CPU; one that shares a CPU with one other waits "
 		 "for a slice of 3 to 6 ms now and then, on any host"},
+	[SET_MIN_BUSY] =
+		{"min-busy", SETTING_NS, 5000000, 1000, 1000000000000,
+		 "the same where that thread ran; in a virtual machine, time that the host took away looks like "
+		 "running, a few milliseconds at a time"},
 	[SET_GAP_FACTOR] =
 		{"gap-factor", SETTING_TIMES, 10, 2, 1000000,
 		 "a gap between two calls is looked at from so many times the thread's usual gap (90th percentile) on"},
@@ -89,8 +103,8 @@ static void stall_close(void *state)
 }
 
 /* A wait in one futex, in s->scratch explained, is a stall. */
-static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t process, const struct part *part, bool in_gap, uint64_t probe,
-		     struct fault *why)
+static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t process, const struct part *part,
+		     bool in_gap, uint64_t probe, struct fault *why)
 {
 	const struct explained *e = &s->scratch;
 	const struct split *wait = &e->cause.links[0];
@@ -154,7 +168,9 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 		ns = explain_part(s, ctx, tid, part);
 		if (s->scratch.cause.end == CHAIN_TIMED_OUT)
 			continue; /* it wanted to wait for so long */
-		if (ns >= set[s->scratch.cause.end == CHAIN_NO_CPU ? SET_MIN_WAIT : SET_MIN])
+		if (ns >= set[s->scratch.cause.end == CHAIN_NO_CPU ? SET_MIN_WAIT
+			      : s->scratch.cause.end == CHAIN_RAN  ? SET_MIN_BUSY
+								   : SET_MIN])
 			r = add_stall(s, ctx, process, part, false, ev->v[F_call_probe], why);
 	}
 	return r;
@@ -195,6 +211,12 @@ static int stall_feed(void *state, const struct context *ctx, const uint64_t *se
 	struct feeder *f;
 	int r;
 
+	if (ev->kind == KIND_exit) {
+		p = names_process(ctx->names, ev->v[F_exit_pid]);
+		if (p)
+			table_remove(&s->feeders, ev->v[F_exit_tid], p->key.a);
+		return 0;
+	}
 	if (!event_is_call(ev) || event_is_nested(ev))
 		return 0;
 	p = names_process(ctx->names, ev->v[F_call_pid]);
@@ -251,7 +273,8 @@ static int tell_roster(struct finding *f, const char *tid_key, const char *name_
 	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
 }
 
-static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why)
+static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	bool no_cpu = g->nno_cpu > g->tally.count / 2;
@@ -313,15 +336,17 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 const struct rule futex_stall_rule = {
 	.name = "futex-stall",
 	.severity = SEVERITY_WARNING,
-	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The finding is "
+	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The "
+		   "finding is "
 		   "about the lock: who waited, who let go of it, and what kept that one from doing so sooner.",
-	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that waits "
+	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that "
+		 "waits "
 		 "for work in a lock looks stalled.",
 	.todo = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {RULE_CALLS, KIND_exit, 0},
 	.open = stall_open,
 	.feed = stall_feed,
 	.finish = stall_finish,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/roster.h"
 #include "analyze/rule.h"
 
 enum { SET_FACTOR, SET_MIN, SET_WARM_UP, SET_REPEAT, SET_ALONE, SET_BUSY, SET_REGULAR };
@@ -21,18 +22,20 @@ static const struct setting settings[] = {
 	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "gaps with one cause that make a finding"},
 	[SET_ALONE] = {"alone", SETTING_NS, 100000000, 1000, 1000000000000,
 		       "or so much time lost to one cause, however few they are"},
-	[SET_BUSY] = {"busy", SETTING_COUNT, 4, 1, 1000000,
-		      "gaps that the thread spent computing make a finding (info) from so many on, and not before: what a "
-		      "program computes between two launches is its own affair"},
-	[SET_REGULAR] = {"regular", SETTING_PERCENT, 15, 0, 100,
-			 "gaps (four or more) that come at intervals which differ by less than this are the program's own "
-			 "habit, such as a checkpoint, and no finding"},
+	[SET_BUSY] =
+		{"busy", SETTING_COUNT, 4, 1, 1000000,
+		 "gaps that the thread spent computing make a finding (info) from so many on, and not before: what a "
+		 "program computes between two launches is its own affair"},
+	[SET_REGULAR] =
+		{"regular", SETTING_PERCENT, 15, 0, 100,
+		 "gaps (five or more) that come at intervals which differ by less than this are the program's own "
+		 "habit, such as a checkpoint, and no finding"},
 };
 
 #define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each) */
 #define GROUPS_MAX 1024
 #define BEGINS_KEPT 64 /* of the gaps of a group: what shows whether they are regular */
-#define REGULAR_LEAST 4
+#define REGULAR_LEAST 5
 
 struct feeder {
 	struct table_key key; /* a: tid, b: process instance */
@@ -133,6 +136,12 @@ static int gap_feed(void *state, const struct context *ctx, const uint64_t *set,
 	struct feeder *f;
 	int r;
 
+	if (ev->kind == KIND_exit) {
+		p = names_process(ctx->names, ev->v[F_exit_pid]);
+		if (p)
+			table_remove(&s->feeders, ev->v[F_exit_tid], p->key.a);
+		return 0;
+	}
 	if (event_is_nested(ev))
 		return 0;
 	p = names_process(ctx->names, ev->v[F_call_pid]);
@@ -174,7 +183,7 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 {
 	if (g->class == CAUSE_CPU)
 		return g->tally.count >= set[SET_BUSY];
-	return g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE];
+	return g->tally.count >= set[SET_REPEAT] || (g->tally.count && g->lost_ns >= set[SET_ALONE]);
 }
 
 static const char *advice_for(enum cause_class class)
@@ -183,37 +192,44 @@ static const char *advice_for(enum cause_class class)
 	case CAUSE_RUNNABLE:
 		return "Give the thread that feeds the GPU a CPU of its own (cpuset, taskset), or start fewer threads";
 	case CAUSE_IO:
-		return "Read ahead in another thread (DataLoader workers, prefetching), so that this one never waits for a "
+		return "Read ahead in another thread (DataLoader workers, prefetching), so that this one never waits "
+		       "for a "
 		       "disk";
 	case CAUSE_FAULT:
-		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from swapping";
+		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
+		       "swapping";
 	default:
 		return "Move what it computes there to another thread, or profile it (perf record on that thread)";
 	}
 }
 
-static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+/* Threads of one process that had gaps with the same cause are one finding; `g` is the first of them. */
+static int tell_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
+		       const uint64_t *set, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;
+	const struct who *who = explained_who(worst, worst->cause.links[0].tid);
 	const char *name = call_name(ctx->schema, g->next_probe);
-	struct who who;
 
 	if (!f)
 		return rule_no_memory(&launch_gap_rule, why);
-	names_who(ctx->names, g->key.a, &who);
 	f->rule = launch_gap_rule.name;
 	f->class = cause_class_name(g->class);
 	f->severity = g->class == CAUSE_CPU ? SEVERITY_INFO : launch_gap_rule.severity;
-	f->confidence = worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence =
+		worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	f->process = g->process;
-	f->tid = g->key.a;
+	f->tid = nthreads == 1 ? g->key.a : 0;
 	f->weight = g->lost_ns;
 	f->unit = WEIGHT_NS;
 	f->usual_ns = g->usual_ns;
 	f->threshold_ns = g->usual_ns * set[SET_FACTOR] > set[SET_MIN] ? g->usual_ns * set[SET_FACTOR] : set[SET_MIN];
-	text_add_who(&f->headline, &who);
+	roster_give(waiters, PART_WAITER, f);
+	if (who)
+		text_add_who(&f->headline, who);
+	if (nthreads > 1)
+		text_add(&f->headline, ", one of %u threads,", nthreads);
 	text_add(&f->headline, " fed the GPU nothing for ");
 	text_add_ns(&f->headline, g->tally.max_ns);
 	text_add(&f->headline, " before %s (usually at most ", name);
@@ -222,10 +238,21 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add_cause(&f->headline, worst);
 	text_add(&f->advice, "%s", advice_for(g->class));
 	finding_number(f, "lost_ns", g->lost_ns);
+	finding_number(f, "threads", nthreads);
 	if (!finding_text(f, "next_function", name, strlen(name)))
 		return rule_no_memory(&launch_gap_rule, why);
 	tally_give(&g->tally, f);
 	return 0;
+}
+
+static void join(struct group *g, struct group *other)
+{
+	if (other->tally.max_ns > g->tally.max_ns) {
+		g->next_probe = other->next_probe;
+		g->usual_ns = other->usual_ns;
+	}
+	g->lost_ns += other->lost_ns;
+	tally_join(&g->tally, &other->tally);
 }
 
 static int gap_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
@@ -236,9 +263,25 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 
 	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
 		struct group *g = (struct group *)s->groups.items[i];
+		struct roster waiters = {0};
+		unsigned nthreads = 0;
+		struct who who;
 
-		if (is_enough(g, set) && !is_regular(g, set[SET_REGULAR]))
-			r = tell_group(g, ctx, set, out, why);
+		if (!is_enough(g, set) || is_regular(g, set[SET_REGULAR]))
+			continue;
+		for (size_t k = i; k < s->groups.nitems; k++) {
+			struct group *other = (struct group *)s->groups.items[k];
+
+			if (other->key.b != g->key.b ||
+			    (k > i && (!is_enough(other, set) || is_regular(other, set[SET_REGULAR]))))
+				continue;
+			names_who(ctx->names, other->key.a, &who);
+			roster_add(&waiters, &who, other->lost_ns);
+			nthreads++;
+			if (k > i)
+				join(g, other);
+		}
+		r = tell_groups(g, &waiters, nthreads, ctx, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, launch_gap_rule.name, s->nskipped, "gaps"))
 		r = rule_no_memory(&launch_gap_rule, why);
@@ -249,14 +292,16 @@ const struct rule launch_gap_rule = {
 	.name = "launch-gap",
 	.severity = SEVERITY_WARNING,
 	.summary = "gaps between the calls of a thread that feeds the GPU, which it did not choose",
-	.meaning = "A thread that launches all the time launched nothing for long: it had no CPU, waited for a disk or for "
+	.meaning = "A thread that launches all the time launched nothing for long: it had no CPU, waited for a disk or "
+		   "for "
 		   "pages, or computed. When the GPU's queue runs dry meanwhile, the GPU idles.",
-	.wrong = "A gap after which there is simply nothing to do yet, filled with computing, looks the same. Regular gaps "
+	.wrong = "A gap after which there is simply nothing to do yet, filled with computing, looks the same. Regular "
+		 "gaps "
 		 "are taken for checkpoints, even if somebody would rather not have them.",
 	.todo = "By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {RULE_CALLS, KIND_exit, 0},
 	.open = gap_open,
 	.feed = gap_feed,
 	.finish = gap_finish,

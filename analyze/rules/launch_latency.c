@@ -8,7 +8,7 @@
 
 #include "analyze/rule.h"
 
-enum { SET_FACTOR, SET_MIN, SET_MIN_CPU, SET_MIN_WAIT, SET_WARM_UP, SET_REPEAT, SET_ALONE };
+enum { SET_FACTOR, SET_MIN, SET_MIN_CPU, SET_MIN_WAIT, SET_WARM_UP, SET_THREAD, SET_REPEAT, SET_ALONE };
 
 static const struct setting settings[] = {
 	[SET_FACTOR] =
@@ -19,14 +19,16 @@ static const struct setting settings[] = {
 		     "and from so long on; below a millisecond a GPU's queue hides it"},
 	[SET_MIN_CPU] =
 		{"min-cpu", SETTING_NS, 5000000, 1000, 1000000000000,
-		 "the same for launches that ran most of the time; in a virtual machine, time that the host took "
-		 "away looks like running, a few milliseconds at a time"},
+		 "the same for launches that ran most of the time, or waited for a thread that ran; in a virtual "
+		 "machine, time that the host took away looks like running, a few milliseconds at a time"},
 	[SET_MIN_WAIT] =
 		{"min-wait", SETTING_NS, 8000000, 1000, 1000000000000,
 		 "the same where waiting for a CPU is behind it, or nothing is known; a thread that shares a CPU "
 		 "with one other waits for a slice of 3 to 6 ms now and then, on any host"},
 	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 32, 4, 1000000,
 			 "launches of a function before it is known what is usual; none of them is judged"},
+	[SET_THREAD] = {"thread-warm-up", SETTING_COUNT, 4, 0, 1000000,
+			"the first launches of a thread are not judged either: it gets to know the context"},
 	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "slow launches with one cause that make a finding"},
 	[SET_ALONE] = {"alone", SETTING_NS, 20000000, 1000, 1000000000000,
 		       "or so much time lost to one cause, however few they are"},
@@ -35,6 +37,12 @@ static const struct setting settings[] = {
 #define KEYS_MAX 4096     /* (process, function) pairs with a baseline */
 #define KERNELS_MAX 65536 /* (process, GPU function) pairs whose first launch is known; later ones count as seen */
 #define GROUPS_MAX 1024   /* causes told apart */
+#define THREADS_MAX 65536 /* threads whose first launches are known; later ones count as old */
+
+struct launcher {
+	struct table_key key; /* a: tid, b: process instance */
+	uint64_t nlaunches;
+};
 
 struct function {
 	struct table_key key; /* a: process instance, b: probe */
@@ -56,6 +64,7 @@ struct launch_state {
 	struct table functions;
 	struct table kernels; /* a: process instance, b: GPU function */
 	struct table groups;
+	struct table launchers;
 	uint64_t nskipped; /* launches not judged for the limits' sake */
 	struct explained scratch;
 };
@@ -82,6 +91,7 @@ static void launch_close(void *state)
 	table_clear(&s->functions);
 	table_clear(&s->kernels);
 	table_clear(&s->groups);
+	table_clear(&s->launchers);
 	free(s);
 }
 
@@ -96,6 +106,22 @@ static int is_first_launch(struct launch_state *s, uint64_t process, uint64_t ke
 	return table_add(&s->kernels, process, kernel, sizeof(struct table_key)) ? 1 : no_memory(why);
 }
 
+/* Which of the thread's launches this is, from 0; UINT64_MAX: one of many. Or false: no memory. */
+static bool count_launch(struct launch_state *s, uint64_t process, uint64_t tid, uint64_t *number)
+{
+	struct launcher *l = table_find(&s->launchers, tid, process);
+
+	*number = UINT64_MAX;
+	if (!l && s->launchers.nitems >= THREADS_MAX)
+		return true;
+	if (!l)
+		l = table_add(&s->launchers, tid, process, sizeof(*l));
+	if (!l)
+		return false;
+	*number = l->nlaunches++;
+	return true;
+}
+
 /* From how long on a launch with this cause is slow. */
 static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
 {
@@ -106,6 +132,9 @@ static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
 	case CAUSE_UNKNOWN:
 		return set[SET_MIN_WAIT];
 	default:
+		/* Whoever was waited for may be the one from whom a host took time. */
+		if (e->cause.end == CHAIN_RAN)
+			return set[SET_MIN_CPU];
 		return e->cause.end == CHAIN_NO_CPU ? set[SET_MIN_WAIT] : set[SET_MIN];
 	}
 }
@@ -116,8 +145,8 @@ static uint64_t group_probe(enum cause_class class, uint64_t probe)
 	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
 }
 
-static int add_slow(struct launch_state *s, const struct context *ctx, const struct process *p, const struct event *ev, uint64_t median_ns,
-		    struct fault *why)
+static int add_slow(struct launch_state *s, const struct context *ctx, const struct process *p, const struct event *ev,
+		    uint64_t median_ns, struct fault *why)
 {
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class = split_main(split);
@@ -163,19 +192,42 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 	return add_slow(s, ctx, p, ev, median_ns, why);
 }
 
+/* What was usual for threads and processes that are gone: memory grows with those that live. */
+static void forget(struct launch_state *s, const struct context *ctx, const struct event *ev)
+{
+	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid]);
+
+	if (!p)
+		return;
+	table_remove(&s->launchers, ev->v[F_exit_tid], p->key.a);
+	for (size_t i = s->functions.nitems; ev->v[F_exit_last] && i-- > 0;)
+		if (s->functions.items[i]->a == p->key.a)
+			table_remove(&s->functions, s->functions.items[i]->a, s->functions.items[i]->b);
+	for (size_t i = s->kernels.nitems; ev->v[F_exit_last] && i-- > 0;)
+		if (s->kernels.items[i]->a == p->key.a)
+			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
+}
+
 static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
 	struct launch_state *s = state;
 	struct function *f;
 	struct process *p;
+	uint64_t number;
 	int r;
 
-	if (ev->kind != KIND_launch || event_is_nested(ev))
+	if (ev->kind == KIND_exit) {
+		forget(s, ctx, ev);
+		return 0;
+	}
+	if (event_is_nested(ev))
 		return 0;
 	p = names_process(ctx->names, ev->v[F_call_pid]);
 	if (!p)
 		return 0;
+	if (!count_launch(s, p->key.a, ev->v[F_call_tid], &number))
+		return no_memory(why);
 	r = is_first_launch(s, p->key.a, ev->v[F_launch_function], why);
 	if (r)
 		return r < 0 ? r : 0;
@@ -188,7 +240,7 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 		f = table_add(&s->functions, p->key.a, ev->v[F_call_probe], sizeof(*f));
 	if (!f)
 		return no_memory(why);
-	r = judge(s, ctx, set, p, f, ev, why);
+	r = number >= set[SET_THREAD] ? judge(s, ctx, set, p, f, ev, why) : 0;
 	baseline_add(&f->baseline, ev->v[F_call_dur]);
 	return r;
 }
@@ -212,7 +264,24 @@ static const char *advice_for(enum cause_class class, enum chain_end end)
 	return "Shorten what the waker does while the launch waits for it, or take that wait out of the launch's way";
 }
 
-static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why)
+/* Time that the host of a virtual machine took away looks like running. */
+static void tell_stolen(struct finding *f, const struct group *g, const struct context *ctx)
+{
+	const struct split *split = &g->tally.worst[0].why->cause.links[0];
+	const struct part *part = split_longest(split, CAUSE_CPU);
+	uint64_t ns = part ? timeline_stolen(ctx->timeline, part->cpu, split->begin_ns, split->end_ns) : 0;
+
+	if (g->class != CAUSE_CPU || ns == 0)
+		return;
+	finding_number(f, "stolen_at_most_ns", ns);
+	text_add(&f->headline, ", of which the machine's host may have taken up to ");
+	text_add_ns(&f->headline, ns);
+	if (ns >= split->ns[CAUSE_CPU] / 2)
+		f->confidence = CONFIDENCE_MEDIUM;
+}
+
+static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
+		      struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;
@@ -241,6 +310,7 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add_ns(&f->headline, g->median_ns);
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
+	tell_stolen(f, g, ctx);
 	text_add(&f->advice, "%s", advice_for(g->class, worst->cause.end));
 	if (!finding_text(f, "function", name, strlen(name)))
 		return no_memory(why);
@@ -274,16 +344,20 @@ static int launch_finish(void *state, const struct context *ctx, const uint64_t 
 const struct rule launch_latency_rule = {
 	.name = "launch-latency",
 	.severity = SEVERITY_WARNING,
-	.meaning = "A call that puts work on the GPU's queue took many times longer than it usually does. The report splits "
-		   "that very call into what the thread did: ran, waited for a CPU, slept in a futex (and who woke it), "
-		   "in a page fault, on a disk, or otherwise.",
-	.wrong = "A launch that waits because the GPU's queue is full is slow by design. A function that is always slow is "
+	.meaning =
+		"A call that puts work on the GPU's queue took many times longer than it usually does. The report "
+		"splits "
+		"that very call into what the thread did: ran, waited for a CPU, slept in a futex (and who woke it), "
+		"in a page fault, on a disk, or otherwise.",
+	.wrong = "A launch that waits because the GPU's queue is full is slow by design. A function that is always "
+		 "slow is "
 		 "no finding; look at the table of calls.",
-	.todo = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it runs.",
+	.todo = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it "
+		"runs.",
 	.summary = "launches far above what is usual for that function in that process, with what held them up",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {KIND_launch, 0},
+	.kinds = {KIND_launch, KIND_exit, 0},
 	.open = launch_open,
 	.feed = launch_feed,
 	.finish = launch_finish,

@@ -13,11 +13,13 @@
 enum { SET_BYTES, SET_COUNT, SET_TOTAL };
 
 static const struct setting settings[] = {
-	[SET_BYTES] = {"bytes", SETTING_BYTES, 65536, 1, UINT64_MAX,
-		       "a copy counts from so many bytes on; the driver takes smaller ones along with the command itself"},
+	[SET_BYTES] =
+		{"bytes", SETTING_BYTES, 65536, 1, UINT64_MAX,
+		 "a copy counts from so many bytes on; the driver takes smaller ones along with the command itself"},
 	[SET_COUNT] = {"count", SETTING_COUNT, 16, 1, 1000000000, "so many copies at one place,"},
-	[SET_TOTAL] = {"total", SETTING_BYTES, 16777216, 1, UINT64_MAX,
-		       "of so many bytes together; loading something once at the start is less trouble than pinning it"},
+	[SET_TOTAL] =
+		{"total", SETTING_BYTES, 16777216, 1, UINT64_MAX,
+		 "of so many bytes together; loading something once at the start is less trouble than pinning it"},
 };
 
 #define GROUPS_MAX 4096
@@ -183,7 +185,8 @@ static int tell_group(struct pageable_state *s, struct group *g, const struct co
 	text_add(&f->headline, " copied ");
 	text_add_size(&f->headline, g->bytes);
 	text_add(&f->headline, " in %llu copies %s the GPU with %s %s host memory that is not pinned",
-		 (unsigned long long)g->tally.count, g->to_device ? "to" : "from", name, g->to_device ? "from" : "into");
+		 (unsigned long long)g->tally.count, g->to_device ? "to" : "from", name,
+		 g->to_device ? "from" : "into");
 	place_add(&f->headline, ctx, g->stack);
 	if (!from_birth)
 		text_add(&f->sure, "Not sure: the process ran before recording began, and may have pinned that memory "

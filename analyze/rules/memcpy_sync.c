@@ -161,10 +161,12 @@ const struct rule memcpy_sync_rule = {
 	.name = "memcpy-sync",
 	.severity = SEVERITY_WARNING,
 	.summary = "copies that keep the thread that feeds the GPU standing still, by place",
-	.meaning = "A thread spends much of its time inside copies that come back only when they are done: meanwhile it "
-		   "launches nothing, and the GPU cannot compute while it copies.",
-	.wrong = "A program that has nothing else to do meanwhile (it copies a result that it waits for) loses nothing. "
-		 "A copy that waits for kernels before it on its stream looks long, but the kernels are.",
+	.meaning =
+		"A thread spends much of its time inside copies that come back only when they are done: meanwhile it "
+		"launches nothing, and the GPU cannot compute while it copies.",
+	.wrong =
+		"A program that has nothing else to do meanwhile (it copies a result that it waits for) loses nothing. "
+		"A copy that waits for kernels before it on its stream looks long, but the kernels are.",
 	.todo = "Use the Async call on a stream of its own with pinned memory, and synchronise where the data is used.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

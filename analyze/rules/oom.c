@@ -10,10 +10,12 @@
 enum { SET_COUNT, SET_RETRY };
 
 static const struct setting settings[] = {
-	[SET_COUNT] = {"count", SETTING_COUNT, 1, 1, 1000000000, "refused allocations of a process that make a finding"},
-	[SET_RETRY] = {"retry", SETTING_NS, 5000000000, 1000, 1000000000000,
-		       "a process that gets as much within this time has helped itself (caching allocators give back what "
-		       "they keep and ask again): that is info"},
+	[SET_COUNT] = {"count", SETTING_COUNT, 1, 1, 1000000000,
+		       "refused allocations of a process that make a finding"},
+	[SET_RETRY] =
+		{"retry", SETTING_NS, 5000000000, 1000, 1000000000000,
+		 "a process that gets as much within this time has helped itself (caching allocators give back what "
+		 "they keep and ask again): that is info"},
 };
 
 #define GROUPS_MAX 4096
@@ -21,7 +23,7 @@ static const struct setting settings[] = {
 #define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
 struct group {
-	struct table_key key; /* a: process instance, b: pinned? */
+	struct table_key key;  /* a: process instance, b: pinned? */
 	uint64_t probe, stack; /* of the first */
 	uint64_t largest_bytes, first_ns;
 	uint64_t pending_bytes, pending_ns; /* the latest refusal that was not made good yet; ns 0: none */
@@ -85,8 +87,7 @@ static void take_kill(struct oom_state *s, const struct context *ctx, const stru
 	const struct process *p = names_process(ctx->names, ev->v[F_oom_pid]);
 
 	if (s->nkills < KILLS_MAX)
-		s->kills[s->nkills] =
-			(struct kill){ev->at_ns, ev->v[F_oom_pid], p ? p->key.a : 0, ev->v[F_oom_rss]};
+		s->kills[s->nkills] = (struct kill){ev->at_ns, ev->v[F_oom_pid], p ? p->key.a : 0, ev->v[F_oom_rss]};
 	s->nkills++;
 }
 
@@ -266,9 +267,11 @@ const struct rule oom_rule = {
 	.name = "oom",
 	.severity = SEVERITY_ERROR,
 	.summary = "memory that ran out: allocations that CUDA refused, and processes that the kernel killed",
-	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host had none "
+	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host had "
+		   "none "
 		   "left.",
-	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is what "
+	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
+		 "what "
 		 "the last look before it said.",
 	.todo = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
 	.settings = settings,

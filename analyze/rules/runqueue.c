@@ -100,50 +100,98 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 		       : rule_no_memory(&runqueue_rule, why);
 }
 
+static bool is_enough(const struct user *u, const uint64_t *set)
+{
+	return u->tally.count >= set[SET_COUNT] && u->tally.total_ns >= set[SET_TOTAL] &&
+	       u->tally.total_ns >= (u->last_ns - u->begin_ns) / 100 * set[SET_SHARE];
+}
+
 static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
-	return ev->kind == KIND_switch ? take_switch(state, ctx, set, ev, why) : take_call(state, ctx, ev, why);
+	struct queue_state *s = state;
+	struct user *u;
+
+	if (ev->kind == KIND_switch)
+		return take_switch(s, ctx, set, ev, why);
+	if (ev->kind != KIND_exit)
+		return take_call(s, ctx, ev, why);
+	u = table_find(&s->users, ev->v[F_exit_tid], 0);
+	if (u && !is_enough(u, set)) {
+		tally_clear(&u->tally);
+		table_remove(&s->users, u->key.a, 0);
+	}
+	return 0;
 }
 
-static int tell_user(struct user *u, const struct context *ctx, struct findings *out, struct fault *why)
+/* Threads of one process that had trouble with the same: one finding. */
+struct crowd {
+	uint64_t process, nthreads, preempted_ns, life_ns;
+	struct roster waiters, keepers;
+	struct tally tally;
+};
+
+static void join(struct crowd *c, struct user *u, const struct names *names)
+{
+	struct who who;
+
+	names_who(names, u->key.a, &who);
+	c->nthreads++;
+	c->preempted_ns += u->preempted_ns;
+	c->life_ns += u->last_ns - u->begin_ns;
+	roster_add(&c->waiters, &who, u->tally.total_ns);
+	roster_join(&c->keepers, &u->keepers);
+	tally_join(&c->tally, &u->tally);
+}
+
+static void tell_headline(struct text *t, const struct crowd *c)
+{
+	const struct who *keeper = roster_first(&c->keepers);
+
+	text_add_who(t, roster_first(&c->waiters));
+	if (c->nthreads > 1)
+		text_add(t, " and %llu other threads, which use the GPU, were", (unsigned long long)(c->nthreads - 1));
+	else
+		text_add(t, ", which uses the GPU, was");
+	text_add(t, " ready to run and had no CPU ");
+	times_add(t, c->tally.count);
+	text_add(t, ", for ");
+	text_add_ns(t, c->tally.total_ns);
+	text_add(t, " in all, ");
+	share_add(t, c->tally.total_ns, c->life_ns);
+	text_add(t, c->nthreads > 1 ? " of their time" : " of its time");
+	if (!keeper)
+		return;
+	text_add(t, "; mostly ");
+	text_add_who(t, keeper);
+	text_add(t, " had it");
+	if (c->keepers.n > 1)
+		text_add(t, ", of %u%s threads", c->keepers.n, c->keepers.more ? " or more" : "");
+}
+
+static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
-	const struct who *keeper = roster_first(&u->keepers);
-	uint64_t life_ns = u->last_ns - u->begin_ns;
-	struct who who;
 
 	if (!f)
 		return rule_no_memory(&runqueue_rule, why);
-	names_who(ctx->names, u->key.a, &who);
 	f->rule = runqueue_rule.name;
-	f->class = u->preempted_ns > u->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
+	f->class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
 	f->severity = runqueue_rule.severity;
-	f->confidence = keeper ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	f->process = u->process;
-	f->tid = u->key.a;
-	f->weight = u->tally.total_ns;
+	f->confidence = c->keepers.n ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	f->process = c->process;
+	f->tid = c->nthreads == 1 ? c->waiters.who[0].tid : 0;
+	f->weight = c->tally.total_ns;
 	f->unit = WEIGHT_NS;
-	roster_give(&u->keepers, PART_KEEPER, f);
-	text_add_who(&f->headline, &who);
-	text_add(&f->headline, ", which uses the GPU, was ready to run and had no CPU ");
-	times_add(&f->headline, u->tally.count);
-	text_add(&f->headline, ", for ");
-	text_add_ns(&f->headline, u->tally.total_ns);
-	text_add(&f->headline, " in all, ");
-	share_add(&f->headline, u->tally.total_ns, life_ns);
-	text_add(&f->headline, " of its time");
-	if (keeper) {
-		text_add(&f->headline, "; mostly ");
-		text_add_who(&f->headline, keeper);
-		text_add(&f->headline, u->keepers.n > 1 ? " had it, of %u%s threads" : " had it", u->keepers.n,
-			 u->keepers.more ? " or more" : "");
-	}
+	roster_give(&c->waiters, PART_WAITER, f);
+	roster_give(&c->keepers, PART_KEEPER, f);
+	tell_headline(&f->headline, c);
 	text_add(&f->advice, "Keep CPUs free for the threads that feed the GPU (cpuset, taskset), or start fewer "
 			     "computing threads (OMP_NUM_THREADS, DataLoader workers)");
-	finding_number(f, "preempted_ns", u->preempted_ns);
-	finding_number(f, "thread_ns", life_ns);
-	tally_give(&u->tally, f);
+	finding_number(f, "threads", c->nthreads);
+	finding_number(f, "preempted_ns", c->preempted_ns);
+	finding_number(f, "threads_ns", c->life_ns);
+	tally_give(&c->tally, f);
 	return 0;
 }
 
@@ -154,11 +202,19 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 	int r = 0;
 
 	for (size_t i = 0; i < s->users.nitems && r == 0; i++) {
-		struct user *u = (struct user *)s->users.items[i];
+		struct user *first = (struct user *)s->users.items[i];
+		struct crowd c = {.process = first->process};
 
-		if (u->tally.count >= set[SET_COUNT] && u->tally.total_ns >= set[SET_TOTAL] &&
-		    u->tally.total_ns >= (u->last_ns - u->begin_ns) / 100 * set[SET_SHARE])
-			r = tell_user(u, ctx, out, why);
+		if (!is_enough(first, set))
+			continue;
+		for (size_t k = i; k < s->users.nitems; k++) {
+			struct user *u = (struct user *)s->users.items[k];
+
+			if (u->process == first->process && is_enough(u, set))
+				join(&c, u, ctx->names);
+		}
+		r = tell_crowd(&c, out, why);
+		tally_clear(&c.tally);
 	}
 	if (r == 0 && !findings_add_limit(out, runqueue_rule.name, s->nskipped, "calls"))
 		r = rule_no_memory(&runqueue_rule, why);
@@ -169,14 +225,16 @@ const struct rule runqueue_rule = {
 	.name = "runqueue",
 	.severity = SEVERITY_WARNING,
 	.summary = "threads that use the GPU and wait for a CPU, with who has it",
-	.meaning = "A thread that feeds the GPU could have run and was not let: other threads had the CPUs. While it waits, "
+	.meaning = "A thread that feeds the GPU could have run and was not let: other threads had the CPUs. While it "
+		   "waits, "
 		   "it launches nothing.",
-	.wrong = "A thread that computes much besides may wait without the GPU missing it. In a virtual machine the host "
+	.wrong = "A thread that computes much besides may wait without the GPU missing it. In a virtual machine the "
+		 "host "
 		 "may take the CPU without this showing here.",
 	.todo = "Keep CPUs free for these threads, or start fewer others.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_switch, 0},
+	.kinds = {RULE_CALLS, KIND_switch, KIND_exit, 0},
 	.open = queue_open,
 	.feed = queue_feed,
 	.finish = queue_finish,

@@ -16,11 +16,13 @@ static const struct setting settings[] = {
 	[SET_LAST] = {"last", SETTING_PERCENT, 60, 1, 100, "of so many of them the same rank was the last,"},
 	[SET_LAG] = {"lag", SETTING_NS, 1000000, 1000, 1000000000000,
 		     "later than the one before it by so much in the mean; less is noise between processes,"},
-	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100, "and this share of the time between the first and the last"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100,
+		       "and this share of the time between the first and the last"},
 	[SET_PEERS] = {"peers", SETTING_COUNT, 3, 2, 10000, "processes that make the same calls, at least, to compare"},
 	[SET_LAUNCHES] = {"launches", SETTING_COUNT, 200, 10, 1000000000, "launches of each of them, at least"},
-	[SET_SLOWER] = {"slower", SETTING_PERCENT, 30, 5, 1000,
-			"one is slow if it takes so much longer from launch to launch than the middle one of its peers"},
+	[SET_SLOWER] =
+		{"slower", SETTING_PERCENT, 30, 5, 1000,
+		 "one is slow if it takes so much longer from launch to launch than the middle one of its peers"},
 };
 
 #define RANKS_MAX 1024
@@ -223,7 +225,8 @@ static int tell_last(struct worker *w, const struct crew *c, const struct contex
 
 	if (!f)
 		return rule_no_memory(&straggler_rule, why);
-	f->confidence = worst && split_main(&worst->cause.links[0]) == CAUSE_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence =
+		worst && split_main(&worst->cause.links[0]) == CAUSE_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	text_add(&f->headline, "rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)w->nranks);
 	process_add(&f->headline, ctx, w->key.a);
 	text_add(&f->headline, ", was the last to come to %llu of %llu collectives, and kept the others waiting for ",
@@ -276,8 +279,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The middle pace of those that make the same calls; 0: there are too few. */
-static uint64_t peers_pace(const struct straggler_state *s, const struct worker *w, const uint64_t *set, uint64_t *paces,
-			   uint64_t *npeers)
+static uint64_t peers_pace(const struct straggler_state *s, const struct worker *w, const uint64_t *set,
+			   uint64_t *paces, uint64_t *npeers)
 {
 	size_t n = 0;
 
@@ -308,7 +311,8 @@ static int tell_slow(struct worker *w, uint64_t usual_ns, uint64_t npeers, const
 	process_add(&f->headline, ctx, w->key.a);
 	text_add(&f->headline, " takes ");
 	text_add_ns(&f->headline, pace_ns);
-	text_add(&f->headline, " from launch to launch; the middle one of %llu processes that make the same calls takes ",
+	text_add(&f->headline,
+		 " from launch to launch; the middle one of %llu processes that make the same calls takes ",
 		 (unsigned long long)npeers);
 	text_add_ns(&f->headline, usual_ns);
 	text_add(&f->sure, "Fairly sure: it is slower, but whether all were to do the same is not told");
@@ -354,10 +358,12 @@ const struct rule straggler_rule = {
 	.name = "straggler",
 	.severity = SEVERITY_WARNING,
 	.summary = "one of several processes that do the same and lags behind the others",
-	.meaning = "Ranks of a collective wait for the last: one that is mostly the last keeps all of them from working. "
-		   "Processes that make the same calls without collectives are compared by their pace.",
-	.wrong = "Collectives are matched by their order in each process, so programs that use several communicators in "
-		 "different orders are compared wrongly. Processes with other work to do may be slower by right.",
+	.meaning =
+		"Ranks of a collective wait for the last: one that is mostly the last keeps all of them from working. "
+		"Processes that make the same calls without collectives are compared by their pace.",
+	.wrong =
+		"Collectives are matched by their order in each process, so programs that use several communicators in "
+		"different orders are compared wrongly. Processes with other work to do may be slower by right.",
 	.todo = "Look at that process's data, CPU, GPU and place in the host.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

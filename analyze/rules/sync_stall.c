@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/place.h"
+#include "analyze/roster.h"
 
 enum { SET_LAUNCHES, SET_COUNT, SET_TOTAL, SET_SHARE, SET_LONG };
 
@@ -137,6 +138,24 @@ static int take_wait(struct sync_state *s, const struct context *ctx, const uint
 		       : rule_no_memory(&sync_stall_rule, why);
 }
 
+static bool is_enough(const struct waiter *w, const uint64_t *set)
+{
+	return w->tally.count >= set[SET_COUNT] && w->tally.total_ns >= set[SET_TOTAL] &&
+	       w->tally.total_ns >= (w->end_ns - w->begin_ns) / 100 * set[SET_SHARE];
+}
+
+/* A thread ended of which there is nothing to tell. */
+static void forget(struct sync_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
+{
+	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid]);
+	struct waiter *w = p ? table_find(&s->waiters, ev->v[F_exit_tid], p->key.a) : NULL;
+
+	if (!w || is_enough(w, set))
+		return;
+	tally_clear(&w->tally);
+	table_remove(&s->waiters, ev->v[F_exit_tid], p->key.a);
+}
+
 static int sync_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		     struct fault *why)
 {
@@ -145,6 +164,10 @@ static int sync_feed(void *state, const struct context *ctx, const uint64_t *set
 	struct waiter *w;
 	int r;
 
+	if (ev->kind == KIND_exit) {
+		forget(s, ctx, set, ev);
+		return 0;
+	}
 	if (event_is_nested(ev))
 		return 0;
 	p = names_process(ctx->names, ev->v[F_call_pid]);
@@ -169,41 +192,78 @@ static int sync_feed(void *state, const struct context *ctx, const uint64_t *set
 	return r < 0 ? r : take_wait(s, ctx, set, w, ev, why);
 }
 
-static int tell_waiter(struct waiter *w, const struct context *ctx, struct findings *out, struct fault *why)
+/* Threads of one process that do it at one place are one finding; `w` is the first of them, and holds their tally. */
+static int tell_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t life_ns,
+			const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, w->probe);
-	uint64_t life_ns = w->end_ns - w->begin_ns;
-	struct who who;
 
 	if (!f)
 		return rule_no_memory(&sync_stall_rule, why);
-	names_who(ctx->names, w->key.a, &who);
 	f->rule = sync_stall_rule.name;
 	f->class = "after-every-launch";
 	f->severity = sync_stall_rule.severity;
 	f->confidence = CONFIDENCE_HIGH;
 	f->process = w->key.b;
-	f->tid = w->key.a;
+	f->tid = nthreads == 1 ? w->key.a : 0;
 	f->probe = w->probe;
 	f->stack = w->stack;
 	f->weight = w->tally.total_ns;
 	f->unit = WEIGHT_NS;
-	text_add_who(&f->headline, &who);
-	text_add(&f->headline, " waits for the GPU after every launch or two: %llu waits, mostly %s, for ",
+	roster_give(waiters, PART_WAITER, f);
+	text_add_who(&f->headline, roster_first(waiters));
+	if (nthreads > 1)
+		text_add(&f->headline, " and %u other threads wait", nthreads - 1);
+	else
+		text_add(&f->headline, " waits");
+	text_add(&f->headline, " for the GPU after every launch or two: %llu waits, mostly %s, for ",
 		 (unsigned long long)w->tally.count, name);
 	text_add_ns(&f->headline, w->tally.total_ns);
 	text_add(&f->headline, " in all, ");
 	share_add(&f->headline, w->tally.total_ns, life_ns);
-	text_add(&f->headline, " of the thread's time");
+	text_add(&f->headline, nthreads > 1 ? " of the threads' time" : " of the thread's time");
 	place_add(&f->headline, ctx, w->stack);
 	text_add(&f->advice, "Wait once where the results are needed, not after each launch; look for .item(), .cpu(), "
 			     "print and CUDA_LAUNCH_BLOCKING=1");
-	finding_number(f, "thread_ns", life_ns);
+	finding_number(f, "threads", nthreads);
+	finding_number(f, "threads_ns", life_ns);
 	if (!finding_text(f, "function", name, strlen(name)))
 		return rule_no_memory(&sync_stall_rule, why);
 	tally_give(&w->tally, f);
 	return 0;
+}
+
+static int judge_waiters(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
+			 struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < s->waiters.nitems && r == 0; i++) {
+		struct waiter *w = (struct waiter *)s->waiters.items[i];
+		struct roster waiters = {0};
+		uint64_t life_ns = 0;
+		unsigned nthreads = 0;
+		struct who who;
+
+		if (!is_enough(w, set))
+			continue;
+		for (size_t k = i; k < s->waiters.nitems; k++) {
+			struct waiter *o = (struct waiter *)s->waiters.items[k];
+
+			if (k > i && (o->key.b != w->key.b || o->probe != w->probe || o->stack != w->stack ||
+				      !is_enough(o, set)))
+				continue;
+			names_who(ctx->names, o->key.a, &who);
+			roster_add(&waiters, &who, o->tally.total_ns);
+			life_ns += o->end_ns - o->begin_ns;
+			nthreads++;
+			if (k > i)
+				tally_join(&w->tally, &o->tally);
+		}
+		r = tell_waiters(w, &waiters, nthreads, life_ns, ctx, out, why);
+	}
+	return r;
 }
 
 static int tell_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
@@ -238,15 +298,8 @@ static int sync_finish(void *state, const struct context *ctx, const uint64_t *s
 		       struct fault *why)
 {
 	struct sync_state *s = state;
-	int r = 0;
+	int r = judge_waiters(s, ctx, set, out, why);
 
-	for (size_t i = 0; i < s->waiters.nitems && r == 0; i++) {
-		struct waiter *w = (struct waiter *)s->waiters.items[i];
-
-		if (w->tally.count >= set[SET_COUNT] && w->tally.total_ns >= set[SET_TOTAL] &&
-		    w->tally.total_ns >= (w->end_ns - w->begin_ns) / 100 * set[SET_SHARE])
-			r = tell_waiter(w, ctx, out, why);
-	}
 	for (size_t i = 0; i < s->held.nitems && r == 0; i++)
 		r = tell_held((struct held *)s->held.items[i], ctx, out, why);
 	if (r == 0 && !findings_add_limit(out, sync_stall_rule.name, s->nskipped, "calls and waits"))
@@ -258,15 +311,17 @@ const struct rule sync_stall_rule = {
 	.name = "sync-stall",
 	.severity = SEVERITY_WARNING,
 	.summary = "threads that wait for the GPU after every launch or two, and long waits that the GPU is not behind",
-	.meaning = "A thread that waits after each launch never works ahead: the GPU idles while the host prepares, and the "
+	.meaning = "A thread that waits after each launch never works ahead: the GPU idles while the host prepares, "
+		   "and the "
 		   "host while the GPU computes. And a wait may be long although the GPU is done, because the waiting "
 		   "thread has no CPU, or waits for a lock or a disk.",
-	.wrong = "A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
-		 "much to do are not reported.",
+	.wrong =
+		"A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
+		"much to do are not reported.",
 	.todo = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {RULE_CALLS, KIND_exit, 0},
 	.open = sync_open,
 	.feed = sync_feed,
 	.finish = sync_finish,

@@ -11,7 +11,8 @@ enum { SET_TOTAL, SET_SHARE };
 static const struct setting settings[] = {
 	[SET_TOTAL] = {"total", SETTING_NS, 1000000000, 1000000, 1000000000000000,
 		       "a reason counts if it held for so long in all; shorter dips come with every change of load,"},
-	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100, "and for this share of the time in which the GPU was looked at"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100,
+		       "and for this share of the time in which the GPU was looked at"},
 };
 
 #define GPUS_MAX 256
@@ -82,7 +83,8 @@ static void series_low(struct series *s, uint64_t at_ns, uint64_t value)
 		s->value[slice] = value;
 }
 
-static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct event *ev, uint64_t bit, uint64_t passed_ns)
+static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct event *ev, uint64_t bit,
+			  uint64_t passed_ns)
 {
 	bool on = ev->v[F_health_throttle] & bit;
 	uint64_t temperature_c = ev->v[F_health_known] & KNOWN(temperature_c) ? ev->v[F_health_temperature_c] : 0;
@@ -209,9 +211,11 @@ const struct rule throttle_rule = {
 	.name = "throttle",
 	.severity = SEVERITY_WARNING,
 	.summary = "GPUs that ran slower than they could, with the reason that they give",
-	.meaning = "The GPU itself says that it runs below the speed that was asked of it: heat, power, or a signal of the "
+	.meaning = "The GPU itself says that it runs below the speed that was asked of it: heat, power, or a signal of "
+		   "the "
 		   "host. Kernels take longer then, and nothing in the program is to blame.",
-	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a GPU "
+	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a "
+		 "GPU "
 		 "mostly is because it is busy: that is info.",
 	.todo = "Cooling, power supply or power limit, as the reason says.",
 	.settings = settings,

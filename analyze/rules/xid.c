@@ -176,9 +176,9 @@ static int tell_group(const struct xid_state *s, const struct group *g, const st
 		text_add(&f->headline, "; it names process %" PRIu64, g->pid);
 	}
 	text_add(&f->sure, "Sure: the kernel's log says so");
-	text_add(&f->cost, "%s", code->severity == SEVERITY_ERROR
-					 ? "What ran on that GPU then is lost, or computed wrong"
-					 : "Nothing so far; it may be a sign of more to come");
+	text_add(&f->cost, "%s",
+		 code->severity == SEVERITY_ERROR ? "What ran on that GPU then is lost, or computed wrong"
+						  : "Nothing so far; it may be a sign of more to come");
 	text_add(&f->advice, "%s", code->todo);
 	finding_number(f, "code", g->key.b);
 	finding_number(f, "pid", g->pid);
@@ -236,9 +236,11 @@ const struct rule xid_rule = {
 	.summary = "errors that the NVIDIA driver reported (Xid), and uncorrectable memory errors",
 	.meaning = "The driver wrote an Xid to the kernel's log: a number for what went wrong on a GPU. Some are a "
 		   "program's mistake (13, 31, 43), others the hardware's (48, 74, 79, 94, 95).",
-	.wrong = "Xid 45 mostly follows from another error or from killing a program. The process that is named need not "
+	.wrong = "Xid 45 mostly follows from another error or from killing a program. The process that is named need "
+		 "not "
 		 "be the culprit where several share a GPU.",
-	.todo = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it checked.",
+	.todo = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
+		"checked.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_xid, KIND_health, 0},

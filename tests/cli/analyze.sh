@@ -55,7 +55,7 @@ check_says 'none of info, warning, error' "and is told which there are"
 check_exit 2 "no file is a wrong use" "$analyze"
 check_exit 2 "an unknown option is a wrong use" "$analyze" --nonsense "$stall"
 check_exit 2 "an ending that is not known is a wrong use" "$analyze" --report="$TMP/x.pdf" "$stall"
-check_says 'must be \.txt or \.json' "and is told which there are"
+check_says 'must be \.txt, \.json, \.sarif or \.html' "and is told which there are"
 check_exit 2 "a wrong setting is a wrong use" "$analyze" --set launch-latency.min=5x "$stall"
 check_says "wants a duration such as .*, not '5x'" "and is told what it should be"
 check_exit 0 "--list-rules needs no file" "$analyze" --list-rules
@@ -64,6 +64,20 @@ check_prints '^  alloc-leak\.bytes = 64\.0 KiB$' "and their settings"
 check_exit 0 "a threshold that is set counts" \
 	"$analyze" --trust "$TMP/pub" --set launch-latency.min=1s --set futex-stall.alone=10s --set futex-stall.repeat=9 \
 	"$stall" --fail-on info
+printf '# ours\n\n launch-latency.min = 1s \nfutex-stall.alone=10s\nfutex-stall.repeat=9\n' >"$TMP/settings"
+check_exit 0 "thresholds can stand in a file" "$analyze" --trust "$TMP/pub" --settings "$TMP/settings" "$stall" --fail-on warning
+check_exit 1 "what comes later on the command line counts" \
+	"$analyze" --trust "$TMP/pub" --settings "$TMP/settings" --set launch-latency.min=1ms "$stall" --fail-on warning
+echo 'launch-latency.min=5x' >>"$TMP/settings"
+check_exit 3 "a wrong line in it is told" "$analyze" --settings "$TMP/settings" "$stall"
+check_says 'settings, line 6: .*launch-latency' "with its number and what it should be"
+check_exit 3 "so is a file that is not there" "$analyze" --settings "$TMP/none" "$stall"
+check_exit 0 "--explain tells what a rule means" "$analyze" --explain launch-latency
+for part in 'What a finding means' 'When it is wrong' 'What to do' 'Settings '; do
+	check_prints "^$part" "with: $part"
+done
+check_exit 2 "a rule that there is not cannot be explained" "$analyze" --explain nonsense
+check_says 'there is no rule nonsense; --list-rules shows them' "and that is said"
 check_exit 0 "--help helps" "$analyze" --help
 check_exit 0 "--version says which" "$analyze" --version
 
@@ -91,7 +105,7 @@ check_exit 0 "--unverified reads it all the same" "$analyze" --unverified "$stal
 check_prints '^Evidence   UNVERIFIED' "and says so first"
 check_prints 'evidence warning: unverified' "and as a finding"
 cp "$stall" "$TMP/flipped.cap"
-printf '\xa5' | dd of="$TMP/flipped.cap" bs=1 seek=$(($(stat -c %s "$stall") / 2)) conv=notrunc 2>/dev/null
+printf '\xa5' | dd of="$TMP/flipped.cap" bs=1 seek=$(($(stat -c %s "$stall") * 4 / 5)) conv=notrunc 2>/dev/null
 check_exit 1 "a flipped byte is refused" "$analyze" --trust "$TMP/pub" "$TMP/flipped.cap"
 check_says 'FORGED|MALFORMED' "as what it is"
 check "nothing is printed then" test ! -s "$TMP/out"
