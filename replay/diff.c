@@ -8,34 +8,13 @@
 #include "keys/tool.h"
 #include "replay/diff_inside.h"
 
-#define OFFS_MAX 64 /* stretches off the CPU that are kept apart within one call; further ones join the last */
-
-/* A stretch off the CPU. */
-struct off {
-	uint64_t begin_ns, runnable_ns, end_ns;
-	bool futex;
-};
-
-struct thread_offs {
-	struct off offs[OFFS_MAX]; /* since the last outer call */
-	size_t n;
-	uint64_t left_ns, woken_ns; /* off now, since; 0: it is on a CPU, or not known */
-	bool preempted;
-};
-
-struct live {
-	uint64_t bytes;
-	uint32_t process; /* index + 1 */
-};
-
 struct gather {
-	struct map rows;      /* (process instance, probe) → index + 1 */
-	struct map processes; /* (process instance, 0) → index + 1 */
-	struct map addresses; /* (process instance, address) → index in lives */
-	struct live *lives;
-	size_t nlives, lives_room;
-	struct thread_offs **threads; /* by number */
-	size_t nthreads;
+	struct map rows;      /* (process instance, probe) -> index + 1 */
+	struct map processes; /* (process instance, 0) -> index + 1 */
+	struct memory memory;
+	uint64_t (*held)[MEMORY_KINDS]; /* by process instance, as it was last taken in */
+	uint32_t nheld;
+	struct offs offs;
 	uint64_t epoch;
 };
 
@@ -44,8 +23,7 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compare captures");
 }
 
-/* `array` with room for one more than `n` elements; NULL without memory, and `array` stays. */
-static void *with_room(void *array, size_t *room, size_t n, size_t size)
+void *diff_with_room(void *array, size_t *room, size_t n, size_t size)
 {
 	void *more;
 
@@ -179,185 +157,88 @@ static int row_of(struct diff_side *s, const struct walk *w, uint32_t process, u
 
 /* --- memory held --- */
 
-static void release(struct diff_side *s, uint32_t process, uint64_t addr)
+static void change(struct diff_process *p, unsigned kind, uint64_t before, uint64_t after)
 {
-	uint32_t at = map_get(&s->gather->addresses, process, addr);
-	struct live *live;
+	unsigned both[] = {kind, MEMORY_KINDS};
 
-	if (!at)
-		return; /* allocated before recording began */
-	live = &s->gather->lives[at];
-	if (!live->process)
-		return; /* given back before */
-	s->processes[live->process - 1].held_bytes -= live->bytes;
-	*live = (struct live){0}; /* its place stays with the address, which comes round */
-}
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t *held = &p->held_bytes[both[i]], *peak = &p->peak_bytes[both[i]];
 
-static int see_alloc(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
-{
-	uint32_t process = people_process(&w->people, (uint32_t)ev->v[F_alloc_pid]), at;
-	uint64_t addr = ev->v[F_alloc_addr];
-	struct gather *g = s->gather;
-	struct diff_process *p;
-	int index = process_of(s, w, process, why);
-
-	if (index < 0)
-		return index;
-	release(s, process, addr);
-	at = map_get(&g->addresses, process, addr);
-	if (!at) {
-		struct live *more = with_room(g->lives, &g->lives_room, g->nlives + 1, sizeof(*more));
-
-		if (!more)
-			return no_memory(why);
-		g->lives = more;
-		at = (uint32_t)++g->nlives;
-		if (map_put(&g->addresses, process, addr, at))
-			return no_memory(why);
+		*held += after - before;
+		*peak = *held > *peak ? *held : *peak;
 	}
-	g->lives[at] = (struct live){ev->v[F_alloc_bytes], (uint32_t)index + 1};
-	p = &s->processes[index];
-	p->held_bytes += ev->v[F_alloc_bytes];
-	if (p->held_bytes > p->peak_bytes)
-		p->peak_bytes = p->held_bytes;
-	return 0;
 }
 
+/* What a process did not give back before it ended stays in the sum: it was never given back by the program. */
 static int see_memory(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
 {
-	if (ev->v[F_call_ret] != 0 || ev->v[F_call_flags] & CALL_NESTED)
-		return 0;
-	if (ev->kind == KIND_alloc && ev->v[F_alloc_addr])
-		return see_alloc(s, w, ev, why);
-	if (ev->kind == KIND_free)
-		release(s, people_process(&w->people, (uint32_t)ev->v[F_free_pid]), ev->v[F_free_addr]);
-	return 0;
-}
-
-/* --- where the time went --- */
-
-static struct thread_offs *offs_of(struct diff_side *s, uint32_t thread)
-{
 	struct gather *g = s->gather;
+	uint32_t process = 0;
+	int index, r = ev->kind == KIND_exit ? 0 : held_see(&g->memory, w, ev, &process, why);
 
-	if (thread >= g->nthreads) {
-		size_t room = (size_t)thread * 2 + 64;
-		struct thread_offs **more = reallocarray(g->threads, room, sizeof(*more));
+	if (r || !process)
+		return r;
+	index = process_of(s, w, process, why);
+	if (index < 0)
+		return index;
+	if (process >= g->nheld) {
+		uint32_t room = process * 2 + 16;
+		uint64_t(*held)[MEMORY_KINDS] = reallocarray(g->held, room, sizeof(*held));
 
-		if (!more)
-			return NULL;
-		memset(more + g->nthreads, 0, (room - g->nthreads) * sizeof(*more));
-		g->threads = more;
-		g->nthreads = room;
-	}
-	if (!g->threads[thread])
-		g->threads[thread] = calloc(1, sizeof(**g->threads));
-	return g->threads[thread];
-}
-
-static void came_back(struct thread_offs *t, uint64_t at_ns)
-{
-	struct off off = {t->left_ns, t->preempted ? t->left_ns : t->woken_ns ? t->woken_ns : at_ns, at_ns, false};
-
-	if (t->left_ns && t->n < OFFS_MAX)
-		t->offs[t->n++] = off;
-	t->left_ns = 0;
-}
-
-static int see_switch(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
-{
-	uint32_t prev = people_thread(&w->people, (uint32_t)ev->v[F_switch_prev_tid]);
-	uint32_t next = people_thread(&w->people, (uint32_t)ev->v[F_switch_next_tid]);
-	struct thread_offs *t;
-
-	if (next && people_is_recorded(&w->people, next)) {
-		t = offs_of(s, next);
-		if (!t)
+		if (!held)
 			return no_memory(why);
-		came_back(t, ev->at_ns);
+		memset(held + g->nheld, 0, (room - g->nheld) * sizeof(*held));
+		g->held = held;
+		g->nheld = room;
 	}
-	if (!prev || !people_is_recorded(&w->people, prev))
-		return 0;
-	t = offs_of(s, prev);
-	if (!t)
-		return no_memory(why);
-	t->left_ns = ev->at_ns;
-	t->woken_ns = 0;
-	t->preempted = ev->v[F_switch_prev_state] == 0;
-	return 0;
-}
+	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
+		uint64_t now = held_bytes_of(&g->memory, process, kind);
 
-static int see_waking(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
-{
-	uint32_t thread = people_thread(&w->people, (uint32_t)ev->v[F_waking_tid]);
-	struct thread_offs *t = thread ? offs_of(s, thread) : NULL;
-
-	if (thread && !t)
-		return no_memory(why);
-	if (t && t->left_ns && !t->woken_ns)
-		t->woken_ns = ev->at_ns;
-	return 0;
-}
-
-/* The stretches that a futex call covers were its sleep. */
-static int see_futex(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
-{
-	uint32_t thread = people_thread(&w->people, (uint32_t)ev->v[F_futex_tid]);
-	struct thread_offs *t = thread ? offs_of(s, thread) : NULL;
-	uint64_t start_ns = ev->at_ns - ev->v[F_futex_dur];
-
-	if (thread && !t)
-		return no_memory(why);
-	for (size_t i = 0; t && i < t->n; i++)
-		t->offs[i].futex = t->offs[i].futex || t->offs[i].begin_ns >= start_ns;
-	return 0;
-}
-
-static void split(struct diff_process *p, struct thread_offs *t, uint64_t start_ns, uint64_t at_ns)
-{
-	for (size_t i = 0; i < t->n; i++) {
-		const struct off *o = &t->offs[i];
-		uint64_t begin = o->begin_ns > start_ns ? o->begin_ns : start_ns;
-		uint64_t end = o->end_ns < at_ns ? o->end_ns : at_ns;
-		uint64_t run = o->runnable_ns > begin ? o->runnable_ns : begin;
-
-		if (end <= begin)
-			continue;
-		run = run < end ? run : end;
-		p->runnable_ns += end - run;
-		*(o->futex ? &p->futex_ns : &p->asleep_ns) += run - begin;
+		if (now != g->held[process][kind])
+			change(&s->processes[index], kind, g->held[process][kind], now);
+		g->held[process][kind] = now;
 	}
-	t->n = 0;
+	return 0;
+}
+
+/* --- calls --- */
+
+static void add_split(struct split *to, const struct split *s)
+{
+	to->in_calls_ns += s->in_calls_ns;
+	for (unsigned i = 0; i < DIFF_NCAUSES; i++)
+		to->ns[i] += s->ns[i];
 }
 
 static int see_call(struct diff_side *s, const struct walk *w, const struct event *ev, struct fault *why)
 {
 	uint32_t process = people_process(&w->people, (uint32_t)ev->v[F_call_pid]);
-	uint32_t thread = people_thread(&w->people, (uint32_t)ev->v[F_call_tid]);
-	uint64_t dur_ns = ev->v[F_call_dur];
-	struct thread_offs *t = thread ? offs_of(s, thread) : NULL;
+	uint64_t dur_ns = ev->v[F_call_dur], start_ns = dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, *now;
+	struct split split = {0};
 	struct diff_row *row = NULL;
-	uint64_t *now;
 	int r = row_of(s, w, process, (uint16_t)ev->v[F_call_probe], &row, why), index;
 
 	if (r < 0)
 		return r;
-	now = with_room(row->now, &row->now_room, row->nnow, sizeof(*now));
-	if ((thread && !t) || !now)
+	now = diff_with_room(row->now, &row->now_room, row->nnow, sizeof(*now));
+	if (!now)
 		return no_memory(why);
 	row->now = now;
 	row->now[row->nnow++] = dur_ns;
 	row->nfailed += ev->v[F_call_ret] != 0;
 	diff_count(row, dur_ns);
 	if (ev->v[F_call_flags] & CALL_NESTED)
-		return see_memory(s, w, ev, why);
+		return 0;
 	index = process_of(s, w, process, why);
 	if (index < 0)
 		return index;
-	s->processes[index].in_calls_ns += dur_ns;
-	if (t)
-		split(&s->processes[index], t, ev->at_ns - dur_ns, ev->at_ns);
-	return see_memory(s, w, ev, why);
+	offs_split(&s->gather->offs, people_thread(&w->people, (uint32_t)ev->v[F_call_tid]), start_ns, ev->at_ns,
+		   &split);
+	split.in_calls_ns = dur_ns;
+	add_split(&row->split, &split);
+	add_split(&s->processes[index].split, &split);
+	add_split(&s->processes[index].now, &split);
+	return 0;
 }
 
 /* --- the walk --- */
@@ -378,14 +259,31 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 
 		if (row->nnow == 0)
 			continue;
-		more = with_room(row->blocks, &row->blocks_room, row->nblocks, sizeof(*more));
+		more = diff_with_room(row->blocks, &row->blocks_room, row->nblocks, sizeof(*more));
 		if (!more)
 			return no_memory(why);
 		row->blocks = more;
 		qsort(row->now, row->nnow, sizeof(*row->now), by_number);
-		row->blocks[row->nblocks++] =
-			(struct block){s->gather->epoch, row->nnow, row->now[(row->nnow - 1) / 2]};
+		row->blocks[row->nblocks++] = (struct block){
+			.number = s->gather->epoch,
+			.ncalls = row->nnow,
+			.median_ns = row->now[(row->nnow - 1) / 2],
+			.p99_ns = row->nnow < DIFF_TAIL_CALLS_MIN ? 0 : row->now[(row->nnow - 1) * 99 / 100],
+		};
 		row->nnow = 0;
+	}
+	for (size_t i = 0; i < s->nprocesses; i++) {
+		struct diff_process *p = &s->processes[i];
+		struct split_block *more;
+
+		if (p->now.in_calls_ns == 0)
+			continue;
+		more = diff_with_room(p->blocks, &p->blocks_room, p->nblocks, sizeof(*more));
+		if (!more)
+			return no_memory(why);
+		p->blocks = more;
+		p->blocks[p->nblocks++] = (struct split_block){s->gather->epoch, p->now};
+		p->now = (struct split){0};
 	}
 	return 0;
 }
@@ -399,7 +297,7 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 	(void)w;
 	if (r < 0)
 		return r;
-	more = with_room(s->epoch_ns, &s->epochs_room, s->nepochs, sizeof(*more));
+	more = diff_with_room(s->epoch_ns, &s->epochs_room, s->nepochs, sizeof(*more));
 	if (!more)
 		return no_memory(why);
 	s->epoch_ns = more;
@@ -412,20 +310,12 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct diff_side *s = self;
+	int r = offs_see(&s->gather->offs, w, ev, why);
 
 	s->nevents++;
-	if (ev->shape->flags == KIND_CALL)
-		return see_call(s, w, ev, why);
-	switch (ev->kind) {
-	case KIND_switch:
-		return see_switch(s, w, ev, why);
-	case KIND_waking:
-		return see_waking(s, w, ev, why);
-	case KIND_futex:
-		return see_futex(s, w, ev, why);
-	default:
-		return 0;
-	}
+	if (!r && ev->shape->flags == KIND_CALL)
+		r = see_call(s, w, ev, why);
+	return r ? r : see_memory(s, w, ev, why);
 }
 
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
@@ -440,11 +330,9 @@ static void gather_free(struct gather *g)
 		return;
 	map_clear(&g->rows);
 	map_clear(&g->processes);
-	map_clear(&g->addresses);
-	free(g->lives);
-	for (size_t i = 0; i < g->nthreads; i++)
-		free(g->threads[i]);
-	free(g->threads);
+	held_clear(&g->memory);
+	free(g->held);
+	offs_clear(&g->offs);
 	free(g);
 }
 
@@ -485,8 +373,10 @@ void diff_free(struct diff_side *s)
 		free(s->rows[i]);
 	}
 	free(s->rows);
-	for (size_t i = 0; i < s->nprocesses; i++)
+	for (size_t i = 0; i < s->nprocesses; i++) {
 		free(s->processes[i].name);
+		free(s->processes[i].blocks);
+	}
 	free(s->processes);
 	free(s->epoch_ns);
 	free(s);

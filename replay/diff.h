@@ -7,7 +7,10 @@
  * evidence of its own. An epoch (a second) is taken as one: its calls give one median and one rate, and those of the
  * two runs are compared by the rank-sum test of Mann and Whitney (Annals of Mathematical Statistics 18, 1947; normal
  * approximation with continuity and tie correction), two-sided, at 0.01 divided by the number of comparisons made.
- * It says whether these two runs differ; whether two more runs would differ likewise, two runs cannot tell.
+ * So are their p99s, and which part of the time in calls each cause took. Epochs can resemble their neighbours, too:
+ * then they are fewer observations than they seem, and the variance is taken (1 + r) / (1 - r) times as large, where r
+ * is the correlation of an epoch with the next one (Bartlett 1946). It says whether these two runs differ; whether two
+ * more runs would differ likewise, two runs cannot tell.
  */
 #ifndef GPUREC_REPLAY_DIFF_H
 #define GPUREC_REPLAY_DIFF_H
@@ -29,8 +32,11 @@ int diff_write(const struct diff_side *a, const struct diff_side *b, bool json, 
 
 /*
  * Probability that two samples of one distribution differ in rank as much as these or more; 1 without any rows.
- * Sorts both.
+ * inflation: how much greater the variance is than that of independent ones; 1 for these. Sorts both.
  */
-double diff_rank_sum(double *a, size_t na, double *b, size_t nb);
+double diff_rank_sum(double *a, size_t na, double *b, size_t nb, double inflation);
+
+/* That factor of a series in the order of time, at least 1. */
+double diff_inflation(const double *v, size_t n);
 
 #endif

@@ -1,63 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two runs side by side. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/diff_inside.h"
 #include "replay/out.h"
-
-/* --- is it more than noise? --- */
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Elements equal to v[i] from i on. */
-static size_t ties(const double *v, size_t n, size_t i, double value)
-{
-	size_t k = i;
-
-	while (k < n && v[k] <= value)
-		k++;
-	return k - i;
-}
-
-double diff_rank_sum(double *a, size_t na, double *b, size_t nb)
-{
-	double n = (double)(na + nb), ranks = 0, tied = 0, rank = 1, u, mean, variance, z;
-	size_t i = 0, k = 0;
-
-	if (na == 0 || nb == 0)
-		return 1;
-	qsort(a, na, sizeof(*a), by_value);
-	qsort(b, nb, sizeof(*b), by_value);
-	while (i < na || k < nb) {
-		double value = k == nb || (i < na && a[i] <= b[k]) ? a[i] : b[k];
-		size_t in_a = ties(a, na, i, value), in_b = ties(b, nb, k, value);
-		double t = (double)(in_a + in_b);
-
-		ranks += (double)in_a * (rank + (t - 1) / 2);
-		tied += t * t * t - t;
-		rank += t;
-		i += in_a;
-		k += in_b;
-	}
-	u = ranks - (double)na * ((double)na + 1) / 2;
-	mean = (double)na * (double)nb / 2;
-	variance = (double)na * (double)nb / 12 * (n + 1 - tied / (n * (n - 1)));
-	if (variance <= 0)
-		return 1; /* all equal */
-	z = (fabs(u - mean) - 0.5) / sqrt(variance);
-	return z > 0 ? erfc(z / sqrt(2)) : 1;
-}
-
-enum certainty { CERTAINTY_SHORT, CERTAINTY_NOISE, CERTAINTY_MORE };
 
 static const struct {
 	const char *word, *json;
@@ -66,122 +15,6 @@ static const struct {
 	[CERTAINTY_NOISE] = {"within noise", "noise"},
 	[CERTAINTY_MORE] = {"more than noise", "more"},
 };
-
-/* A function of processes with one name, in both runs. Either may be NULL. */
-struct pair {
-	const struct diff_row *a, *b;
-	const char *process, *function;
-	double p_median, p_rate; /* 2: not tested */
-};
-
-struct comparison {
-	const struct diff_side *a, *b;
-	struct pair *pairs;
-	size_t npairs, ntests;
-};
-
-static size_t medians_of(double *v, const struct diff_row *row)
-{
-	for (size_t i = 0; i < row->nblocks; i++)
-		v[i] = (double)row->blocks[i].median_ns;
-	return row->nblocks;
-}
-
-/* Calls a second, of every epoch; those without a call count as well. */
-static size_t rates_of(double *v, const struct diff_side *s, const struct diff_row *row)
-{
-	size_t k = 0, n = 0;
-
-	for (size_t e = 0; e < s->nepochs; e++) {
-		bool here = row && k < row->nblocks && row->blocks[k].number == e;
-
-		if (s->epoch_ns[e])
-			v[n++] = here ? (double)row->blocks[k].ncalls * 1e9 / (double)s->epoch_ns[e] : 0;
-		k += here;
-	}
-	return n;
-}
-
-static void test_pair(struct comparison *c, struct pair *p, double *va, double *vb)
-{
-	size_t na, nb;
-
-	p->p_median = p->p_rate = 2;
-	if (c->a->nepochs >= DIFF_BLOCKS_MIN && c->b->nepochs >= DIFF_BLOCKS_MIN) {
-		na = rates_of(va, c->a, p->a);
-		nb = rates_of(vb, c->b, p->b);
-		p->p_rate = diff_rank_sum(va, na, vb, nb);
-		c->ntests++;
-	}
-	if (p->a && p->b && p->a->nblocks >= DIFF_BLOCKS_MIN && p->b->nblocks >= DIFF_BLOCKS_MIN) {
-		na = medians_of(va, p->a);
-		nb = medians_of(vb, p->b);
-		p->p_median = diff_rank_sum(va, na, vb, nb);
-		c->ntests++;
-	}
-}
-
-static enum certainty certainty_of(const struct comparison *c, double p)
-{
-	if (p > 1)
-		return CERTAINTY_SHORT;
-	return p < DIFF_LEVEL / (double)c->ntests ? CERTAINTY_MORE : CERTAINTY_NOISE;
-}
-
-static const struct diff_row *find_row(const struct diff_side *s, const struct diff_row *like)
-{
-	for (size_t i = 0; i < s->nrows; i++)
-		if (!strcmp(s->rows[i]->process, like->process) && !strcmp(s->rows[i]->function, like->function))
-			return s->rows[i];
-	return NULL;
-}
-
-static uint64_t time_of(const struct pair *p)
-{
-	return (p->a ? p->a->total_ns : 0) + (p->b ? p->b->total_ns : 0);
-}
-
-/* Most time first. */
-static int by_time(const void *x, const void *y)
-{
-	const struct pair *a = x, *b = y;
-	uint64_t ta = time_of(a), tb = time_of(b);
-	int r = strcmp(a->process, b->process);
-
-	if (ta != tb)
-		return ta < tb ? 1 : -1;
-	return r ? r : strcmp(a->function, b->function);
-}
-
-static int compare(struct comparison *c, struct fault *why)
-{
-	size_t most = c->a->nepochs > c->b->nepochs ? c->a->nepochs : c->b->nepochs;
-	double *va = calloc(most + 1, sizeof(*va)), *vb = calloc(most + 1, sizeof(*vb));
-	int r = 0;
-
-	c->pairs = calloc(c->a->nrows + c->b->nrows + 1, sizeof(*c->pairs));
-	if (!va || !vb || !c->pairs) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compare captures");
-		goto out;
-	}
-	for (size_t i = 0; i < c->a->nrows; i++)
-		c->pairs[c->npairs++] = (struct pair){.a = c->a->rows[i], .b = find_row(c->b, c->a->rows[i])};
-	for (size_t i = 0; i < c->b->nrows; i++)
-		if (!find_row(c->a, c->b->rows[i]))
-			c->pairs[c->npairs++] = (struct pair){.b = c->b->rows[i]};
-	for (size_t i = 0; i < c->npairs; i++) {
-		struct pair *p = &c->pairs[i];
-
-		p->process = (p->a ? p->a : p->b)->process;
-		p->function = (p->a ? p->a : p->b)->function;
-		test_pair(c, p, va, vb);
-	}
-	qsort(c->pairs, c->npairs, sizeof(*c->pairs), by_time);
-out:
-	free(va);
-	free(vb);
-	return r;
-}
 
 /* --- numbers --- */
 
@@ -272,6 +105,34 @@ static void text_times(struct out *o, const char *what, uint64_t a, uint64_t b)
 	out_change(o, (double)a, (double)b);
 }
 
+/* How a part of the time in calls is called, and its keys in JSON. */
+static const struct {
+	const char *words, *key;
+} causes[DIFF_NCAUSES] = {
+	[CAUSE_CPU] = {"waiting for a CPU", "waited_for_cpu"},  [CAUSE_FUTEX] = {"asleep in futexes", "futex"},
+	[CAUSE_DISK] = {"asleep for a block device", "disk"},   [CAUSE_FAULT] = {"asleep in page faults", "fault"},
+	[CAUSE_OTHER] = {"asleep in something else", "asleep"},
+};
+
+static void text_split(struct out *o, const struct comparison *c, const struct split *a, const struct split *b,
+		       const double *p)
+{
+	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
+		if (!a->ns[i] && !b->ns[i])
+			continue;
+		out_string(o, "\n    ");
+		out_string(o, causes[i].words);
+		out_char(o, ' ');
+		out_share(o, a->ns[i], a->in_calls_ns);
+		out_string(o, " -> ");
+		out_share(o, b->ns[i], b->in_calls_ns);
+		if (p) {
+			out_string(o, ": ");
+			out_string(o, certainties[certainty_of(c, p[i])].word);
+		}
+	}
+}
+
 static void text_pair(struct out *o, const struct comparison *c, const struct pair *p)
 {
 	double ra = p->a ? per_second(c->a, p->a->ncalls) : 0, rb = p->b ? per_second(c->b, p->b->ncalls) : 0;
@@ -292,7 +153,13 @@ static void text_pair(struct out *o, const struct comparison *c, const struct pa
 		out_string(o, ": ");
 		out_string(o, certainties[certainty_of(c, p->p_median)].word);
 		text_times(o, "\n  p99     ", quantile(p->a, 0.99), quantile(p->b, 0.99));
+		out_string(o, ": ");
+		out_string(o, certainties[certainty_of(c, p->p_tail)].word);
 		text_times(o, "\n  longest ", p->a->max_ns, p->b->max_ns);
+	}
+	if (p->a && p->b) {
+		text_times(o, "\n  in sum  ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
+		text_split(o, c, &p->a->split, &p->b->split, NULL);
 	}
 	if (fa || fb) {
 		out_string(o, "\n  failed  ");
@@ -303,40 +170,39 @@ static void text_pair(struct out *o, const struct comparison *c, const struct pa
 	out_char(o, '\n');
 }
 
-static const struct diff_process *find_process(const struct diff_side *s, const char *name)
+/* Memory of one kind, or (MEMORY_KINDS) of all. */
+static void text_memory(struct out *o, const struct process_pair *p, unsigned kind)
 {
-	static const struct diff_process none;
+	uint64_t a = p->a->peak_bytes[kind], b = p->b->peak_bytes[kind];
 
-	for (size_t i = 0; i < s->nprocesses; i++)
-		if (strcmp(s->processes[i].name, name) == 0)
-			return &s->processes[i];
-	return &none;
+	out_string(o, kind == MEMORY_KINDS ? "\n  memory held at most " : "\n    ");
+	if (kind != MEMORY_KINDS) {
+		out_string(o, held_word(kind));
+		out_char(o, ' ');
+	}
+	out_bytes_of(o, a);
+	out_string(o, " -> ");
+	out_bytes_of(o, b);
+	out_change(o, (double)a, (double)b);
+	out_string(o, "; never given back ");
+	out_bytes_of(o, p->a->held_bytes[kind]);
+	out_string(o, " -> ");
+	out_bytes_of(o, p->b->held_bytes[kind]);
 }
 
-static void text_share(struct out *o, const char *what, uint64_t a, uint64_t whole_a, uint64_t b, uint64_t whole_b)
+static void text_process(struct out *o, const struct comparison *c, const struct process_pair *p)
 {
-	out_string(o, what);
-	out_share(o, a, whole_a);
-	out_string(o, " -> ");
-	out_share(o, b, whole_b);
-}
+	unsigned nkinds = 0;
 
-static void text_process(struct out *o, const char *name, const struct diff_process *a, const struct diff_process *b)
-{
-	out_string(o, name);
-	out_string(o, "\n  memory held at most ");
-	out_bytes_of(o, a->peak_bytes);
-	out_string(o, " -> ");
-	out_bytes_of(o, b->peak_bytes);
-	out_change(o, (double)a->peak_bytes, (double)b->peak_bytes);
-	out_string(o, "; at the end ");
-	out_bytes_of(o, a->held_bytes);
-	out_string(o, " -> ");
-	out_bytes_of(o, b->held_bytes);
-	text_times(o, "\n  time in calls ", a->in_calls_ns, b->in_calls_ns);
-	text_share(o, "; of it waiting for a CPU ", a->runnable_ns, a->in_calls_ns, b->runnable_ns, b->in_calls_ns);
-	text_share(o, ", asleep in futexes ", a->futex_ns, a->in_calls_ns, b->futex_ns, b->in_calls_ns);
-	text_share(o, ", asleep in something else ", a->asleep_ns, a->in_calls_ns, b->asleep_ns, b->in_calls_ns);
+	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++)
+		nkinds += p->a->peak_bytes[kind] || p->b->peak_bytes[kind];
+	out_string(o, p->name);
+	text_memory(o, p, MEMORY_KINDS);
+	for (unsigned kind = 0; nkinds > 1 && kind < MEMORY_KINDS; kind++)
+		if (p->a->peak_bytes[kind] || p->b->peak_bytes[kind])
+			text_memory(o, p, kind);
+	text_times(o, "\n  time in calls ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
+	text_split(o, c, &p->a->split, &p->b->split, p->p_cause);
 	out_char(o, '\n');
 }
 
@@ -348,17 +214,14 @@ static void text_write(struct out *o, const struct comparison *c)
 	for (size_t i = 0; i < c->npairs; i++)
 		text_pair(o, c, &c->pairs[i]);
 	out_string(o, "\nProcesses\n");
-	for (size_t i = 0; i < c->a->nprocesses; i++)
-		text_process(o, c->a->processes[i].name, &c->a->processes[i],
-			     find_process(c->b, c->a->processes[i].name));
-	for (size_t i = 0; i < c->b->nprocesses; i++)
-		if (!find_process(c->a, c->b->processes[i].name)->name)
-			text_process(o, c->b->processes[i].name, find_process(c->a, c->b->processes[i].name),
-				     &c->b->processes[i]);
-	out_string(
-		o,
-		"\nMore than noise: rates and medians of whole epochs differ (rank-sum test, chance below 1 % over "
-		"all comparisons together).\nThat these two runs differ does not say why, nor that two more would.\n");
+	for (size_t i = 0; i < c->nprocesses; i++)
+		text_process(o, c, &c->processes[i]);
+	out_string(o, "\nMore than noise: rates, medians, p99s and shares of whole epochs differ (rank-sum test, "
+		      "chance below "
+		      "1 % over\nall ");
+	out_u64(o, c->ntests);
+	out_string(o, " comparisons together; epochs that resemble their neighbours count less).\n"
+		      "That these two runs differ does not say why, nor that two more would.\n");
 }
 
 /* --- JSON --- */
@@ -383,6 +246,16 @@ static void json_side(struct out *o, const char *key, const struct diff_side *s)
 	out_char(o, '}');
 }
 
+static void json_split(struct out *o, const struct split *s)
+{
+	json_number(o, ",\"in_calls_ns\":", s->in_calls_ns);
+	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
+		out_string(o, ",\"");
+		out_string(o, causes[i].key);
+		json_number(o, "_ns\":", s->ns[i]);
+	}
+}
+
 static void json_row(struct out *o, const char *key, const struct diff_row *row)
 {
 	out_string(o, key);
@@ -397,39 +270,48 @@ static void json_row(struct out *o, const char *key, const struct diff_row *row)
 	json_number(o, ",\"p99_ns\":", quantile(row, 0.99));
 	json_number(o, ",\"max_ns\":", row->max_ns);
 	json_number(o, ",\"epochs\":", row->nblocks);
+	json_split(o, &row->split);
 	out_char(o, '}');
 }
 
 static void json_process(struct out *o, const char *key, const struct diff_process *p)
 {
 	out_string(o, key);
-	json_number(o, "{\"peak_bytes\":", p->peak_bytes);
-	json_number(o, ",\"held_bytes\":", p->held_bytes);
-	json_number(o, ",\"in_calls_ns\":", p->in_calls_ns);
-	json_number(o, ",\"waited_for_cpu_ns\":", p->runnable_ns);
-	json_number(o, ",\"futex_ns\":", p->futex_ns);
-	json_number(o, ",\"asleep_ns\":", p->asleep_ns);
+	json_number(o, "{\"peak_bytes\":", p->peak_bytes[MEMORY_KINDS]);
+	json_number(o, ",\"held_bytes\":", p->held_bytes[MEMORY_KINDS]);
+	out_string(o, ",\"memory\":{");
+	for (unsigned kind = 0, first = 1; kind < MEMORY_KINDS; kind++) {
+		if (!p->peak_bytes[kind])
+			continue;
+		out_string(o, first ? "\"" : ",\"");
+		out_string(o, held_word(kind));
+		json_number(o, "\":{\"peak_bytes\":", p->peak_bytes[kind]);
+		json_number(o, ",\"held_bytes\":", p->held_bytes[kind]);
+		out_char(o, '}');
+		first = 0;
+	}
+	out_char(o, '}');
+	json_split(o, &p->split);
 	out_char(o, '}');
 }
 
 static void json_processes(struct out *o, const struct comparison *c)
 {
-	const struct diff_side *sides[] = {c->a, c->b};
-	bool first = true;
+	for (size_t i = 0; i < c->nprocesses; i++) {
+		const struct process_pair *p = &c->processes[i];
 
-	for (size_t k = 0; k < 2; k++) {
-		for (size_t i = 0; i < sides[k]->nprocesses; i++) {
-			const char *name = sides[k]->processes[i].name;
-
-			if (k == 1 && find_process(c->a, name)->name)
-				continue;
-			out_string(o, first ? "{\"process\":" : ",{\"process\":");
-			out_json(o, name, strlen(name));
-			json_process(o, ",\"a\":", find_process(c->a, name));
-			json_process(o, ",\"b\":", find_process(c->b, name));
-			out_char(o, '}');
-			first = false;
+		out_string(o, i ? ",{\"process\":" : "{\"process\":");
+		out_json(o, p->name, strlen(p->name));
+		json_process(o, ",\"a\":", p->a);
+		json_process(o, ",\"b\":", p->b);
+		for (unsigned k = 0; k < DIFF_NCAUSES; k++) {
+			out_string(o, ",\"");
+			out_string(o, causes[k].key);
+			out_string(o, "\":\"");
+			out_string(o, certainties[certainty_of(c, p->p_cause[k])].json);
+			out_char(o, '"');
 		}
+		out_char(o, '}');
 	}
 }
 
@@ -451,6 +333,8 @@ static void json_write(struct out *o, const struct comparison *c)
 		out_string(o, certainties[certainty_of(c, p->p_rate)].json);
 		out_string(o, "\",\"median\":\"");
 		out_string(o, certainties[certainty_of(c, p->p_median)].json);
+		out_string(o, "\",\"p99\":\"");
+		out_string(o, certainties[certainty_of(c, p->p_tail)].json);
 		out_string(o, "\"}");
 	}
 	out_string(o, "],\"processes\":[");
@@ -460,18 +344,18 @@ static void json_write(struct out *o, const struct comparison *c)
 
 int diff_write(const struct diff_side *a, const struct diff_side *b, bool json, int fd, struct fault *why)
 {
-	struct comparison c = {.a = a, .b = b};
+	struct comparison c = {0};
 	struct out o;
 	int r = out_open(&o, fd, why);
 
 	if (r < 0)
 		return r;
-	r = compare(&c, why);
+	r = comparison_make(&c, a, b, why);
 	if (r == 0) {
 		(json ? json_write : text_write)(&o, &c);
 		r = out_finish(&o, why);
 	}
-	free(c.pairs);
+	comparison_clear(&c);
 	out_close(&o);
 	return r;
 }

@@ -199,9 +199,11 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	uint8_t tid_field = export_tid_field(ev->shape);
 	uint32_t tid = tid_field ? (uint32_t)ev->v[tid_field] : 0;
 	char note[SENTENCE_MAX];
-	const char *name = export_note(w, ev, note, sizeof(note)) ? note : export_event_name(c->schema, ev);
+	const char *name = export_event_name(c->schema, ev);
 	int r;
 
+	if (export_note(w, ev, note, sizeof(note)))
+		name = note;
 	if (ev->kind == KIND_switch)
 		return write_switch(c, w, ev);
 	if (ev->kind == KIND_waking)

@@ -12,7 +12,7 @@ static const struct exporter table[] = {
 	{".csv", "comma-separated values; with one --kind, its fields as columns", csv_write_file},
 	{".perfetto-trace", "a trace for Perfetto", perfetto_write_file},
 	{".trace.json", "a trace for Perfetto and chrome://tracing", chrome_write_file},
-	{".otlp.json", "OpenTelemetry spans and metrics, lines of OTLP JSON", otlp_write_file},
+	{".otlp.json", "OpenTelemetry spans, metrics and log records, lines of OTLP JSON", otlp_write_file},
 	{".folded", "time in calls, as folded stacks for a flame graph", folded_time_write_file},
 	{".alloc.folded", "bytes by allocation site, as folded stacks", folded_bytes_write_file},
 	{".perf.txt", "lines as `perf script` prints them", perf_write_file},

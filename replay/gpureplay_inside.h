@@ -4,13 +4,8 @@
 #define GPUREC_REPLAY_GPUREPLAY_INSIDE_H
 
 #include "replay/exporter.h"
+#include "replay/moment.h"
 #include "replay/pace.h"
-
-/* A time on the command line: relative to a start that is known only when the capture is open. */
-struct moment {
-	bool given, relative;
-	uint64_t ns;
-};
 
 struct settings {
 	const char **trust_files;

@@ -36,7 +36,7 @@ static const struct tool_option table[] = {
 	{"kind", 0, "KIND,...", "only these kinds of events", OPT_KIND},
 	{"pid", 0, "PID", "only what threads of this process take part in; may be repeated", OPT_PID},
 	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", OPT_TID},
-	{"from", 0, "TIME", "only from then on: 12s after the start, or nanoseconds on the boot clock", OPT_FROM},
+	{"from", 0, "TIME", "only from then on: 12s or +12.5 after the start, or 2026-09-21T14:13:20Z", OPT_FROM},
 	{"to", 0, "TIME", "only before then", OPT_TO},
 	{"where", 0, "CONDITION", "only where this holds: 'kind=launch and dur>1ms' (below)", OPT_WHERE},
 	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", OPT_WITHHOLD},
@@ -60,14 +60,7 @@ static int read_moment(struct moment *m, const char *name, const char *text)
 {
 	struct fault why;
 
-	m->given = true;
-	if (tool_parse_number(text, 0, UINT64_MAX, &m->ns, &why) == 0)
-		return -1;
-	m->relative = true;
-	if (tool_parse_duration(text, &m->ns, &why) == 0)
-		return -1;
-	return tool_usage("--%s: '%s' is no time: 12s (after the start) or a number of nanoseconds on the boot clock",
-			  name, text);
+	return moment_parse(m, text, &why) ? tool_usage("--%s: %s", name, why.text) : -1;
 }
 
 static int read_id(uint32_t *ids, size_t *n, const char *name, const char *text)
@@ -246,12 +239,8 @@ int settings_complete(struct settings *s, const struct reader *r)
 	const uint64_t start_ns = r->header.start_boot_ns;
 	struct fault why;
 
-	s->filter.from_ns = s->from.given ? s->from.ns : 0;
-	if (s->from.relative && __builtin_add_overflow(s->from.ns, start_ns, &s->filter.from_ns))
-		s->filter.from_ns = NO_TIME;
-	s->filter.to_ns = s->to.given ? s->to.ns : NO_TIME;
-	if (s->to.relative && __builtin_add_overflow(s->to.ns, start_ns, &s->filter.to_ns))
-		s->filter.to_ns = NO_TIME;
+	s->filter.from_ns = s->from.given ? moment_boot_ns(&s->from, r) : 0;
+	s->filter.to_ns = s->to.given ? moment_boot_ns(&s->to, r) : NO_TIME;
 	if (s->filter.from_ns >= s->filter.to_ns)
 		return tool_usage("--from is not before --to: nothing lies between them");
 	if (s->kinds && filter_add_kinds(&s->filter, &r->header.schema, s->kinds, &why))

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpureplay -o: files that appear under their name once they are whole. */
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "keys/custody.h"
 #include "keys/tool.h"
@@ -24,6 +29,61 @@ int status_of(int r)
 	return r == WALK_STOPPED || r == ERR_FORGED || r == ERR_FORMAT ? TOOL_BAD : TOOL_FAILED;
 }
 
+/* How far the output has come: on a terminal only, and only if it takes long enough to be looked at. */
+#define BAR_CELLS 30
+#define BAR_AFTER_NS 300000000ull
+#define BAR_EACH_NS 100000000ull
+
+static struct {
+	uint64_t next_ns;
+	bool shown;
+} bar;
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+static void show_progress(uint64_t epoch, uint64_t nepochs)
+{
+	static const char cells[] = "##############################";
+	uint64_t now = now_ns();
+	int done = nepochs ? (int)(epoch * BAR_CELLS / nepochs) : 0;
+
+	if (now < bar.next_ns)
+		return;
+	bar.next_ns = now + BAR_EACH_NS;
+	bar.shown = true;
+	fprintf(stderr, "\r[%.*s%*s] %3d %%", done, cells, BAR_CELLS - done, "",
+		nepochs ? (int)(epoch * 100 / nepochs) : 0);
+}
+
+/* What comes next stands on a line of its own again. */
+static void end_progress(void)
+{
+	if (bar.shown)
+		fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
+	bar.shown = false;
+}
+
+static int export_file(const struct replay *replay, const struct exporter *exporter, const char *path,
+		       struct fault *why)
+{
+	const char *term = getenv("TERM");
+	struct replay watched = *replay;
+	int r;
+
+	if (!tool_quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0)
+		watched.progress = show_progress;
+	bar.next_ns = now_ns() + BAR_AFTER_NS;
+	r = exporter->write_file(&watched, path, why);
+	end_progress();
+	return r;
+}
+
 static int write_file(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
 {
 	const struct sigaction action = {.sa_handler = on_signal};
@@ -43,7 +103,7 @@ static int write_file(const struct settings *s, const struct replay *replay, con
 	sigprocmask(SIG_UNBLOCK, &held, NULL);
 	if (r)
 		return tool_fault(NULL, &why);
-	walked = exporter->write_file(replay, target.temporary, &stopped);
+	walked = export_file(replay, exporter, target.temporary, &stopped);
 	if (walked < 0) {
 		target_discard(&target);
 		tool_fault(s->output, &stopped);

@@ -26,12 +26,13 @@ void kernels_clear(struct kernels *k)
 static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), const char *text)
 {
 	size_t n = strlen(text), room = n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting;
+	char *copy = malloc(room), *fitting = NULL;
 
-	if (!copy)
-		return NULL;
-	fitting = realloc(copy, escape(copy, room, text, n) + 1);
-	return fitting ? fitting : copy;
+	if (copy)
+		fitting = realloc(copy, escape(copy, room, text, n) + 1);
+	if (fitting)
+		copy = fitting;
+	return copy;
 }
 
 /* The name's place in the table: that of the function's name before, or a new one. 0 without memory. */

@@ -27,7 +27,10 @@ struct events_cursor {
 	struct term terms[TERMS_MAX];
 	int nterms;
 	uint64_t to_number; /* no row after it */
-	uint8_t field;      /* of other_fields */
+	uint64_t to_ns;
+	bool unnumbered; /* rows are not counted, which spares reading: nobody has asked for a number yet */
+	uint64_t nalike; /* rows of the current one's time that were given, with it */
+	uint8_t field;   /* of other_fields */
 	bool eof;
 	char *text; /* room for an escaped TEXT */
 };
@@ -248,16 +251,32 @@ static void add_term(struct events_cursor *c, struct window *w, const struct mod
 	c->terms[c->nterms++] = term;
 }
 
-/* Whether a plan touches a column that tells of an instance. */
-static bool tells_instance(const struct module_table *t, uint64_t used, int column)
+/* Whether a column tells of an instance. */
+static bool tells_instance(const struct module_table *t, int column)
 {
-	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds; k++) {
+	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds && !t->fields; k++) {
 		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
 
-		if (m && (m->from == FROM_PROCESS || m->from == FROM_THREAD) && used >> (column < 63 ? column : 63) & 1)
+		if (m && (m->from == FROM_PROCESS || m->from == FROM_THREAD))
 			return true;
 	}
 	return false;
+}
+
+static bool is_used(uint64_t used, int column)
+{
+	return used >> (column < 63 ? column : 63) & 1;
+}
+
+/* Whether rows have to be numbered: to tell their numbers, or who was meant then. */
+static bool needs_numbers(const struct module_table *t, uint64_t used, const struct window *w)
+{
+	bool instances = false;
+
+	for (int i = 0; i < t->ncolumns; i++)
+		instances = instances || (is_used(used, i) && tells_instance(t, i));
+	return t->fields || instances || t->shared->replay.unverified || w->from_number || w->to_number != UINT64_MAX ||
+	       is_used(used, t->id);
 }
 
 /* Read a plan: the columns wanted, then a term for each argument that is an integer. */
@@ -265,15 +284,10 @@ static int read_plan(struct events_cursor *c, const struct module_table *t, cons
 		     sqlite3_value **argv, uint64_t *used, struct window *w, struct fault *why)
 {
 	char *p;
-	bool instances = false;
 	int r = 0;
 
 	*used = strtoull(plan, &p, 16);
 	*w = (struct window){.to_ns = UINT64_MAX, .to_number = UINT64_MAX};
-	for (int i = 0; i < t->ncolumns && !t->fields; i++)
-		instances = instances || tells_instance(t, *used, i);
-	if (instances)
-		r = shared_learn(t->shared, LEARNT_NAMES, why);
 	c->nterms = 0;
 	for (int i = 0; !r && i < argc; i++) {
 		struct term term = {.column = (int)strtol(p + 1, &p, 10)};
@@ -284,8 +298,12 @@ static int read_plan(struct events_cursor *c, const struct module_table *t, cons
 		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
 			continue;
 		term.value = sqlite3_value_int64(argv[i]);
-		add_term(c, w, t, term);
+		if (tells_instance(t, term.column))
+			r = shared_learn(t->shared, LEARNT_NAMES, why);
+		if (!r)
+			add_term(c, w, t, term);
 	}
+	c->unnumbered = !needs_numbers(t, *used, w);
 	return r;
 }
 
@@ -301,7 +319,7 @@ static void choose_fields(struct events_cursor *c, const struct module_table *t,
 		for (int i = 0; i < t->ncolumns && t->holds[k] && !t->fields; i++) {
 			const struct mapped *m = mapped_of(t, k, i);
 
-			if (m && used >> (i < 63 ? i : 63) & 1)
+			if (m && is_used(used, i))
 				c->fields[k] |= 1u << m->field;
 		}
 		for (int i = 0; i < c->nterms && t->holds[k]; i++) {
@@ -338,7 +356,9 @@ int events_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan, int
 	if (read_plan(c, t, plan, argc, argv, &used, &w, &why))
 		return module_fail(cursor->pVtab, &why);
 	choose_fields(c, t, used);
-	wish.to_ns = w.to_ns;
+	wish.to_ns = c->to_ns = w.to_ns;
+	wish.unnumbered = c->unnumbered;
+	c->nalike = 0;
 	c->to_number = w.to_number;
 	c->eof = w.nothing;
 	if (c->eof)
@@ -428,16 +448,20 @@ int events_next(sqlite3_vtab_cursor *cursor)
 	struct events_cursor *c = (struct events_cursor *)cursor;
 	const struct module_table *t = (const struct module_table *)cursor->pVtab;
 	const struct shared *s = t->shared;
+	uint64_t before_ns;
 	struct fault why;
 	int r;
 
 	if (next_field(c, t))
 		return SQLITE_OK;
-	while ((r = cursor_next(c->cursor, &c->ev, &why)) > 0) {
+	while ((before_ns = c->ev.at_ns, r = cursor_next(c->cursor, &c->ev, &why)) > 0) {
 		if (c->ev.epoch->number >= s->nepochs)
 			break;
-		if (c->ev.kind == KIND_epoch)
+		if (c->ev.kind == KIND_epoch) {
+			c->nalike = 0;
 			continue;
+		}
+		c->nalike = c->nalike && c->ev.at_ns == before_ns ? c->nalike + 1 : 1;
 		if (c->ev.number > s->nreadable || c->ev.number > c->to_number)
 			break;
 		if (!answers(c, t))
@@ -483,6 +507,7 @@ int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 	const struct events_cursor *c = (const struct events_cursor *)cursor;
 	const struct module_table *t = (const struct module_table *)cursor->pVtab;
 	const struct mapped *m;
+	struct fault why;
 	sqlite3_int64 v;
 
 	if (t->fields) {
@@ -490,6 +515,11 @@ int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 		return SQLITE_OK;
 	}
 	m = mapped_of(t, (size_t)(c->ev.shape - t->shared->evidence.reader.header.schema.kinds), column);
+	/* Not before: a join that SQLite leaves out names such a column, too, and never asks for it. */
+	if (m && (m->from == FROM_PROCESS || m->from == FROM_THREAD) && shared_learn(t->shared, LEARNT_NAMES, &why)) {
+		sqlite3_result_error(ctx, why.text, -1);
+		return SQLITE_ERROR;
+	}
 	if (m && m->from == FROM_TEXT)
 		give_text(c, ctx, m->field);
 	else if (integer_of(c, t, column, &v))
@@ -497,9 +527,42 @@ int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 	return SQLITE_OK;
 }
 
+/*
+ * SQLite asks for a row's number that nobody seemed to want, as when it has to tell rows of two conditions apart: the
+ * same place again, by a cursor that counts.
+ */
+static int number_rows(struct events_cursor *c)
+{
+	const struct module_table *t = (const struct module_table *)c->base.pVtab;
+	const struct cursor_wish wish = {.fields = c->fields, .to_ns = c->to_ns};
+	uint64_t at_ns = c->ev.at_ns, nleft = c->nalike;
+	struct cursor *counting = NULL;
+	struct fault why;
+	int r = cursor_open(&counting, &t->shared->evidence.reader, false, &why);
+
+	if (r)
+		return module_fail(c->base.pVtab, &why);
+	cursor_ask(counting, &wish);
+	cursor_seek(counting, at_ns);
+	while (nleft && (r = cursor_next(counting, &c->ev, &why)) > 0)
+		nleft -= c->ev.kind != KIND_epoch;
+	if (nleft) {
+		cursor_close(counting);
+		return r < 0 ? module_fail(c->base.pVtab, &why) : SQLITE_CORRUPT_VTAB;
+	}
+	cursor_close(c->cursor);
+	c->cursor = counting;
+	c->unnumbered = false;
+	return SQLITE_OK;
+}
+
 int events_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
 {
-	const struct events_cursor *c = (const struct events_cursor *)cursor;
+	struct events_cursor *c = (struct events_cursor *)cursor;
+	int r = c->unnumbered ? number_rows(c) : SQLITE_OK;
+
+	if (r != SQLITE_OK)
+		return r;
 
 	/* Of other_fields: unique, and that is all. */
 	*rowid = (sqlite3_int64)(c->field ? c->ev.number * FIELDS_MAX + c->field : c->ev.number);

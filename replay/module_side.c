@@ -110,6 +110,9 @@ static void add_constraints(sqlite3_str *sql, const struct module_table *t, sqli
 		}
 		found = column < 0 ? 1 : rows_by(t->name, t->columns[column]);
 		rows = found > 0 && found < rows ? found : rows / 4;
+		/* What is looked up by its key need not be, where nothing of it is asked for. */
+		if (found == 1 && strcmp(t->name, "kernels") != 0)
+			info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
 	}
 	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
 	info->estimatedCost = 10 + rows;

@@ -49,6 +49,7 @@ void derive_close(struct derive *d)
 	sqlite3_finalize(d->state);
 	map_clear(&d->open);
 	map_clear(&d->states);
+	map_clear(&d->devices);
 	free(d->pool);
 	free(d->off);
 	*d = (struct derive){0};
@@ -151,6 +152,43 @@ static int see_free(struct derive *d, const struct walk *w, const struct event *
 		map_remove(&d->open, process, addr);
 	else if (map_put(&d->open, process, addr, head))
 		return no_memory(why);
+	return r;
+}
+
+/* Whether a call took a context away, and what was allocated in it: by the name of its function. */
+static bool ends_context(const struct walk *w, const struct event *ev)
+{
+	const struct probe *probe = schema_probe(&w->reader->header.schema, (uint16_t)ev->v[F_context_probe]);
+
+	return probe && (strstr(probe->name, "Reset") || strstr(probe->name, "CtxDestroy"));
+}
+
+/*
+ * An allocation does not tell its context. Where a process was seen with one device, all of it was in that; where with
+ * several, nothing can be said.
+ */
+static int see_context(struct derive *d, const struct walk *w, const struct event *ev, uint64_t id, struct fault *why)
+{
+	uint32_t process = people_process(&w->people, (uint32_t)ev->v[F_context_pid]);
+	uint32_t device = (uint32_t)ev->v[F_context_device], first = map_get(&d->devices, process, 0);
+	int r = 0;
+
+	if (ev->v[F_context_ret] != 0 || ev->v[F_context_flags] & CALL_NESTED)
+		return 0;
+	if (device && map_put(&d->devices, process, 0, first && first != device ? UINT32_MAX : device))
+		return no_memory(why);
+	if (!ends_context(w, ev) || map_get(&d->devices, process, 0) == UINT32_MAX)
+		return 0;
+	for (uint32_t n = 1; !r && n <= d->npool; n++) {
+		struct open_allocation *a = &d->pool[n];
+
+		if (!a->open || a->process != process)
+			continue;
+		r = insert_end(d, a->id, ev->at_ns, "context", id, why);
+		map_remove(&d->open, process, a->addr);
+		*a = (struct open_allocation){.next = d->free_list};
+		d->free_list = n;
+	}
 	return r;
 }
 
@@ -312,6 +350,8 @@ int derive_see(struct derive *d, const struct walk *w, const struct event *ev, u
 		return see_alloc(d, w, ev, id, why);
 	case KIND_free:
 		return see_free(d, w, ev, id, why);
+	case KIND_context:
+		return see_context(d, w, ev, id, why);
 	case KIND_switch:
 		return see_switch(d, w, ev, id, why);
 	case KIND_waking:

@@ -101,7 +101,6 @@ const char *const sqlschema_tables[] = {
 
 const char *const sqlschema_indexes[] = {
 	"CREATE INDEX calls_kind_probe ON calls(kind, probe, dur_ns)",
-	"CREATE INDEX calls_thread ON calls(thread, at_ns)",
 	"CREATE INDEX offcpu_thread ON offcpu(thread, start_ns)",
 	"CREATE INDEX futexes_thread ON futexes(thread, at_ns)",
 	"CREATE INDEX frames_stack ON frames(stack, depth)",

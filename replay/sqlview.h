@@ -32,7 +32,8 @@ struct derive {
 	/* Threads off the CPU, by their number. */
 	struct off *off;
 	uint32_t noff;
-	struct map states; /* prev_state values met */
+	struct map states;  /* prev_state values met */
+	struct map devices; /* by process: the one it was seen with, + 1; UINT32_MAX: several */
 	uint64_t lossy_ns; /* end of the latest epoch that lost scheduler events */
 };
 

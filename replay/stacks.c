@@ -30,12 +30,13 @@ void stacks_clear(struct stacks *s)
 static char *escaped(const char *text, uint64_t n)
 {
 	size_t room = (size_t)n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting;
+	char *copy = malloc(room), *fitting = NULL;
 
-	if (!copy)
-		return NULL;
-	fitting = realloc(copy, escape_terminal(copy, room, text, (size_t)n) + 1);
-	return fitting ? fitting : copy;
+	if (copy)
+		fitting = realloc(copy, escape_terminal(copy, room, text, (size_t)n) + 1);
+	if (fitting)
+		copy = fitting;
+	return copy;
 }
 
 /* One more element in a table numbered from 1, or -1. */

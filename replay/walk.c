@@ -103,6 +103,8 @@ static int visit_epoch(struct visit *v, const struct epoch *e)
 	const struct epoch *before = e->number > 0 ? e - 1 : NULL;
 	int r;
 
+	if (v->walk->replay->progress)
+		v->walk->replay->progress(e->number, v->walk->nepochs);
 	if (visitor->epoch) {
 		r = visitor->epoch(v->self, v->walk, e, v->why);
 		if (r)

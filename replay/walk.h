@@ -26,6 +26,8 @@ struct replay {
 	bool clock_asked;          /* by --time: lines of JSON then tell it, too */
 	struct pace_settings pace; /* for text and lines of JSON that go to a descriptor */
 	bool unverified;           /* --unverified was given: chunks are not checked against their seals */
+	/* NULL, or called as the walk comes to each epoch; nepochs of them will be read. */
+	void (*progress)(uint64_t epoch, uint64_t nepochs);
 	uint32_t withhold;         /* for a narrower capture: bit CLASS_x, as in struct narrowing */
 };
 

@@ -35,7 +35,7 @@ HOSTILE=$hostile awk '
 			print row texts[k]
 			print k, want[k] >"want.unsorted"
 		}
-		print "epoch +1s"
+		print "epoch +250ms\nepoch +1s"
 		print "end command 0"
 	}' fields kinds >run.script
 sort want.unsorted >want
@@ -43,39 +43,47 @@ sort want.unsorted >want
 mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" && cp run.pub "$GPUREC_HOME/trust/lab.pub" || exit 1
 
 formats="txt jsonl csv db perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
-write_all() {
+write_all() { # NAME
 	local suffix
 	for suffix in $formats; do
-		"$replay" -q run.cap -o "run.$suffix" || { echo "$suffix"; return 1; }
+		"$replay" -q "$1.cap" -o "$1.$suffix" || { echo "$suffix"; return 1; }
 	done
 }
-check "a capture with every kind is written in every format" write_all
+check "a capture with every kind is written in every format" write_all run
 check "it verifies" "$BUILD/gpuverify" -q run.cap
 
 sum_up() { sort | uniq -c | awk '{ print $2, $1 }'; }
 of_kinds() { awk 'NR == FNR { kind[$2]; next } $1 in kind' kinds - | sort; }
 sql() { sqlite3 :memory: "$@"; }
-in_jsonl() { sed -n 's/^{"at":[0-9]*,"kind":"\([a-z_]*\)".*/\1/p' run.jsonl | sum_up; }
+in_jsonl() { sed -n 's/^{"at":[0-9]*,"kind":"\([a-z_]*\)".*/\1/p' "$1.jsonl" | sum_up; }
 in_text() {
 	local kind n
 	while read -r _ kind _; do
-		n=$("$replay" -q --kind "$kind" run.cap | grep -vc '^#')
+		n=$("$replay" -q --kind "$kind" "$1.cap" | grep -vc '^#')
 		[ "$n" -eq 0 ] || echo "$kind $n"
 	done <kinds | sort
 }
-in_csv() { sql ".import --csv run.csv t" "SELECT kind || ' ' || count(*) FROM t GROUP BY kind" | of_kinds; }
-in_db() { sqlite3 run.db "SELECT name || ' ' || rows FROM kind_counts WHERE rows > 0" | sort; }
-in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('run.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
-in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z_]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' run.perf.txt | sum_up; }
+in_csv() { sql ".import --csv $1.csv t" "SELECT kind || ' ' || count(*) FROM t GROUP BY kind" | of_kinds; }
+in_db() { sqlite3 "$1.db" "SELECT name || ' ' || rows FROM kind_counts WHERE rows > 0" | sort; }
+in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('$1.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
+in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z_]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' "$1.perf.txt" | sum_up; }
 in_perfetto() {
-	protoc -I "$here" --decode=Trace perfetto.proto <run.perfetto-trace >run.words && awk '
+	protoc -I "$here" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words" && awk '
 		/^    event_categories/ { list = 1 } /^    (event_names|debug_annotation_names)/ { list = 0 }
 		list && /^      iid:/ { iid = $2 } list && /^      name:/ { gsub(/"/, "", $2); name[iid] = $2 }
 		/^    category_iids:/ { n[name[$2]]++ }
 		/^      sched_switch/ { n["switch"]++ } /^      sched_waking/ { n["waking"]++ }
-		END { for (k in n) print k, n[k] }' run.words | sort
+		END { for (k in n) print k, n[k] }' "$1.words" | sort
 }
-same() { "$1" >got && diff want got; }
+# Where the module is built with a sanitizer, that has to be there before all else.
+sanitizer=$(ldd "$BUILD/gpucap.so" | awk '/lib[at]san|libubsan/ { print $3 }' | paste -sd:)
+in_module() {
+	LD_PRELOAD=$sanitizer sqlite3 -bail :memory: ".load $BUILD/gpucap" ".output opened" "SELECT gpucap_open('$1.cap')" \
+		".output" "SELECT name || ' ' || rows FROM kind_counts WHERE rows > 0" | sort
+}
+same() { # WAY [NAME]
+	"$1" "${2:-run}" >got && diff want got
+}
 check "lines of JSON have each event" same in_jsonl
 check "text has the same counts" same in_text
 check "so has CSV" same in_csv
@@ -88,10 +96,7 @@ if command -v protoc >/dev/null; then
 else
 	skip "the Perfetto trace, too" "there is no protoc here"
 fi
-if [ -e "$BUILD/gpucap.so" ]; then
-	in_module() { sqlite3 :memory: ".load $BUILD/gpucap" "SELECT gpucap_open('run.cap')" "SELECT name || ' ' || rows FROM kind_counts WHERE rows > 0" | grep ' [0-9]*$' | sort; }
-	check "and the SQLite module, without a copy" same in_module
-fi
+check "and the SQLite module, without a copy" same in_module
 spans() { # those with a duration
 	grep -o '"key":"gpurec.kind","value":{"stringValue":"[a-z_]*"' run.otlp.json | cut -d'"' -f10 | sum_up >got
 	diff <(awk 'FILENAME == "kinds" { if ($3 == "CALL") call[$2]; next } $1 in call || $1 == "futex" || $1 == "fault"' kinds want) got
@@ -104,6 +109,31 @@ same_after_filter() {
 	"$replay" -q --where 'dur=5us or not dur=5us' --json run.cap | sed -n 's/^{"at":[0-9]*,"kind":"\([a-z_]*\)".*/\1/p' | sum_up | diff want -
 }
 check "a condition and its contrary leave nothing out" same_after_filter
+
+# Captures of which a part is missing: as many events of each kind in all ways, and each says what it is.
+sed '/^end /d' run.script >cut.script
+"$mkcap" -o cut.cap --no-end cut.script && "$mkcap" --narrow run.cap --withhold process,host -o redacted.cap >/dev/null &&
+	"$mkcap" --narrow run.cap --to 500250ms -o slice.cap >/dev/null || exit 1
+cp want want.all
+whole_or_not() { # NAME WORD
+	local suffix way
+	write_all "$1" || return 1
+	in_jsonl "$1" >want
+	[ -s want ] || return 1
+	for way in in_text in_csv in_db in_chrome in_perf in_module $(command -v protoc >/dev/null && echo in_perfetto); do
+		same "$way" "$1" || { echo "$way"; return 1; }
+	done
+	for suffix in $formats; do
+		grep -qa "$2" "$1.$suffix" || { echo "$suffix does not say $2"; return 1; }
+	done
+}
+check "an unsealed capture works in every way and says so" whole_or_not cut UNSEALED
+check "with all that was sealed" diff want want.all
+check "so does a redacted one" whole_or_not redacted OK-REDACTED
+check "without what was withheld" [ "$(grep -cE '^(process|thread|namespaces|fact|gpu|xid) ' want)" -eq 0 ]
+check "and a slice" whole_or_not slice OK-SLICE
+check "which has fewer events" [ "$(wc -l <want)" -lt "$(wc -l <want.all)" ]
+cp want.all want
 
 # Harm. What may stand in a line of text is letters, signs and line feeds: nothing that moves a cursor, hides or turns.
 no_raw() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xff|\xc0|\xe2\x80\xae' "$1"; }

@@ -55,10 +55,32 @@ check_not_more() { ! grep -q ": more than noise" "$1"; }
 check "of two equal runs nothing is more than noise" check_not_more same.txt
 compare a rarer >rarer.txt
 check "half the rate is more than noise" says "rate +47\.6/s -> 23\.8/s \(-50 %\): more than noise" rarer.txt cudaLaunchKernel
-check "what is held at the end is told" grep -q "memory held at most 1.0 MiB -> 3.0 MiB (+200 %); at the end 0 B -> 3.0 MiB" rarer.txt
+check "what is held at the end is told" grep -q "memory held at most 1.0 MiB -> 3.0 MiB (+200 %); never given back 0 B -> 3.0 MiB" rarer.txt
 # 20 waits of 12 ms: 8 ms in the futex, 1 ms until it ran; launches are 10 ms in sum.
-check "time in calls is split as planted" \
-	grep -qE "waiting for a CPU 8\.0 % -> 8\.2 %, asleep in futexes 63\.9 % -> 65\.3 %, asleep in something else 0\.0 % -> 0\.0 %" rarer.txt
+check "time in calls is split as planted" [ "$(sed -n '/^Processes/,$p' rarer.txt | grep -E '^    ' | tr '\n' '|')" = \
+	"    waiting for a CPU 8.0 % -> 8.2 %: more than noise|    asleep in futexes 63.9 % -> 65.3 %: more than noise|" ]
+check "for each function, too" [ "$(part cudaStreamSynchronize rarer.txt | grep -E '^    ' | tr '\n' '|')" = \
+	"    waiting for a CPU 8.3 % -> 8.3 %|    asleep in futexes 66.7 % -> 66.7 %|" ]
+run_script 50 10000 0 | sed 's/ prev_state=1 / prev_state=2 prev_flags=1 /' >disk.script
+"$BUILD/tests/mkcap" -o disk.cap --pub disk.pub disk.script || exit 1
+compare a disk >disk.txt
+check "another cause is more than noise" [ "$(sed -n '/^Processes/,$p' disk.txt | grep -E '^    asleep' | tr '\n' '|')" = \
+	"    asleep in futexes 63.9 % -> 0.0 %: more than noise|    asleep for a block device 0.0 % -> 63.9 %: more than noise|" ]
+tail_script() { run_script 150 10000 0 | awk -v slow="$1" '/^epoch/ && $2 != "+21s" { n = substr($2, 2) - 1; print "repeat 5 1ms launch at=+" n ".300s pid=100 tid=100 dur=" slow } { print }'; }
+tail_script 11us >even.script && tail_script 900us >tail.script
+"$BUILD/tests/mkcap" -o even.cap --pub even.pub even.script && "$BUILD/tests/mkcap" -o tail.cap --pub tail.pub tail.script || exit 1
+compare even tail >tail.txt
+check "a few slow calls in each second show in the p99" says "p99 +11\.[0-9]*µs -> 900µs \([0-9.]+ times\): more than noise" tail.txt cudaLaunchKernel
+check "and not in the median" says "median .*: within noise" tail.txt cudaLaunchKernel
+check "of too few calls in a second no p99 is compared" says "p99 .*: too short to tell" slower.txt cudaLaunchKernel
+run_script 50 10000 0 | sed '/^alloc/s/$/ stack=0/; s/^alloc at=+20.*//; $d' >leak.script
+for s in 1 2 3; do echo "alloc at=+20.$s""s pid=100 tid=100 dur=5us bytes=1M addr=0x500$s memory=3"; done >>leak.script
+echo "exit at=+20.9s pid=100 tid=100 last=1" >>leak.script
+sed -i '/^epoch +21s/d' leak.script && echo "epoch +21s" >>leak.script
+"$BUILD/tests/mkcap" -o leak.cap --pub leak.pub leak.script || exit 1
+compare a leak >leak.txt
+check "memory is told by kind, also what a process never gave back before it ended" \
+	grep -qE "^    pinned 0 B -> 3\.0 MiB; never given back 0 B -> 3\.0 MiB$" leak.txt
 run_script 50 10000 0 | sed 's/^epoch +[1-7]s$//; /^epoch +1[0-9]s/d' >short.script
 "$BUILD/tests/mkcap" -o short.cap --pub short.pub short.script || exit 1
 compare a short >short.txt
@@ -70,7 +92,8 @@ check "what only the first run has is named" grep -q "^trainer  cudaStreamSynchr
 check "what only the second has, too" grep -q "^trainer  cudaMemcpy  only in B" copies.txt
 compare a rarer --json >rarer.json
 check "and all of it as JSON" sh -c 'python3 -m json.tool <"$1" >/dev/null || sqlite3 :memory: "SELECT json(readfile(\"$1\"))" >/dev/null' sh rarer.json
-check "with the same verdict" grep -q '"function":"cudaLaunchKernel","a":{"calls":1000,"failed":0,.*"b":{"calls":500,.*"rate":"more","median":"noise"' rarer.json
+check "with the same verdict" grep -q '"function":"cudaLaunchKernel","a":{"calls":1000,"failed":0,.*"b":{"calls":500,.*"rate":"more","median":"noise","p99":"too_short"' rarer.json
+check "memory by kind and causes" grep -qE '"process":"trainer","a":\{"peak_bytes":1048576,"held_bytes":0,"memory":\{"device":\{"peak_bytes":1048576,"held_bytes":0\}\},"in_calls_ns":[0-9]+,"waited_for_cpu_ns":[0-9]+,"futex_ns":160000000,.*"waited_for_cpu":"more","futex":"more","disk":"noise"' rarer.json
 check "twice the same bytes" sh -c 'compare() { "$1" -q --trust a.pub --diff a.cap slower.cap; }; compare "$1" | cmp - slower.txt' sh "$replay"
 
 check_exit 2 "one capture is too few" "$replay" --diff a.cap

@@ -114,6 +114,9 @@ check "--tid several" events 14 --tid 100 --tid 101
 check "--pid what a process's threads take part in" events 3 --pid 300
 check "--from and --to cut by time since the start" events 2 --from 40ms --to 46500us
 check "--from and --to cut by the boot clock" events 2 --from 500040000000 --to 500046500000
+check "by the wall clock" events 2 --from 2026-09-21T14:13:20.04Z --to 2026-09-21T14:13:20.0465Z
+check "which was set forward meanwhile" events 1 --from 2026-09-21T14:13:33.5Z
+check "times can be given as text shows them" events 2 --from +0.040000000 --to 500.046500000
 check "--from is included, --to is not" events 1 --from 45ms --to 46ms
 check "filters combine" events 1 --kind switch --pid 300
 check "names are known though their rows are filtered out" grep -q '^+1\.500000000 trainer/100' <("$replay" -q --kind wait run.cap)

@@ -23,7 +23,8 @@ numbers() {
 			(SELECT group_concat(o.value ->> 'begin_ns' || '-' || (o.value ->> 'end_ns') || ':' || (o.value ->> 'tid') || ','
 				|| coalesce(o.value ->> 'waker_tid', '') || ',' || coalesce(o.value ->> 'keeper_tid', ''))
 				FROM json_each(f.value, '\$.first') AS o),
-			(SELECT group_concat(key || '=' || value) FROM json_tree(f.value, '\$.worst') WHERE type = 'integer')
+			(SELECT group_concat(key || '=' || value) FROM json_tree(f.value, '\$.worst')
+				WHERE type = 'integer' AND fullkey NOT LIKE '%scene%')
 		FROM json_each(CAST(readfile('$1') AS TEXT), '\$.reports[0].findings') AS f
 		WHERE f.value ->> 'class' NOT IN ('withheld', 'not-probed') ORDER BY 1, 2, 5, 9, 10"
 }

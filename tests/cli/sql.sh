@@ -177,6 +177,12 @@ sqlite3 run.db .dump >one
 sqlite3 again.db .dump >two
 check "the same capture gives the same rows in the same order" cmp one two
 
+# Indexes cost time to make.
+for view in $(sql "SELECT name FROM sqlite_master WHERE type = 'view'"); do
+	sql "EXPLAIN QUERY PLAN SELECT * FROM $view"
+done | grep -oE 'INDEX [a-z_]+' | cut -d' ' -f2 | sort -u >used
+check "each index is used by a view" diff used <(sql "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
+
 # The document.
 documented() {
 	awk '/^## /{in_schema = $2 == "Tables" || $2 == "Views"} !in_schema {next} /^### /{name = $2}
@@ -215,6 +221,30 @@ printf 'end interrupted\n' | "$mkcap" -o nothing.cap || exit 1
 check_exit 0 "a capture without events becomes a database" "$replay" --trust run.pub nothing.cap -o nothing.db
 gives "without rows" "SELECT count(*) FROM events" 0 nothing.db
 
+# What is allocated in a context goes with it.
+cat >context.script <<'END'
+probe 1 cudaMalloc alloc
+probe 2 cudaDeviceReset context
+probe 3 cuDevicePrimaryCtxRetain context
+process at=+0 pid=100 start=+0 name=one
+process at=+0 pid=200 start=+0 name=two
+alloc at=+1ms pid=100 tid=100 bytes=10 addr=0x1000 memory=1
+alloc at=+2ms pid=200 tid=200 bytes=11 addr=0x1000 memory=1
+context at=+3ms pid=100 tid=100 probe=cudaDeviceReset ret=1
+context at=+4ms pid=100 tid=100 probe=cudaDeviceReset
+alloc at=+5ms pid=100 tid=100 bytes=12 addr=0x1000 memory=1
+context at=+6ms pid=200 tid=200 probe=cuDevicePrimaryCtxRetain device=1
+context at=+7ms pid=200 tid=200 probe=cuDevicePrimaryCtxRetain device=2
+context at=+8ms pid=200 tid=200 probe=cudaDeviceReset
+epoch +1s
+end duration
+END
+"$mkcap" -o context.cap context.script && "$replay" -q --trust run.pub context.cap -o context.db || exit 1
+gives "a reset frees what its process held, but says nothing of a process with several devices" \
+	"SELECT bytes, coalesce(how, 'held'), free FROM allocations ORDER BY id" "10|context|6
+11|held|
+12|held|" context.db
+
 # Failures.
 check_exit 3 "a database that is there is not replaced" "$replay" --trust run.pub run.cap -o run.db
 cp run.cap flip.cap
@@ -234,5 +264,18 @@ kill -TERM $pid
 wait $pid
 check "a killed run leaves no database under the final name" [ ! -e big.db ]
 check "nor anything else" [ -z "$(find . -name '*.part' -o -name flip.db)" ]
+
+# A progress bar, where somebody can see it.
+if command -v script >/dev/null; then
+	TERM=xterm script -qec "'$replay' --trust run.pub big.cap -o bar.db" /dev/null >bar.txt 2>&1
+	check "on a terminal a bar shows how far it has come" grep -q '\[#* *\]  *[0-9]* %' bar.txt
+	check "and the database is whole" [ "$(sql "SELECT count(*) FROM launches" bar.db)" = 800000 ]
+	TERM=xterm script -qec "'$replay' -q --trust run.pub --force big.cap -o bar.db" /dev/null >bar.txt 2>&1
+	check "but not with -q" [ ! -s bar.txt ]
+else
+	skip "on a terminal a bar shows how far it has come" "there is no script(1) here"
+fi
+"$replay" --trust run.pub --force big.cap -o bar.db >bar.txt 2>&1
+check "nor in a file" sh -c '! grep -q % bar.txt'
 
 finish

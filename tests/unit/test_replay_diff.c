@@ -29,9 +29,9 @@ static void the_rank_sum_test_gives_the_textbook_s_chance(void **unused)
 	double c[] = {1, 2, 2, 3, 5}, d[] = {2, 3, 3, 4, 6, 7};
 
 	(void)unused;
-	NEAR(diff_rank_sum(a, 10, b, 10), erfc(49.5 / sqrt(175) / sqrt(2)));
-	NEAR(diff_rank_sum(b, 10, a, 10), erfc(49.5 / sqrt(175) / sqrt(2)));
-	NEAR(diff_rank_sum(c, 5, d, 6), diff_rank_sum(d, 6, c, 5));
+	NEAR(diff_rank_sum(a, 10, b, 10, 1), erfc(49.5 / sqrt(175) / sqrt(2)));
+	NEAR(diff_rank_sum(b, 10, a, 10, 1), erfc(49.5 / sqrt(175) / sqrt(2)));
+	NEAR(diff_rank_sum(c, 5, d, 6, 1), diff_rank_sum(d, 6, c, 5, 1));
 }
 
 /* Against all ways to divide eleven numbers, some of them equal, into five and six. */
@@ -68,7 +68,7 @@ static void it_agrees_with_all_permutations(void **unused)
 	}
 	memcpy(a, all, sizeof(a));
 	memcpy(b, all + 5, sizeof(b));
-	chance = diff_rank_sum(a, 5, b, 6);
+	chance = diff_rank_sum(a, 5, b, 6, 1);
 	assert_int_equal(total, 462);
 	/* An approximation: for so few numbers to within a few hundredths. */
 	assert_true(fabs(chance - (double)as_far / total) < 0.03);
@@ -79,9 +79,9 @@ static void equal_samples_do_not_differ(void **unused)
 	double a[] = {5, 5, 5, 5}, b[] = {5, 5, 5, 5, 5}, c[] = {1, 2, 3, 4}, d[] = {4, 3, 2, 1};
 
 	(void)unused;
-	NEAR(diff_rank_sum(a, 4, b, 5), 1);
-	NEAR(diff_rank_sum(c, 4, d, 4), 1);
-	NEAR(diff_rank_sum(a, 0, b, 5), 1);
+	NEAR(diff_rank_sum(a, 4, b, 5, 1), 1);
+	NEAR(diff_rank_sum(c, 4, d, 4, 1), 1);
+	NEAR(diff_rank_sum(a, 0, b, 5, 1), 1);
 }
 
 /* Of 2,000 pairs of samples from one distribution about 1 in 100 may differ at 0.01; 40 would be a wrong test. */
@@ -96,9 +96,40 @@ static void noise_is_rarely_taken_for_a_difference(void **unused)
 			a[i] = (double)(next_random() % 1000);
 		for (size_t i = 0; i < 15; i++)
 			b[i] = (double)(next_random() % 1000);
-		wrong += diff_rank_sum(a, 12, b, 15) < DIFF_LEVEL;
+		wrong += diff_rank_sum(a, 12, b, 15, 1) < DIFF_LEVEL;
 	}
 	assert_in_range(wrong, 4, 40);
+}
+
+/* Series that wander: without the correction every second pair would differ. */
+static void neighbours_that_resemble_each_other_count_less(void **unused)
+{
+	unsigned naive = 0, wrong = 0;
+	double a[40], b[40], even[40];
+
+	(void)unused;
+	for (unsigned round = 0; round < 1000; round++) {
+		double x = 0, y = 0, more;
+
+		for (size_t i = 0; i < 40; i++) {
+			x = 0.7 * x + (double)(next_random() % 1000) - 500;
+			y = 0.7 * y + (double)(next_random() % 1000) - 500;
+			a[i] = x;
+			b[i] = y;
+		}
+		more = (diff_inflation(a, 40) + diff_inflation(b, 40)) / 2;
+		naive += diff_rank_sum(a, 40, b, 40, 1) < DIFF_LEVEL;
+		wrong += diff_rank_sum(a, 40, b, 40, more) < DIFF_LEVEL;
+	}
+	assert_true(naive > 150);
+	assert_true(wrong < 50);
+	for (size_t i = 0; i < 40; i++)
+		even[i] = (double)(i % 2);
+	NEAR(diff_inflation(even, 40), 1);
+	NEAR(diff_inflation(even, 0), 1);
+	for (size_t i = 0; i < 40; i++)
+		even[i] = 5;
+	NEAR(diff_inflation(even, 40), 1);
 }
 
 static int by_number(const void *a, const void *b)
@@ -144,6 +175,7 @@ int main(void)
 		cmocka_unit_test(it_agrees_with_all_permutations),
 		cmocka_unit_test(equal_samples_do_not_differ),
 		cmocka_unit_test(noise_is_rarely_taken_for_a_difference),
+		cmocka_unit_test(neighbours_that_resemble_each_other_count_less),
 		cmocka_unit_test(quantiles_are_told_to_within_a_step),
 	};
 

@@ -117,6 +117,9 @@ static void numbers_compare_to_the_last_digit(void **state)
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
 		if (holds(no[i], &ev))
 			fail_msg("holds: %s", no[i]);
+	assert_true(holds("dur=0.000025m and dur<0.001m", &ev));
+	ev.v[F_alloc_bytes] = UINT64_C(2) << 40;
+	assert_true(holds("bytes=2T and bytes=2TiB and bytes=2048G", &ev));
 	ev.v[F_alloc_ret] = (uint64_t)INT64_MIN;
 	assert_true(holds("ret=-9223372036854775808", &ev));
 	assert_true(holds("ret<18446744073709551615", &ev));
@@ -160,6 +163,21 @@ static void names_and_words_stand_for_what_they_are_shown_as(void **state)
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
 		if (holds(no[i], &ev))
 			fail_msg("holds: %s", no[i]);
+}
+
+static void who_is_not_known_has_no_name(void **state)
+{
+	struct event ev = alloc(), waking = event_of(KIND_waking);
+	struct people nobody = {0}, saved = people;
+
+	(void)state;
+	ev.v[F_alloc_pid] = ev.v[F_alloc_tid] = waking.v[F_waking_waker_tid] = 999;
+	for (int i = 0; i < 2; i++) {
+		assert_false(holds("process~\"\" or process!=x or thread~\"\" or thread!=x", &ev));
+		assert_false(holds("process~\"\" or process!=x or thread~\"\" or thread!=x", &waking));
+		people = nobody;
+	}
+	people = saved;
 }
 
 static void texts_compare_byte_by_byte(void **state)
@@ -213,80 +231,82 @@ static void and_binds_before_or_and_not_before_both(void **state)
 	assert_true(holds("not grid_x=0", &ev));
 }
 
+static const struct {
+	const char *text;
+	unsigned at;
+	const char *says;
+} wrong[] = {
+	{"", 0, "comparison is expected"},
+	{"   ", 3, "comparison is expected"},
+	{"dur", 3, "one of ="},
+	{"dur 5", 4, "one of ="},
+	{"dur>", 4, "a value is expected"},
+	{"dur>and dur<5", 4, "a value is expected"},
+	{"dur>5 dur<7", 6, "and, or, or the end"},
+	{"dur>5 and", 9, "comparison is expected"},
+	{"and dur>5", 0, "name of a field"},
+	{"5<dur", 0, "name of a field"},
+	{"dur==5", 3, "write ="},
+	{"dur<>5", 3, "write !="},
+	{"dur=>5", 3, "write >="},
+	{"dur>5 && ret=0", 6, "write and"},
+	{"dur>5 | ret=0", 6, "write or"},
+	{"name!~x", 4, "write not"},
+	{"!dur>5", 0, "write not"},
+	{"(dur>5", 0, "not closed"},
+	{"dur>5)", 5, "no parenthesis was opened"},
+	{"()", 1, "name of a field"},
+	{"name=\"x", 5, "no closing quote"},
+	{"name=\"\\q\"", 6, "backslash"},
+	{"name=\"\\x1\"", 6, "hexadecimal"},
+	{"name=\"\\u{d800}\"", 6, "number"},
+	{"name=\"\\u{110000}\"", 6, "number"},
+	{"name=\"a\"b", 8, "does not belong"},
+	{"dur>5parsecs", 5, "no unit"},
+	{"dur>1.5", 4, "needs a unit"},
+	{"dur>1.", 4, "1 to 12 digits"},
+	{"dur>1.0000000000000s", 4, "1 to 12 digits"},
+	{"dur>1.5ns", 4, "no whole number"},
+	{"dur>5ms3", 7, "does not belong"},
+	{"dur>18446744073709551616", 4, "too large"},
+	{"dur>18446744073709551615us", 4, "too large"},
+	{"addr=0x", 5, "hexadecimal"},
+	{"addr=0x10000000000000000", 5, "too large"},
+	{"dur>-", 4, "after '-'"},
+	{"launch.>5", 7, "after 'launch.'"},
+	{"launch.grid.x>5", 11, "one of ="},
+	{"dru>5", 0, "did you mean dur?"},
+	{"zzzzzzzzzzzz>5", 0, "no kind of event here has a field"},
+	{"launch.bytes>5", 0, "launch has no field 'bytes'"},
+	{"lunch.bytes>5", 0, "no kind of event 'lunch'"},
+	{"kind=lunch", 5, "no kind of event 'lunch'"},
+	{"kind=1", 5, "in quotes"},
+	{"kind<launch", 4, "only ask"},
+	{"thread<\"x\"", 6, "only ask"},
+	{"name<\"x\"", 4, "only ask"},
+	{"name=5", 5, "is a text"},
+	{"dur=x", 4, "is a number"},
+	{"dur~5", 3, "part of a text"},
+	{"dur>5M", 4, "not counted in such units"},
+	{"pid=5ms", 4, "not counted in such units"},
+	{"dur>-5", 4, "never negative"},
+	{"memory=pined", 7, "never 'pined'"},
+};
+
 static void what_is_wrong_is_told_with_its_place(void **state)
 {
-	static const struct {
-		const char *text;
-		unsigned at;
-		const char *says;
-	} cases[] = {
-		{"", 0, "comparison is expected"},
-		{"   ", 3, "comparison is expected"},
-		{"dur", 3, "one of ="},
-		{"dur 5", 4, "one of ="},
-		{"dur>", 4, "a value is expected"},
-		{"dur>and dur<5", 4, "a value is expected"},
-		{"dur>5 dur<7", 6, "and, or, or the end"},
-		{"dur>5 and", 9, "comparison is expected"},
-		{"and dur>5", 0, "name of a field"},
-		{"5<dur", 0, "name of a field"},
-		{"dur==5", 3, "write ="},
-		{"dur<>5", 3, "write !="},
-		{"dur=>5", 3, "write >="},
-		{"dur>5 && ret=0", 6, "write and"},
-		{"dur>5 | ret=0", 6, "write or"},
-		{"name!~x", 4, "write not"},
-		{"!dur>5", 0, "write not"},
-		{"(dur>5", 0, "not closed"},
-		{"dur>5)", 5, "no parenthesis was opened"},
-		{"()", 1, "name of a field"},
-		{"name=\"x", 5, "no closing quote"},
-		{"name=\"\\q\"", 6, "backslash"},
-		{"name=\"\\x1\"", 6, "hexadecimal"},
-		{"name=\"\\u{d800}\"", 6, "number"},
-		{"name=\"\\u{110000}\"", 6, "number"},
-		{"name=\"a\"b", 8, "does not belong"},
-		{"dur>5parsecs", 5, "no unit"},
-		{"dur>1.5", 4, "needs a unit"},
-		{"dur>1.", 4, "1 to 12 digits"},
-		{"dur>1.5ns", 4, "no whole number"},
-		{"dur>5ms3", 7, "does not belong"},
-		{"dur>18446744073709551616", 4, "too large"},
-		{"dur>18446744073709551615us", 4, "too large"},
-		{"addr=0x", 5, "hexadecimal"},
-		{"addr=0x10000000000000000", 5, "too large"},
-		{"dur>-", 4, "after '-'"},
-		{"launch.>5", 7, "after 'launch.'"},
-		{"launch.grid.x>5", 11, "one of ="},
-		{"dru>5", 0, "did you mean dur?"},
-		{"zzzzzzzzzzzz>5", 0, "no kind of event here has a field"},
-		{"launch.bytes>5", 0, "launch has no field 'bytes'"},
-		{"lunch.bytes>5", 0, "no kind of event 'lunch'"},
-		{"kind=lunch", 5, "no kind of event 'lunch'"},
-		{"kind=1", 5, "in quotes"},
-		{"kind<launch", 4, "only ask"},
-		{"thread<\"x\"", 6, "only ask"},
-		{"name<\"x\"", 4, "only ask"},
-		{"name=5", 5, "is a text"},
-		{"dur=x", 4, "is a number"},
-		{"dur~5", 3, "part of a text"},
-		{"dur>5M", 4, "not counted in such units"},
-		{"pid=5ms", 4, "not counted in such units"},
-		{"dur>-5", 4, "never negative"},
-		{"memory=pined", 7, "never 'pined'"},
-	};
 	struct where *w;
 	struct fault why;
 	int r;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		w = NULL;
-		r = where_parse(&w, cases[i].text, &why);
+		r = where_parse(&w, wrong[i].text, &why);
 		if (!r)
 			r = where_bind(w, &schema, 0, &why);
-		if (r != ERR_INPUT || why.offset != cases[i].at || !strstr(why.text, cases[i].says))
-			fail_msg("'%s': %d at %d: %s", cases[i].text, r, r ? (int)why.offset : 0, r ? why.text : "");
+		if (r != ERR_INPUT || why.offset != wrong[i].at || !strstr(why.text, wrong[i].says))
+			fail_msg("'%s': %d at %d: %s", wrong[i].text, r, r ? (int)why.offset : 0, r ? why.text : "");
 		where_free(w);
 	}
 }
@@ -347,6 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_compare_to_the_last_digit),
 		cmocka_unit_test(names_and_words_stand_for_what_they_are_shown_as),
+		cmocka_unit_test(who_is_not_known_has_no_name),
 		cmocka_unit_test(texts_compare_byte_by_byte),
 		cmocka_unit_test(switches_and_wakings_are_their_threads_own),
 		cmocka_unit_test(and_binds_before_or_and_not_before_both),
