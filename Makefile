@@ -81,7 +81,7 @@ UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$
 UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
 # tests/bench/rate is linked with the recorder, and has a program for the kernel.
 RATE        := $(if $(filter 1,$(BPF)),$(BUILD)/tests/bench/rate)
-HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out tests/bench/rate.c,\
+HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out tests/bench/rate.c tests/bench/fill.bpf.c,\
                $(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c)))
 O_ATTACKS   := $(call objs,tests/attacks*.c)
 FUZZ        := $(patsubst tests/fuzz/%.c,%,$(filter-out $(if $(filter 1,$(BPF)),,%/fuzz_elf.c),$(wildcard tests/fuzz/fuzz_*.c)))
@@ -317,7 +317,7 @@ demo: deps
 # Lint ---------------------------------------------------------------------------------------------------------------
 C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
            analyze/rules/*.[ch] tests/*.[ch] tests/bench/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
-C_USER := $(filter-out bpf/% tests/workload/%,$(filter %.c,$(C_ALL)))
+C_USER := $(filter-out bpf/% tests/workload/% %.bpf.c,$(filter %.c,$(C_ALL)))
 SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf test dist lint fuzz coverage
+#   .ci/deps.sh GROUP...        groups: build bpf test browser dist lint fuzz coverage
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -32,6 +32,10 @@ test     minisign                                  minisign             minisign
 test     protoc                                    protobuf-compiler    protobuf-compiler
 test     strace                                    strace               strace
 test     groff                                     groff-base           groff-base
+test     python3                                   python3              python3
+test     @jsonschema                               python3-jsonschema   python3-jsonschema
+browser  chromium                                  chromium             chromium
+browser  python3                                   python3              python3
 dist     dpkg-buildpackage                         dpkg-dev             dpkg-dev
 dist     dh                                        debhelper            debhelper
 dist     lintian                                   lintian              lintian
@@ -54,6 +58,7 @@ is_there() {
 	*.h) echo "#include <$1>" | ${CC:-gcc} -E -o /dev/null - 2>/dev/null ;;
 	bpftool) [ -n "$(sh "$(dirname "$0")/bpftool.sh")" ] ;;
 	gcc) command -v "${CC:-gcc}" >/dev/null ;;
+	@jsonschema) python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ;;
 	@fuzzer) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer-*.a' -o -name 'libclang_rt.fuzzer.a' 2>/dev/null)" ] ;;
 	*) command -v "$1" >/dev/null ;;
 	esac

@@ -134,5 +134,13 @@ uint8_t take_qualifiers(struct demangler *d);
 const char *operator_of(const char two[2], int *operands);
 
 void demangle_print(struct demangler *d, uint16_t node);
+void demangle_print_list(struct demangler *d, uint16_t list);
+void demangle_print_literal(struct demangler *d, const struct node *node);
+void demangle_print_expression(struct demangler *d, const struct node *node);
+/* What does not fit is a failure. */
+void demangle_put_bytes(struct demangler *d, const char *s, size_t n);
+void demangle_put(struct demangler *d, const char *s);
+/* A node between two texts. */
+void demangle_put_around(struct demangler *d, uint16_t n, const char *before, const char *after);
 
 #endif

@@ -9,7 +9,7 @@
 
 static const struct {
 	char code[3];
-	signed char operands;
+	short operands;
 	const char *text;
 } operators[] = {
 	{"aN", 2, "&="},        {"aS", 2, "="},
@@ -145,7 +145,7 @@ static uint16_t parse_structor(struct demangler *d, uint16_t scope, struct name_
 uint16_t parse_unqualified(struct demangler *d, uint16_t scope, struct name_facts *facts)
 {
 	uint16_t node;
-	char c = peek(d, 0);
+	char c;
 
 	if (facts)
 		facts->structor_or_conversion = false;
@@ -380,7 +380,7 @@ static uint16_t parse_special(struct demangler *d)
 uint16_t parse_encoding(struct demangler *d)
 {
 	uint16_t name, result = 0, types = 0, node;
-	struct name_facts facts;
+	struct name_facts facts = {0};
 
 	if (!demangle_enter(d))
 		return 0;

@@ -12,7 +12,7 @@ static void print_left(struct demangler *d, uint16_t n);
 static void print_right(struct demangler *d, uint16_t n);
 static void print_encoding(struct demangler *d, const struct node *node, bool with_result);
 
-static void put_bytes(struct demangler *d, const char *s, size_t n)
+void demangle_put_bytes(struct demangler *d, const char *s, size_t n)
 {
 	if (d->failed || n >= d->size - d->used) {
 		d->failed = true;
@@ -22,16 +22,16 @@ static void put_bytes(struct demangler *d, const char *s, size_t n)
 	d->used += n;
 }
 
-static void put(struct demangler *d, const char *s)
+void demangle_put(struct demangler *d, const char *s)
 {
-	put_bytes(d, s, strlen(s));
+	demangle_put_bytes(d, s, strlen(s));
 }
 
 static void put_number(struct demangler *d, unsigned n)
 {
 	char text[16];
 
-	put_bytes(d, text, (size_t)snprintf(text, sizeof(text), "%u", n));
+	demangle_put_bytes(d, text, (size_t)snprintf(text, sizeof(text), "%u", n));
 }
 
 static char last_char(const struct demangler *d)
@@ -82,7 +82,7 @@ static uint16_t resolve(struct demangler *d, uint16_t n)
 }
 
 /* A comma-separated list; elements that print nothing (empty packs) take no comma. */
-static void print_list(struct demangler *d, uint16_t list)
+void demangle_print_list(struct demangler *d, uint16_t list)
 {
 	bool first = true;
 
@@ -92,7 +92,7 @@ static void print_list(struct demangler *d, uint16_t list)
 		if (++d->steps > PRINT_STEPS_MAX)
 			d->failed = true;
 		if (!first)
-			put(d, ", ");
+			demangle_put(d, ", ");
 		begin = d->used;
 		demangle_print(d, d->nodes[list].a);
 		if (d->used == begin)
@@ -135,7 +135,7 @@ static void print_expansion(struct demangler *d, const struct node *node)
 	if (n < 0) {
 		d->pack_index = outer;
 		demangle_print(d, node->a);
-		put(d, "...");
+		demangle_put(d, "...");
 		return;
 	}
 	for (int i = 0; i < n && !d->failed; i++) {
@@ -143,7 +143,7 @@ static void print_expansion(struct demangler *d, const struct node *node)
 
 		d->pack_index = i;
 		if (!first)
-			put(d, ", ");
+			demangle_put(d, ", ");
 		begin = d->used;
 		demangle_print(d, node->a);
 		if (d->used == begin)
@@ -160,28 +160,28 @@ static void print_template(struct demangler *d, const struct node *node)
 
 	demangle_print(d, node->a);
 	if (last_char(d) == '<')
-		put(d, " ");
-	put(d, "<");
+		demangle_put(d, " ");
+	demangle_put(d, "<");
 	/* A pack that is an argument as a whole is told as a whole, within an expansion only its element. */
-	print_list(d, node->b);
+	demangle_print_list(d, node->b);
 	d->pack_index = outer;
-	put(d, ">");
+	demangle_put(d, ">");
 }
 
 static void print_qualifiers(struct demangler *d, uint8_t flags)
 {
 	if (flags & QUALIFIER_CONST)
-		put(d, " const");
+		demangle_put(d, " const");
 	if (flags & QUALIFIER_VOLATILE)
-		put(d, " volatile");
+		demangle_put(d, " volatile");
 	if (flags & QUALIFIER_RESTRICT)
-		put(d, " restrict");
+		demangle_put(d, " restrict");
 	if (flags & REF_LVALUE)
-		put(d, " &");
+		demangle_put(d, " &");
 	if (flags & REF_RVALUE)
-		put(d, " &&");
+		demangle_put(d, " &&");
 	if (flags & NOEXCEPT)
-		put(d, " noexcept");
+		demangle_put(d, " noexcept");
 }
 
 /* The kind of what a pointer points to: an array and a function are told around it. */
@@ -216,91 +216,10 @@ static void print_declarator(struct demangler *d, uint16_t to, const char *sign)
 {
 	print_left(d, to);
 	if (kind_beneath(d, to) == NODE_ARRAY)
-		put(d, " ");
+		demangle_put(d, " ");
 	if (is_around(d, to))
-		put(d, "(");
-	put(d, sign);
-}
-
-static void print_literal(struct demangler *d, const struct node *node)
-{
-	static const struct {
-		const char *type, *suffix;
-	} short_types[] = {{"int", ""},         {"unsigned int", "u"},        {"long", "l"}, {"unsigned long", "ul"},
-			   {"long long", "ll"}, {"unsigned long long", "ull"}};
-	const struct node *type = &d->nodes[node->a];
-	const char *suffix = NULL;
-
-	if (type->kind == NODE_TEXT && type->number == 4 && !memcmp(type->text, "bool", 4) && node->number == 1) {
-		put(d, node->text[0] == '0' ? "false" : "true");
-		return;
-	}
-	for (size_t i = 0; i < sizeof(short_types) / sizeof(short_types[0]); i++)
-		if (type->kind == NODE_TEXT && type->number == strlen(short_types[i].type) &&
-		    !memcmp(type->text, short_types[i].type, type->number))
-			suffix = short_types[i].suffix;
-	if (!suffix) {
-		put(d, "(");
-		demangle_print(d, node->a);
-		put(d, ")");
-	}
-	if (node->flags)
-		put(d, "-");
-	put_bytes(d, node->text, node->number);
-	if (suffix)
-		put(d, suffix);
-}
-
-static void put_wrapped(struct demangler *d, uint16_t n, const char *before, const char *after)
-{
-	put(d, before);
-	demangle_print(d, n);
-	put(d, after);
-}
-
-static void print_expression(struct demangler *d, const struct node *node)
-{
-	switch (node->kind) {
-	case NODE_UNARY:
-		put(d, node->text);
-		put_wrapped(d, node->a, "(", ")");
-		break;
-	case NODE_BINARY: {
-		bool bare = node->flags;
-		bool greater = node->text[0] == '>'; /* it must not seem to end the template arguments */
-
-		if (greater)
-			put(d, "(");
-		put_wrapped(d, node->a, bare ? "" : "(", bare ? "" : ")");
-		put(d, node->text);
-		put_wrapped(d, node->b, bare ? "" : "(", bare ? "" : ")");
-		if (greater)
-			put(d, ")");
-		break;
-	}
-	case NODE_CHOICE:
-		put_wrapped(d, node->a, "(", ")?");
-		put_wrapped(d, node->b, "(", ") : ");
-		put_wrapped(d, node->number, "(", ")");
-		break;
-	case NODE_CALL:
-	case NODE_BRACED:
-		demangle_print(d, node->a);
-		put(d, node->kind == NODE_CALL ? "(" : "{");
-		print_list(d, node->b);
-		put(d, node->kind == NODE_CALL ? ")" : "}");
-		break;
-	case NODE_CAST:
-		put(d, node->text);
-		put_wrapped(d, node->a, node->text[0] ? "<" : "(", node->text[0] ? ">" : ")");
-		put(d, "(");
-		print_list(d, node->b);
-		put(d, ")");
-		break;
-	default:
-		put(d, node->text);
-		put_wrapped(d, node->a, "(", ")");
-	}
+		demangle_put(d, "(");
+	demangle_put(d, sign);
 }
 
 /* The last part of a class's name, without arguments: what its constructors are called. */
@@ -320,8 +239,8 @@ static void print_last_name(struct demangler *d, uint16_t n)
 		const char *name = d->nodes[n].text + 5; /* one that has letters of its own: std::string and the like */
 
 		if (name[0] != 'a' && name[0] != 'b')
-			put(d, "basic_");
-		put(d, name);
+			demangle_put(d, "basic_");
+		demangle_put(d, name);
 	} else
 		demangle_print(d, n);
 }
@@ -336,39 +255,39 @@ static void print_name(struct demangler *d, const struct node *node)
 			print_encoding(d, &d->nodes[node->a], false);
 		else
 			demangle_print(d, node->a);
-		put(d, "::");
+		demangle_put(d, "::");
 		demangle_print(d, node->b);
 		break;
 	case NODE_SPECIAL:
-		put(d, node->text);
+		demangle_put(d, node->text);
 		demangle_print(d, node->a);
 		break;
 	case NODE_SUFFIX:
 		demangle_print(d, node->a);
-		put(d, node->text);
+		demangle_put(d, node->text);
 		break;
 	case NODE_STRUCTOR:
-		put(d, node->flags ? "~" : "");
+		demangle_put(d, node->flags ? "~" : "");
 		print_last_name(d, node->a);
 		break;
 	case NODE_CONVERSION:
-		put_wrapped(d, node->a, "operator ", "");
+		demangle_put_around(d, node->a, "operator ", "");
 		break;
 	case NODE_TAG:
 		demangle_print(d, node->a);
-		put_wrapped(d, node->b, "[abi:", "]");
+		demangle_put_around(d, node->b, "[abi:", "]");
 		break;
 	case NODE_LAMBDA:
-		put(d, "{lambda(");
-		print_list(d, node->a);
-		put(d, ")#");
+		demangle_put(d, "{lambda(");
+		demangle_print_list(d, node->a);
+		demangle_put(d, ")#");
 		put_number(d, node->number);
-		put(d, "}");
+		demangle_put(d, "}");
 		break;
 	default:
-		put(d, "{unnamed type#");
+		demangle_put(d, "{unnamed type#");
 		put_number(d, node->number);
-		put(d, "}");
+		demangle_put(d, "}");
 	}
 }
 
@@ -380,12 +299,12 @@ static void print_encoding(struct demangler *d, const struct node *node, bool wi
 	if (type->a && with_result) {
 		print_left(d, type->a);
 		if (last_char(d) != '*' || !is_around(d, d->nodes[type->a].a))
-			put(d, " ");
+			demangle_put(d, " ");
 	}
 	demangle_print(d, node->a);
-	put(d, "(");
-	print_list(d, type->b);
-	put(d, ")");
+	demangle_put(d, "(");
+	demangle_print_list(d, type->b);
+	demangle_put(d, ")");
 	if (type->a && with_result)
 		print_right(d, type->a);
 	print_qualifiers(d, type->flags);
@@ -413,7 +332,7 @@ static void print_type_left(struct demangler *d, const struct node *node)
 	}
 	case NODE_FUNCTION:
 		print_left(d, to);
-		put(d, " ");
+		demangle_put(d, " ");
 		break;
 	case NODE_ARRAY:
 		print_left(d, to);
@@ -421,9 +340,9 @@ static void print_type_left(struct demangler *d, const struct node *node)
 	default: /* NODE_MEMBER */
 		to = resolve(d, node->b);
 		print_left(d, to);
-		put(d, kind_beneath(d, to) == NODE_FUNCTION ? "(" : " ");
+		demangle_put(d, kind_beneath(d, to) == NODE_FUNCTION ? "(" : " ");
 		demangle_print(d, node->a);
-		put(d, "::*");
+		demangle_put(d, "::*");
 	}
 }
 
@@ -437,14 +356,14 @@ static void print_left(struct demangler *d, uint16_t n)
 	node = &d->nodes[n];
 	switch (node->kind) {
 	case NODE_TEXT:
-		put_bytes(d, node->text, node->number);
+		demangle_put_bytes(d, node->text, node->number);
 		break;
 	case NODE_TEMPLATE:
 		print_template(d, node);
 		break;
 	case NODE_PACK:
 	case NODE_PARAMETER:
-		print_list(d, node->a);
+		demangle_print_list(d, node->a);
 		break;
 	case NODE_EXPANSION:
 		print_expansion(d, node);
@@ -461,11 +380,11 @@ static void print_left(struct demangler *d, uint16_t n)
 		print_encoding(d, node, true);
 		break;
 	case NODE_LITERAL:
-		print_literal(d, node);
+		demangle_print_literal(d, node);
 		break;
 	case NODE_VECTOR:
 		demangle_print(d, node->a);
-		put_wrapped(d, node->b, " __vector(", ")");
+		demangle_put_around(d, node->b, " __vector(", ")");
 		break;
 	case NODE_UNARY:
 	case NODE_BINARY:
@@ -474,7 +393,7 @@ static void print_left(struct demangler *d, uint16_t n)
 	case NODE_CAST:
 	case NODE_WRAPPED:
 	case NODE_BRACED:
-		print_expression(d, node);
+		demangle_print_expression(d, node);
 		break;
 	case NODE_FORWARD:
 		d->failed = true;
@@ -506,21 +425,21 @@ static void print_right(struct demangler *d, uint16_t n)
 	case NODE_POINTER:
 	case NODE_MEMBER:
 		if (node->kind == NODE_MEMBER ? kind_beneath(d, to) == NODE_FUNCTION : is_around(d, to))
-			put(d, ")");
+			demangle_put(d, ")");
 		print_right(d, to);
 		break;
 	case NODE_FUNCTION:
-		put(d, "(");
-		print_list(d, node->b);
-		put(d, ")");
+		demangle_put(d, "(");
+		demangle_print_list(d, node->b);
+		demangle_put(d, ")");
 		print_right(d, to);
 		print_qualifiers(d, node->flags);
 		break;
 	case NODE_ARRAY:
-		put(d, last_char(d) == ']' ? "[" : " [");
+		demangle_put(d, last_char(d) == ']' ? "[" : " [");
 		if (node->b)
 			demangle_print(d, node->b);
-		put(d, "]");
+		demangle_put(d, "]");
 		print_right(d, to);
 		break;
 	default:

@@ -80,7 +80,8 @@ int main(int argc, char **argv)
 	all_ns = pass(&reader, engine, &n);
 	must(engine_finish(engine, &findings, &why));
 	getrusage(RUSAGE_SELF, &usage);
-	printf("{\"events\": %" PRIu64 ", \"findings\": %zu, \"read_ns\": %.1f, \"read_and_judge_ns\": %.1f, \"judge_ns\": %.1f, "
+	printf("{\"events\": %" PRIu64
+	       ", \"findings\": %zu, \"read_ns\": %.1f, \"read_and_judge_ns\": %.1f, \"judge_ns\": %.1f, "
 	       "\"million_per_second\": %.2f, \"judged_million_per_second\": %.2f, \"max_kib\": %ld}\n",
 	       n, findings.n, (double)bare_ns / (double)n, (double)all_ns / (double)n,
 	       ((double)all_ns - (double)bare_ns) / (double)n, (double)n * 1e3 / (double)all_ns,

@@ -35,8 +35,7 @@ unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), voi
 	static const char *const seeds[] = {
 		"_Z4axpyPff+0x1b",
 		"_Z1fIJiPcEEvDpRKT_",
-		"_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEENS_6detail5ArrayIPcLi1EEEEEviT0_"
-		"T1_",
+		"_ZN2at6native10elementwiseILi4ENS0_11FillFunctorIfEENS_6detail5ArrayIPcLi1EEEEEviT0_T1_",
 		"_ZN1AcvT_I1BEEv.isra.0.part.3",
 		"_ZZ4mainENKUlvE_clEv",
 		"_Z1fM1AFvvERA10_KiDv4_fDnDF16_",

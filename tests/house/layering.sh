@@ -30,6 +30,14 @@ check "record/ includes format, keys and the ring only" forbids record \
 check "replay/ includes format and keys only" forbids replay "format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|replay/[a-z_0-9]+\.h"
 check "analyze/ includes format and keys only" forbids analyze \
 	"format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|analyze/([a-z_0-9]+/)?[a-z_0-9]+\.h"
+# The one thing of replay/ that gpuanalyze uses, and by its name alone: how the SQLite module begins.
+one_symbol() {
+	local used
+	used=$(comm -12 <({ nm -u "$BUILD/analyze/gpuanalyze.o"; nm -u "$BUILD/libanalyze.a"; } | sed -nE 's/^ +[Uw] //p' | sort -u) \
+		<(nm --defined-only "$BUILD/libreplay.a" 2>/dev/null | sed -nE 's/^[0-9a-f]+ [A-Z] //p' | sort -u))
+	[ "$used" = sqlite3_gpucap_init ] || { echo "analyze/ uses of replay/: $used"; return 1; }
+}
+check "analyze/ uses the entry of the SQLite module, and nothing else of replay/" one_symbol
 check "bpf/ includes its own headers and the list of kinds only" forbids bpf 'format/kinds\.h|bpf/[a-z_0-9]+\.h'
 
 # Every file that belongs to the project, also where there is no git.

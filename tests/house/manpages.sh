@@ -48,6 +48,12 @@ for tool in gpurec gpuverify gpureplay gpuanalyze gpukey; do
 	fi
 done
 
+if command -v groff >/dev/null; then
+	check "the page of gpucap formats without a warning" formats docs/man/gpucap.7
+else
+	skip "the page of gpucap formats without a warning" "groff is not installed"
+fi
+
 # The pages that are made from the guides.
 says() {
 	groff -k -t -man -Tutf8 -rLL=100n -P-cbou "$1" | grep -qF -- "$2"

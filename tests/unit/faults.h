@@ -22,9 +22,9 @@
 
 /*
  * OF_SOFT: calls whose failure may be passed over, where nothing hangs on it: close(), flock(), and open() of a folder
- * that is to be synced.
+ * that is to be synced. OF_FOLDER: readdir().
  */
-enum sort { OF_NONE, OF_IO, OF_SOFT, OF_MEMORY };
+enum sort { OF_NONE, OF_IO, OF_SOFT, OF_FOLDER, OF_MEMORY };
 static _Atomic enum sort armed;
 static atomic_ulong calls, fail_at;
 static atomic_bool failed; /* whether there was an nth call */
@@ -133,7 +133,7 @@ int mkostemp(char *path, int flags)
 /* readdir64() is the same, but where files cannot be larger than 2 GiB. */
 struct dirent *readdir(DIR *folder)
 {
-	return refuse(OF_IO, EIO) ? NULL : (struct dirent *)(void *)readdir64(folder);
+	return refuse(OF_FOLDER, EIO) ? NULL : (struct dirent *)(void *)readdir64(folder);
 }
 
 /* The file is closed all the same, as Linux does it. */

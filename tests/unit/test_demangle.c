@@ -3,6 +3,7 @@
  */
 #include "made.h"
 
+#include <pthread.h>
 #include <time.h>
 
 #include "keys/demangle.h"
@@ -237,6 +238,54 @@ static void a_name_that_means_gigabytes_stays_as_it_is(void **state)
 	assert_string_equal(shown("_Z1f1aIiiES_IS0_S0_E"), "f(a<int, int>, a<a<int, int>, a<int, int>>)");
 }
 
+/* One that is looked through 2^60 times before a letter of it is printed. */
+static void a_name_that_takes_aeons_to_print_nothing_stays_as_it_is(void **state)
+{
+	char name[1024] = "_Z1fDp1aI";
+	size_t used = strlen(name);
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		used += (size_t)snprintf(name + used, sizeof(name) - used, "S_I");
+	used += (size_t)snprintf(name + used, sizeof(name) - used, "iiE");
+	for (unsigned i = 0; i < 29; i++)
+		used += (size_t)snprintf(name + used, sizeof(name) - used, "S%c_E",
+					 (char)(i < 10 ? '0' + i : 'A' + i - 10));
+	(void)snprintf(name + used, sizeof(name) - used, "E");
+	assert_stays(name);
+}
+
+static void *demangle_deep(void *arg)
+{
+	char out[DEMANGLED_MAX];
+	char *name = repeated("_Z1f", "P", "i", 4000), *local = repeated("_Z", "Z1fvE", "1x", 4000);
+
+	(void)arg;
+	(void)demangle(name, strlen(name), out, sizeof(out));
+	(void)demangle(local, strlen(local), out, sizeof(out));
+	free(name);
+	free(local);
+	return NULL;
+}
+
+static void little_stack_is_enough(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	const size_t bytes = 4u << 20;
+#else
+	const size_t bytes = 448u << 10;
+#endif
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attr, bytes), 0);
+	assert_int_equal(pthread_create(&thread, &attr, demangle_deep, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +298,8 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_told_as_it_came_and_cut),
 		cmocka_unit_test(hostile_names_end_soon_and_in_bounds),
 		cmocka_unit_test(a_name_that_means_gigabytes_stays_as_it_is),
+		cmocka_unit_test(a_name_that_takes_aeons_to_print_nothing_stays_as_it_is),
+		cmocka_unit_test(little_stack_is_enough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

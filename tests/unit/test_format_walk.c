@@ -240,6 +240,46 @@ static void a_seek_gives_all_events_from_that_time_on(void **state)
 	walk_close(&w);
 }
 
+/* Rows of one kind, of which other rows stand in the same chunk; their numbers are those among all. */
+static void what_is_asked_for_comes_and_nothing_else(void **state)
+{
+	uint32_t fields[KINDS_MAX] = {0};
+	struct walk w = {0};
+	struct event ev, all;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(sample_write(&w.m, 2, true), 0);
+	walk_open(&w);
+	fields[schema_kind(&w.r.header.schema, KIND_switch) - w.r.header.schema.kinds] = 1u << F_switch_next_tid;
+	for (int unnumbered = 0; unnumbered < 2; unnumbered++) {
+		const struct cursor_wish wish = {fields, UINT64_MAX, unnumbered};
+		struct cursor *whole, *part;
+		unsigned marks = 0, rows = 0;
+
+		assert_int_equal(cursor_open(&whole, &w.r, false, &why), 0);
+		assert_int_equal(cursor_open(&part, &w.r, false, &why), 0);
+		cursor_ask(part, &wish);
+		while (cursor_next(part, &ev, &why) > 0) {
+			do
+				assert_int_equal(cursor_next(whole, &all, &why), 1);
+			while (all.kind != KIND_switch && all.kind != KIND_epoch);
+			assert_int_equal(ev.kind, all.kind);
+			assert_int_equal(ev.at_ns, all.at_ns);
+			assert_int_equal(ev.number, unnumbered ? 0 : all.number);
+			assert_int_equal(ev.v[F_switch_next_tid], all.v[F_switch_next_tid]);
+			assert_int_equal(ev.v[F_switch_prev_tid], 0);
+			marks += ev.kind == KIND_epoch;
+			rows += ev.kind == KIND_switch;
+		}
+		assert_int_equal(marks, 2);
+		assert_int_equal(rows, 4);
+		cursor_close(part);
+		cursor_close(whole);
+	}
+	walk_close(&w);
+}
+
 static void what_changes_after_the_verification_is_found_unless_that_is_waived(void **state)
 {
 	struct walk w = {0};
@@ -540,6 +580,7 @@ int main(void)
 		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),
 		cmocka_unit_test(a_chunk_that_does_not_decode_leaves_no_rows),
 		cmocka_unit_test(a_seek_gives_all_events_from_that_time_on),
+		cmocka_unit_test(what_is_asked_for_comes_and_nothing_else),
 		cmocka_unit_test(what_changes_after_the_verification_is_found_unless_that_is_waived),
 		cmocka_unit_test(withheld_chunks_are_passed_over),
 		cmocka_unit_test(a_copy_that_cannot_be_written_is_an_error),

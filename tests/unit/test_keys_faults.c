@@ -617,6 +617,28 @@ static void a_chain_that_another_program_holds_is_left_alone(void **state)
 	custody_clear(&chain);
 }
 
+/* Of a store that is read halfway, a revocation list may be missing. */
+static void a_store_that_cannot_be_listed_to_its_end_is_an_error(void **state)
+{
+	unsigned long n;
+	struct fault why;
+	int r;
+
+	(void)state;
+	revoked_host();
+	for (n = 1;; n++) {
+		arm(OF_FOLDER, n);
+		r = judge(&why);
+		disarm();
+		if (!atomic_load(&failed))
+			break;
+		assert_int_equal(r, ERR_IO);
+		assert_non_null(strstr(why.text, "cannot be read"));
+	}
+	assert_int_equal(r, 0);
+	assert_true(n > 6);
+}
+
 #define ALL(ops) survive_all(ops, sizeof(ops) / sizeof((ops)[0]))
 
 static void whatever_fails_a_chain_of_custody_is_whole_and_never_called_broken(void **state)
@@ -644,6 +666,7 @@ int main(void)
 		TEST(whatever_fails_a_chain_of_custody_is_whole_and_never_called_broken),
 		TEST(a_chain_that_another_program_holds_is_left_alone),
 		TEST(whatever_fails_a_signature_is_whole_and_never_good_by_accident),
+		TEST(a_store_that_cannot_be_listed_to_its_end_is_an_error),
 		TEST(whatever_fails_nothing_is_trusted_that_was_not),
 	};
 
