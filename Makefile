@@ -109,6 +109,7 @@ help:
 	@echo 'make test        all tests that this machine can run     (as root, to trace)'
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     remove each check of the verifier in turn, and name the test that notices'
+	@echo 'make bench       figures beside peers and limits, into docs/BENCHMARKS.md  (as root, on an idle machine)'
 	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
 	@echo 'make score       how often the rules are right: 300 runs with planted faults (as root, a quarter of an hour)'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
@@ -292,6 +293,11 @@ run-tests:
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
 		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
+
+# Figures beside peers and limits, on an idle machine; docs/BENCHMARKS.md is made from them.
+.PHONY: bench
+bench: tests
+	@BUILD=$(BUILD) bash tests/bench/run.sh
 
 # Long runs and bad days.
 H ?= 1

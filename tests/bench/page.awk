@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+# docs/BENCHMARKS.md from the JSON lines of the benchmarks (tests/bench/lib.sh says what they hold).
+function text(key,   m) {
+	if (!match($0, "\"" key "\":\"[^\"]*\""))
+		return ""
+	m = substr($0, RSTART, RLENGTH)
+	sub(/^"[^"]*":"/, "", m)
+	sub(/"$/, "", m)
+	return m
+}
+function number(key,   m) {
+	if (!match($0, "\"" key "\":-?[0-9.e+-]+"))
+		return ""
+	m = substr($0, RSTART, RLENGTH)
+	sub(/^[^:]*:/, "", m)
+	return m
+}
+function show(v) {
+	if (v == "")
+		return ""
+	return v >= 1e6 ? sprintf("%.3g M", v / 1e6) : v >= 1000 ? sprintf("%.0f", v) : sprintf("%.3g", v)
+}
+BEGIN {
+	title["overhead"] = "Cost of a traced call"
+	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (the kernel's floor), and under gpurec; one after the other, per function. `ratio` is gpurec's added time over the empty pair's."
+	title["rate"] = "Cost of an event to the recorder"
+	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced. The ring is filled by a program in the kernel."
+	title["size"] = "Bytes of an event on disk"
+	about["size"] = "The same events as a gpurec capture, as raw structs, those under lz4 and zstd -3, and in SQLite; and what perf record writes for a call."
+	title["verify"] = "Verification"
+	about["verify"] = "One file of some 400 MB, from the page cache. `whole` decodes every row; `bytes-only` proves what `minisign -V` proves, and all seals."
+	title["load"] = "Loading the SQL view"
+	about["load"] = "Beside a bare loop of prepared inserts of the same rows."
+	title["text"] = "Text"
+	title["module"] = "The SQLite module"
+	title["detect"] = "Detectors"
+	about["detect"] = "All default rules over a large synthetic capture."
+	title["metrics"] = "Host metrics from events that fire anyway"
+	about["metrics"] = "CPU that sampling costs, beside a process that polls /proc as often."
+}
+/^\{"machine"/ {
+	print "# Benchmarks"
+	print ""
+	print "Made by `make bench`, which runs `tests/bench/*.sh`. Each figure is the median of runs that alternate with those it is compared"
+	print "with, the least and the greatest of them in brackets. Nothing here gates a test."
+	print ""
+	printf "Machine: %s, %s cores, Linux %s; %s.\n", text("machine"), number("cores"), text("kernel"), text("date")
+	next
+}
+{
+	bench = text("bench")
+	if (bench != last) {
+		printf "\n## %s\n", bench in title ? title[bench] : bench
+		if (bench in about)
+			printf "%s\n", about[bench]
+		print ""
+		print "| figure | median | least to greatest | runs | |"
+		print "| --- | --- | --- | --- | --- |"
+		last = bench
+	}
+	note = ""
+	n = split("cores what lost calls peer note", keys, " ")
+	for (i = 1; i <= n; i++) {
+		v = text(keys[i])
+		if (v == "" && (keys[i] == "lost" || keys[i] == "calls" || keys[i] == "cores"))
+			v = number(keys[i])
+		if (v != "")
+			note = note (note ? ", " : "") (keys[i] == "what" || keys[i] == "note" ? v : keys[i] == "cores" ? v (v == "1" ? " core" : " cores") : keys[i] " " v)
+	}
+	printf "| %s | %s %s | %s to %s | %s | %s |\n", text("figure"), show(number("median")), text("unit"), show(number("low")), show(number("high")), number("runs"), note
+}
+END {
+	while ((getline line <"tests/bench/targets.md") > 0)
+		print line
+}
