@@ -91,16 +91,21 @@ static __always_inline void drop_left(struct thread_state *s, __u64 sp, __u32 sa
 		s->over = 0;
 }
 
-/* Whether this call is left out on purpose, and counted so. A call of the same kind around it has decided already. */
+/*
+ * Whether this call is left out on purpose, and counted so. A call of the same kind around it was drawn for both; the
+ * limit counts each.
+ */
 static __always_inline bool call_left_out(struct thread_state *s, __u32 probe)
 {
 	struct frame *around = s->depth ? frame_at(s, s->depth - 1) : 0;
 	enum counter_index why;
 
-	if (around && plans[around->probe & (PROBES_LIMIT - 1)].kind == plans[probe].kind)
+	if (!around || plans[around->probe & (PROBES_LIMIT - 1)].kind != plans[probe].kind)
+		why = left_out(probe);
+	else if (around->left_out)
 		why = around->left_out;
 	else
-		why = left_out(probe);
+		why = over_rate();
 	count_left_out(probe, why);
 	return frame_at(s, s->depth)->left_out = why;
 }

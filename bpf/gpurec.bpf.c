@@ -4,6 +4,7 @@
  * Which calls are probed and what is taken from them is data: `plans`, filled from record/probes.c.
  */
 #include "bpf/calls.h"
+#include "bpf/metrics.h"
 #include "bpf/names.h"
 #include "bpf/syscalls.h"
 

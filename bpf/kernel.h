@@ -43,6 +43,7 @@ enum {
 };
 
 #define KERNEL_PROT_EXEC 4
+#define KERNEL_CLOCK_MONOTONIC 1
 #define KERNEL_SIGSTOP 19
 #define KERNEL_SIGNAL_GROUP_EXIT 4u /* in signal_struct.flags */
 #define KERNEL_COMM_BYTES 16
@@ -128,10 +129,23 @@ struct mm_struct {
 	struct percpu_counter rss_stat[4]; /* of files, anonymous, swapped, shared; since 6.2 */
 };
 
+struct rq {
+	unsigned int nr_running;
+};
+
+struct cfs_rq {
+	struct rq *rq; /* of kernels with groups of tasks */
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq; /* the same */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	unsigned int in_iowait : 1;
+	struct sched_entity se;
 	struct mm_struct *mm;
 	unsigned int flags;
 	unsigned int __state;

@@ -67,6 +67,7 @@ enum host_probe {
 	PROBE_MAPPED = 9,
 	PROBE_FAULT = 10,
 	PROBE_OOM = 11,
+	PROBE_METRIC = 12,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -117,6 +118,7 @@ enum ring_type {
 	RING_MAPPED,
 	RING_FAULT,
 	RING_OOM,
+	RING_METRIC,
 	RING_TYPES
 };
 
@@ -213,6 +215,15 @@ struct ring_oom {
 	__u32 pid;
 	__u32 pad;
 	__u64 pages; /* resident; 0: not told */
+};
+
+/* head.cpu: whose figures they are. */
+struct ring_metric {
+	struct ring_head head;
+	__u64 busy_ns;
+	__u64 switches;
+	__u32 waiting;
+	__u32 forced; /* by the timer */
 };
 
 struct ring_fork {

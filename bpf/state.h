@@ -172,6 +172,11 @@ static __always_inline bool within_rate(void)
 	return (__u32)used < rate;
 }
 
+static __always_inline enum counter_index over_rate(void)
+{
+	return rate && !within_rate() ? COUNT_over_rate : 0;
+}
+
 /* Why an event of this probe is to be left out; 0: it is not. */
 static __always_inline enum counter_index left_out(__u32 probe)
 {
@@ -179,7 +184,7 @@ static __always_inline enum counter_index left_out(__u32 probe)
 
 	if (keep > 1 && bpf_get_prandom_u32() % keep)
 		return COUNT_sampled_out;
-	return rate && !within_rate() ? COUNT_over_rate : 0;
+	return over_rate();
 }
 
 static __always_inline void count_left_out(__u32 probe, enum counter_index why)

@@ -44,6 +44,7 @@ struct attach {
 	bool multi;
 	bool interrupts_known;
 	bool may_hook, hooked;                /* system calls by their functions */
+	bool may_time, timed;                 /* CPUs are sampled by a timer, too */
 	char absent[128];                     /* tracepoints that are not there */
 	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
 };
@@ -70,7 +71,7 @@ static int refused(struct fault *why, const char *what)
 	return fault_errno(why, "%s", what);
 }
 
-#define NTRACEPOINTS 8
+#define NTRACEPOINTS 9
 #define NHOOKS 11
 #define NSYSCALL_TRACEPOINTS 2
 
@@ -80,6 +81,7 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 	struct bpf_program *const all[NTRACEPOINTS] = {
 		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename,
 		s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault,
+		s->progs.on_metrics,
 	};
 
 	memcpy(programs, all, sizeof(all));
@@ -120,7 +122,8 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 
 	tracepoint_programs(s, tracepoints);
 	for (size_t i = 0; i < NTRACEPOINTS; i++) {
-		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults);
+		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults) &&
+			      !(tracepoints[i] == s->progs.on_metrics && !o->metrics_ns);
 
 		(void)snprintf(type, sizeof(type), "btf_trace_%s", target_of(tracepoints[i]));
 		if (wanted && btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) <= 0) {
@@ -138,6 +141,7 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 			wanted = btf__find_by_name_kind(btf, target_of(hooks[i]), BTF_KIND_FUNC) > 0;
 		(void)bpf_program__set_autoload(hooks[i], wanted);
 	}
+	(void)bpf_program__set_autoload(s->progs.start_metrics, o->metrics_ns && a->may_time);
 	(void)bpf_program__set_autoload(s->progs.on_sys_enter, o->futex);
 	(void)bpf_program__set_autoload(s->progs.on_sys_exit, syscalls);
 }
@@ -210,13 +214,17 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;
 	s->rodata->reducing = any_reduction(o);
 	s->rodata->rate = o->rate;
+	s->rodata->metrics_ns = o->metrics_ns;
 	if (a->multi) {
 		bpf_program__set_expected_attach_type(s->progs.on_call, ATTACH_TYPE_UPROBE_MULTI);
 		bpf_program__set_expected_attach_type(s->progs.on_return, ATTACH_TYPE_UPROBE_MULTI);
 	}
+	(void)bpf_map__set_autocreate(s->maps.metrics_cpus, o->metrics_ns > 0);
+	(void)bpf_map__set_autocreate(s->maps.metrics_timers, a->may_time);
 	if (bpf_map__set_max_entries(s->maps.bulk, (uint32_t)o->ring_bytes) ||
 	    bpf_map__set_max_entries(s->maps.life, LIFE_RING_BYTES) ||
 	    bpf_map__set_max_entries(s->maps.cpus, ncpus ? ncpus : 1) ||
+	    bpf_map__set_max_entries(s->maps.metrics_cpus, ncpus ? ncpus : 1) ||
 	    bpf_map__set_max_entries(s->maps.tallies, counters_slots() * counters_shards()))
 		return -1;
 	return 0;
@@ -336,6 +344,36 @@ static int load(struct attach *a, const struct attach_options *o, struct fault *
 	return r;
 }
 
+/* Kernels, and those who rent them out, differ in whether functions may be hooked, and in whether there are timers. */
+static int load_what_may(struct attach *a, const struct attach_options *o, struct fault *why)
+{
+	bool hook = o->futex && !o->single, timer = o->metrics_ns > 0;
+	int r = ERR_IO;
+
+	for (unsigned without = 0; without < 4 && r < 0; without++) {
+		if ((without & 1 && !hook) || (without & 2 && !timer))
+			continue;
+		gpurec_bpf__destroy(a->skel);
+		a->skel = NULL;
+		a->absent[0] = 0;
+		a->may_hook = hook && !(without & 1);
+		a->may_time = timer && !(without & 2);
+		r = load(a, o, why);
+	}
+	return r;
+}
+
+/* Each CPU's figures begin with the first switch on it: there is one where we come to run. */
+static void start_timer(struct attach *a)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	if (bpf_program__autoload(a->skel->progs.on_metrics))
+		visit_cpus();
+	a->timed = a->may_time && bpf_prog_test_run_opts(bpf_program__fd(a->skel->progs.start_metrics), &opts) == 0 &&
+		   opts.retval == 0;
+}
+
 int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)
 {
 	struct attach *a = calloc(1, sizeof(*a));
@@ -344,22 +382,14 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 	if (!a)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	libbpf_set_print(silent);
-	a->may_hook = o->futex && !o->single;
-	r = load(a, o, why);
-	/* Kernels, and those who rent them out, differ in whether functions may be hooked. */
-	if (r < 0 && a->may_hook) {
-		gpurec_bpf__destroy(a->skel);
-		a->skel = NULL;
-		a->may_hook = false;
-		a->absent[0] = 0;
-		r = load(a, o, why);
-	}
+	r = load_what_may(a, o, why);
 	if (r < 0)
 		goto fail;
 	r = attach_tracepoints(a, why);
 	if (r < 0)
 		goto fail;
 	learn_interrupts(a);
+	start_timer(a);
 	*out = a;
 	return 0;
 fail:
@@ -592,6 +622,11 @@ bool attach_may_sample(uint32_t kind)
 {
 	return (kind >= KIND_launch && kind <= KIND_load) || kind == KIND_switch || kind == KIND_waking ||
 	       kind == KIND_futex || kind == KIND_fault;
+}
+
+bool attach_has_timer(const struct attach *a)
+{
+	return a->timed;
 }
 
 bool attach_hooks_syscalls(const struct attach *a)

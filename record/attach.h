@@ -30,6 +30,7 @@ struct attach_options {
 	 */
 	uint32_t keep[ATTACH_KINDS];
 	uint32_t rate;
+	uint64_t metrics_ns; /* sample the CPUs once in so long (KIND_metric); 0: never */
 };
 
 #define RING_BYTES_MIN 4096u
@@ -90,6 +91,8 @@ bool attach_may_sample(uint32_t kind);
  * tracepoints that all system calls pass through.
  */
 bool attach_hooks_syscalls(const struct attach *a);
+/* Whether CPUs on which nothing happens are sampled too: the kernel lends programs a timer. With metrics_ns only. */
+bool attach_has_timer(const struct attach *a);
 /* The tracepoints that this kernel does not offer, so that their events are missing: "oom, fault"; "": all are there.
  */
 const char *attach_absent(const struct attach *a);

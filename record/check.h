@@ -21,7 +21,8 @@ struct check_line {
 #define CHECK_LINES_MAX 48
 
 /*
- * folder: where a capture would go. nvml: as struct recording_options has it. Fills lines[], returns how many.
+ * folder: where a capture would go; NULL: the current one. nvml: as struct recording_options has it. Fills lines[],
+ * returns how many.
  */
 size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder, const char *nvml);
 

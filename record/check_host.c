@@ -273,6 +273,8 @@ void check_output(struct check *c, const char *folder)
 	struct statvfs fs;
 	uint64_t speed, room;
 
+	if (!folder)
+		folder = ".";
 	if (access(folder, W_OK | X_OK) < 0) {
 		check_say(c, "output", CHECK_NO, "%s: %s", folder, strerror(errno));
 		check_remedy(c, "choose another folder with -o");

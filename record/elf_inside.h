@@ -78,8 +78,8 @@ struct symbol_reader {
 int symbol_reader_new(struct symbol_reader **reader, const struct image *img, const struct table *t, struct fault *why);
 
 /*
- * The next defined function whose code is in the file (with `imports`: the next undefined symbol, offset 0): 1, its index
- * in the table and file offset; 0 at the end; negative.
+ * The next defined function whose code is in the file (with `imports`: the next undefined symbol, offset 0): 1, its
+ * index in the table and file offset; 0 at the end; negative.
  */
 int symbol_reader_next(struct symbol_reader *r, Elf64_Sym *sym, uint64_t *index, uint64_t *offset, struct fault *why);
 

@@ -19,10 +19,10 @@ struct known {
 struct kernels {
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
-	struct known *table; /* open addressing, at most three quarters in use */
-	uint32_t size, nused;
-	uint32_t of_pid[PIDS]; /* entries by pid modulo this: most processes that end have none */
-	char *text;            /* names, each with its final NUL, one after the other */
+	struct known *table;         /* open addressing, at most three quarters in use */
+	uint32_t size, nused, nlive; /* nused: with those that were deleted */
+	uint32_t of_pid[PIDS];       /* entries by pid modulo this: most processes that end have none */
+	char *text;                  /* names, each with its final NUL, one after the other */
 	uint32_t ntext, text_room;
 	uint32_t *by_name; /* where a name begins in `text`, plus 1; 0: free */
 	uint32_t names_size, nnames;
@@ -79,16 +79,14 @@ static struct known *find(struct known *table, uint32_t size, uint32_t pid, uint
 /* Also clears away what was deleted. */
 static int grow(struct kernels *k, struct fault *why)
 {
-	uint32_t nlive = 0, size = k->size;
+	uint32_t size = k->size;
 	struct known *bigger;
 
+	if (k->nlive >= KERNELS_MAX)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "too many kernels");
 	if (k->nused < k->size / 4 * 3)
 		return 0;
-	for (uint32_t i = 0; i < k->size; i++)
-		nlive += k->table[i].pid != 0;
-	if (nlive >= KERNELS_MAX)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "too many kernels");
-	while (nlive >= size / 2)
+	while (k->nlive >= size / 2)
 		size *= 2;
 	bigger = calloc(size, sizeof(*bigger));
 	if (!bigger)
@@ -99,7 +97,7 @@ static int grow(struct kernels *k, struct fault *why)
 	free(k->table);
 	k->table = bigger;
 	k->size = size;
-	k->nused = nlive;
+	k->nused = k->nlive;
 	return 0;
 }
 
@@ -122,6 +120,7 @@ static struct known *known_make(struct kernels *k, const struct kernel_of *of, s
 	known = find(k->table, k->size, of->pid, of->function);
 	if (!known->used) {
 		k->nused++;
+		k->nlive++;
 		k->of_pid[of->pid % PIDS]++;
 	}
 	*known = (struct known){.start_ns = of->start_ns,
@@ -302,5 +301,6 @@ void kernels_forget(struct kernels *k, uint32_t pid, uint64_t at_ns)
 			continue;
 		k->table[i].pid = 0; /* `used` stays, so that what stands behind it is found */
 		k->of_pid[pid % PIDS]--;
+		k->nlive--;
 	}
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
 {
@@ -125,7 +126,10 @@ void recording_note_refused(struct recording *s)
  */
 static void note_unseen(struct recording *s, const struct ring_mapped *m)
 {
-	bool lives = kill((pid_t)m->pid, 0) == 0 || errno == EPERM;
+	char path[PROCFS_PATH_MAX];
+	/* One that is ending has no program any more; one that is hidden shows none either, but its number is taken. */
+	bool lives = procfs_exe(&s->fs, m->pid, path, sizeof(path), NULL, NULL) != 0 ||
+		     (procfs_hides(&s->fs) && getpgid((pid_t)m->pid) >= 0);
 
 	s->libraries_unseen += lives;
 	recording_note(s, lives ? 0 : 1,

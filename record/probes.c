@@ -111,7 +111,7 @@ const struct probe_spec probe_table[] = {
 				HOST(PROBE_THREAD_NAME, thread_name, KIND_thread) HOST(PROBE_PROCESS_NAME, process_name,
 										       KIND_process)
 					HOST(PROBE_MAPPED, library_mapped, 0) HOST(PROBE_FAULT, page_fault, KIND_fault)
-						HOST(PROBE_OOM, oom_victim, KIND_oom)
+						HOST(PROBE_OOM, oom_victim, KIND_oom) HOST(PROBE_METRIC, cpu_metric, KIND_metric)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probes_runtime.h"
 #undef LIBRARY

@@ -153,6 +153,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = !s->o.npids && !s->o.command,
 		.single = s->o.single,
+		.metrics_ns = s->o.metrics_ns,
 	};
 	struct rlimit files;
 	int r;

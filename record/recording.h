@@ -21,6 +21,7 @@ struct recording_options {
 	const char
 		*nvml; /* the library to ask for the GPUs' health; "no": none; NULL: NVML_LIBRARY, where a driver is */
 	uint64_t ring_bytes;
+	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
 	bool late_attach;
 	bool single; /* see struct attach_options */

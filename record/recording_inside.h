@@ -134,8 +134,8 @@ size_t rotate_counters(struct recording *s, bool at_end, const struct counter **
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
 
 /*
- * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; about all that
- * were found before recording began; forgotten when it has ended.
+ * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; about all
+ * that were found before recording began; forgotten when it has ended.
  */
 int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why);

@@ -6,7 +6,7 @@
 #include "record/budget.h"
 #include "record/counters.h"
 
-#define STATUS_BYTES 160
+#define STATUS_BYTES 256
 
 struct status {
 	uint64_t begin_ns, last_ns; /* boot clock */

@@ -228,6 +228,21 @@ static int take_oom(struct translator *t, struct row *row, const void *record, s
 	return 0;
 }
 
+static int take_metric(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_metric *m = record;
+
+	(void)t, (void)why;
+	row->kind = KIND_metric;
+	row->probe = PROBE_METRIC;
+	row->v[F_metric_cpu] = m->head.cpu;
+	row->v[F_metric_busy] = m->busy_ns;
+	row->v[F_metric_switches] = m->switches;
+	row->v[F_metric_waiting] = m->waiting;
+	row->v[F_metric_forced] = m->forced;
+	return 0;
+}
+
 static int take_fork(struct translator *t, struct row *row, const void *record, struct fault *why)
 {
 	const struct ring_fork *f = record;
@@ -334,6 +349,7 @@ static const struct {
 	[RING_MAPPED] = {sizeof(struct ring_mapped), true, take_mapped},
 	[RING_FAULT] = {sizeof(struct ring_fault), false, take_fault},
 	[RING_OOM] = {sizeof(struct ring_oom), false, take_oom},
+	[RING_METRIC] = {sizeof(struct ring_metric), false, take_metric},
 };
 
 static int stage(struct translator *t, const struct row *row, struct fault *why)

@@ -69,3 +69,18 @@ bool wake_by_timer(void)
 	(void)sched_setaffinity(0, sizeof(before), &before); /* it was ours before */
 	return ok;
 }
+
+void visit_cpus(void)
+{
+	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
+	cpu_set_t before, one;
+
+	if (sched_getaffinity(0, sizeof(before), &before) < 0)
+		return;
+	for (long i = 0; i < ncpus && i < CPU_SETSIZE; i++) {
+		CPU_ZERO(&one);
+		CPU_SET((size_t)i, &one);
+		(void)sched_setaffinity(0, sizeof(one), &one); /* some may be off, or not for us */
+	}
+	(void)sched_setaffinity(0, sizeof(before), &before); /* it was ours before */
+}

@@ -12,7 +12,7 @@ fi
 headers=() # of the kernel: what Debian keeps by machine
 [ ! -d "/usr/include/$(uname -m)-linux-gnu" ] || headers=(-idirafter "/usr/include/$(uname -m)-linux-gnu")
 for arch in arm64 x86; do
-	check_exit 0 "the kernel side compiles for $arch, without a warning" "$clang" -O2 -g -Wall -Werror -target bpf \
+	check_exit 0 "the kernel side compiles for $arch, without a warning" "$clang" -O2 -g -Wall -Werror -target bpf -mcpu=v3 \
 		-D__TARGET_ARCH_$arch -I"$top" "${headers[@]}" \
 		-c "$top/bpf/gpurec.bpf.c" -o "$TMP/$arch.o"
 done

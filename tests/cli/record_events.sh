@@ -37,7 +37,7 @@ else
 	check "a page fault in which a thread slept is told, with its address and how long it took" fault_lasted
 	check "and the thread is seen to sleep in it" has switch '"prev_syscall":0' '"prev_flags":2[,}]'
 fi
-in_system_call() { has switch "\"prev_syscall\":$(sed -n 's/^syscall //p' "$TMP/made")[,}]" '"prev_state":1[,}]'; }
+in_system_call() { has switch "\"prev_syscall\":$(sed -n 's/^syscall //p' "$TMP/made")[,}]" '"prev_state":\(1\|8193\)[,}]'; } # interruptible; freezable as well
 check "a thread that sleeps in a system call is told with its number" in_system_call
 two_addresses() {
 	local op addr
