@@ -45,6 +45,10 @@ uint32_t explained_keeper(const struct explained *e)
 
 void text_add_who(struct text *t, const struct who *who)
 {
+	if (!who) {
+		text_add(t, "an unknown thread");
+		return;
+	}
 	if (who->tid == TID_IDLE) {
 		text_add(t, "the idle task");
 		return;

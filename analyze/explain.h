@@ -29,7 +29,7 @@ const struct who *explained_who(const struct explained *e, uint32_t tid);
  */
 uint32_t explained_keeper(const struct explained *e);
 
-/* "4399 tokenizer"; "the idle task"; "an unknown thread". Escaped. */
+/* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);
 
 /* "13.0 ms asleep in futex 0x7f..., woken by 4399 tokenizer, which had been preempted on CPU 1 by 4410 hog for ..." */

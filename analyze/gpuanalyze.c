@@ -8,9 +8,9 @@
 #include "analyze/about_rules.h"
 #include "analyze/forms.h"
 #include "analyze/gauges.h"
+#include "analyze/handover.h"
 #include "analyze/output.h"
 #include "keys/confine.h"
-#include "keys/custody.h"
 #include "keys/tool.h"
 
 enum option_id {
@@ -166,8 +166,7 @@ struct work {
 	struct engine *engine;
 	struct findings findings;
 	struct gauges gauges;
-	struct custody custody;
-	bool has_custody;
+	struct handover custody;
 	/* Where events that were read with --unverified end before the capture does. */
 	bool stopped;
 	uint64_t last_ns; /* of the last event that could be read; the start if there is none */
@@ -205,19 +204,6 @@ static int run_engine(struct work *w, const struct reader *reader, bool unverifi
 		w->stopped = true;
 	}
 	return r;
-}
-
-/* The chain that lies beside the capture, if one does. */
-static int read_custody(struct work *w, const char *path, const struct evidence *evidence, struct fault *why)
-{
-	const struct custody_subject subject = custody_subject_of(evidence);
-	char beside[PATH_MAX];
-	int r = custody_path(beside, path, why);
-
-	if (r == 0)
-		r = custody_read(&w->custody, beside, &subject, why);
-	w->has_custody = r > 0;
-	return r < 0 ? r : 0;
 }
 
 /*
@@ -259,8 +245,8 @@ static int run_user_rules(struct request *q, struct work *w, const char *path, s
 	return r;
 }
 
-static int analyze(struct request *q, const char *path, const struct evidence *evidence, struct work *w,
-		   struct fault *why)
+static int analyze(struct request *q, const char *path, const struct evidence *evidence,
+		   const struct evidence_options *o, struct work *w, struct fault *why)
 {
 	const struct context ctx = {
 		.schema = &evidence->reader.header.schema,
@@ -278,7 +264,7 @@ static int analyze(struct request *q, const char *path, const struct evidence *e
 	if (r == 0)
 		r = run_user_rules(q, w, path, why);
 	if (r == 0)
-		r = read_custody(w, path, evidence, why);
+		r = handover_read(&w->custody, path, evidence, o, why);
 	return r;
 }
 
@@ -290,11 +276,12 @@ static bool is_met(const struct request *q, const struct findings *findings)
 	return false;
 }
 
-static int report_on(struct request *q, const char *path, const struct evidence *evidence)
+static int report_on(struct request *q, const char *path, const struct evidence *evidence,
+		     const struct evidence_options *o)
 {
 	struct work w = {0};
 	struct fault why;
-	int status, r = analyze(q, path, evidence, &w, &why);
+	int status, r = analyze(q, path, evidence, o, &w, &why);
 
 	if (r == 0) {
 		const struct report report = {.evidence = evidence,
@@ -302,7 +289,7 @@ static int report_on(struct request *q, const char *path, const struct evidence 
 					      .findings = &w.findings,
 					      .settings = &q->settings,
 					      .user_rules = &q->rules,
-					      .custody = w.has_custody ? &w.custody : NULL,
+					      .custody = &w.custody,
 					      .gauges = &w.gauges,
 					      .stopped = w.stopped ? &w.stop : NULL,
 					      .stopped_ns = w.last_ns};
@@ -317,7 +304,7 @@ static int report_on(struct request *q, const char *path, const struct evidence 
 	}
 	findings_clear(&w.findings);
 	gauges_clear(&w.gauges);
-	custody_clear(&w.custody);
+	handover_clear(&w.custody);
 	engine_close(w.engine);
 	return status;
 }
@@ -339,7 +326,7 @@ static int analyze_file(struct request *q, const char *path)
 		tool_fault(path, &why);
 		status = evidence.verification.verdict == VERDICT_UNCHECKED ? TOOL_FAILED : TOOL_BAD;
 	} else {
-		status = report_on(q, path, &evidence);
+		status = report_on(q, path, &evidence, &o);
 	}
 	evidence_close(&evidence);
 	return status;

@@ -11,10 +11,11 @@
 #define NODE_GAP_PX 12
 #define STEP_PX (NODE_PX + NODE_GAP_PX)
 #define TOP_PX 22
+#define BOTTOM_PX 6
 #define NODE_WIDE (SVG_WIDE * 30 / 100)
 #define MIDDLE (SVG_WIDE * 35 / 100)
 #define RIGHT (SVG_WIDE * 70 / 100)
-#define NAME_SHOWN 14 /* characters of a name that fit into a node on a telephone */
+#define NAME_SHOWN 11 /* characters of a name that fit into a node on a telephone */
 
 /* The parties of one part, the first few drawn. */
 struct column {
@@ -55,8 +56,9 @@ static void draw_futex(struct html *h, const struct finding *f, unsigned y)
 {
 	svg_rect(h, "node-futex", MIDDLE, NODE_WIDE, y, NODE_PX);
 	html_close(h);
-	svg_text(h, "on-bar", MIDDLE + NODE_WIDE / 2, y + 16, SVG_MIDDLE, "futex");
-	svg_text(h, "on-bar", MIDDLE + NODE_WIDE / 2, y + 31, SVG_MIDDLE, "0x%" PRIx64, f->futex);
+	svg_text(h, "on-bar", MIDDLE + NODE_WIDE / 2, y + 23, SVG_MIDDLE, "futex");
+	/* Below the box: it is wider than the box on a telephone. */
+	svg_text(h, "tick", MIDDLE + NODE_WIDE / 2, y + NODE_PX + 13, SVG_MIDDLE, "0x%" PRIx64, f->futex);
 }
 
 static void draw_column(struct html *h, const struct column *c, uint64_t x, unsigned first)
@@ -121,7 +123,7 @@ void picture_futex(struct html *h, const struct finding *f)
 	text_add(&t, "Threads that slept in futex 0x%" PRIx64 ", those that woke them, and those that kept these.",
 		 f->futex);
 	html_open(h, "figure", NULL);
-	svg_open(h, TOP_PX + rows * STEP_PX, "Who waited for whom", &t);
+	svg_open(h, TOP_PX + rows * STEP_PX + BOTTOM_PX, "Who waited for whom", &t);
 	text_clear(&t);
 	draw(h, f, &waiters, &wakers, &keepers);
 	html_close(h);

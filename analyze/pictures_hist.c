@@ -8,6 +8,7 @@
 #define PLOT_PX 120
 #define TOP_PX 16
 #define BARS_PER_DOUBLING 4 /* of the duration */
+#define BARS_PER_DECADE 13
 #define BARS_MAX (HIST_VALUE_BITS * BARS_PER_DOUBLING + 1)
 
 struct bars {
@@ -95,6 +96,8 @@ static void draw_bars(struct html *h, const struct bars *b, const uint64_t *coun
 /* Lines at 1, 10, 100, ... calls, and the same of nanoseconds along the bottom. */
 static void draw_axes(struct html *h, const struct bars *b)
 {
+	/* On a telephone there is room for seven labels; beyond, each second or third power of ten has one. */
+	unsigned every = 1 + (b->last - b->first) / (7 * BARS_PER_DECADE);
 	struct text t = {0};
 	uint64_t ten = 1;
 
@@ -115,6 +118,8 @@ static void draw_axes(struct html *h, const struct bars *b)
 		    log2 * BARS_PER_DOUBLING > (uint64_t)(b->last + 1) * 1024)
 			continue;
 		svg_line(h, "axis", x, TOP_PX + PLOT_PX, x, TOP_PX + PLOT_PX + 5);
+		if (i % every)
+			continue;
 		text_add(&t, "%" PRIu64 " %s",
 			 i % 3 == 0   ? (uint64_t)1
 			 : i % 3 == 1 ? (uint64_t)10

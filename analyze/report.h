@@ -14,7 +14,7 @@
 
 #define REPORT_VERSION 1 /* of the JSON */
 
-struct custody;
+struct handover;
 struct gauges;
 
 struct report {
@@ -23,7 +23,7 @@ struct report {
 	const struct findings *findings;
 	const struct settings *settings;
 	const struct user_rules *user_rules; /* may be NULL */
-	const struct custody *custody;       /* the chain beside the capture; NULL: there is none */
+	const struct handover *custody;      /* may be NULL, as if there were none */
 	const struct gauges *gauges;         /* may be NULL */
 	const struct fault *stopped;         /* why the events end early, which needs --unverified; or NULL */
 	uint64_t stopped_ns;                 /* with it: the last event's time */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys/custody.h"
+#include "analyze/handover.h"
 #include "keys/tool.h"
 
 /* Nothing may be fetched, run or sent; of styles only the one that has this hash counts. */
@@ -142,7 +142,8 @@ static void add_ended(struct page *p, struct text *t)
 	add_fact(p->h, "Ended", NULL, t);
 }
 
-static void add_custody_line(struct page *p, const struct custody_line *l)
+/* `trust` may be NULL: not asked, for the chain does not hold. */
+static void add_custody_line(struct page *p, const struct custody_line *l, const struct trust_answer *trust)
 {
 	char wall[64], id[KEY_ID_CHARS + 1], *dot;
 	struct html *h = p->h;
@@ -154,7 +155,11 @@ static void add_custody_line(struct page *p, const struct custody_line *l)
 	html_open(h, "li", NULL);
 	html_text(h, "%s UTC: %s by ", wall, custody_action_word(l->action));
 	html_captured(h, l->who, strlen(l->who));
-	html_text(h, ", key %s, who found it %s", key_id(id, l->key.keynum), verdict_word(l->verdict));
+	html_text(h, ", who found it %s; signed by %s", verdict_word(l->verdict), key_id(id, l->key.keynum));
+	if (trust && trust->trust >= TRUST_DIRECT)
+		html_text(h, " (%s), trusted here", trust->name);
+	else if (trust)
+		html_string(h, ", not trusted here");
 	if (l->note[0]) {
 		html_string(h, ": ");
 		html_captured(h, l->note, strlen(l->note));
@@ -164,7 +169,8 @@ static void add_custody_line(struct page *p, const struct custody_line *l)
 
 static void add_custody(struct page *p)
 {
-	const struct custody *c = p->r->custody;
+	const struct handover *hand = p->r->custody;
+	const struct custody *c = hand && hand->there ? &hand->chain : NULL;
 	struct html *h = p->h;
 
 	html_element(h, "dt", NULL, "Custody");
@@ -178,9 +184,8 @@ static void add_custody(struct page *p)
 			html_text(h, ": %s", c->why.text);
 		html_open(h, "ol", "first");
 		for (size_t i = 0; i < c->nlines; i++)
-			add_custody_line(p, &c->lines[i]);
+			add_custody_line(p, &c->lines[i], hand->trust ? &hand->trust[i] : NULL);
 		html_close(h);
-		html_string(h, "Whether these keys are trusted, gpuverify tells.");
 	}
 	html_close(h);
 }

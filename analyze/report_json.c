@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/handover.h"
 #include "analyze/report_json.h"
-#include "keys/custody.h"
 #include "keys/tool.h"
 
 static void add_text(struct json *j, const char *key, const struct text *t)
@@ -39,7 +39,8 @@ static void add_capture(const struct report *r, const struct report_facts *f, st
 
 static void add_custody(const struct report *r, struct json *j)
 {
-	const struct custody *c = r->custody;
+	const struct handover *hand = r->custody;
+	const struct custody *c = hand && hand->there ? &hand->chain : NULL;
 	char id[KEY_ID_CHARS + 1];
 
 	if (!c) {
@@ -59,6 +60,7 @@ static void add_custody(const struct report *r, struct json *j)
 		json_string(j, "note", l->note);
 		json_string(j, "key", key_id(id, l->key.keynum));
 		json_string(j, "verdict", verdict_word(l->verdict));
+		json_bool(j, "trusted", hand->trust && hand->trust[i].trust >= TRUST_DIRECT);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
