@@ -8,7 +8,7 @@
 
 /* Durations by size: 32 steps in each doubling, so that a quantile is told to within 3 %. */
 #define STEPS 32
-#define NBUCKETS (60 * STEPS)
+#define NBUCKETS ((size_t)60 * STEPS)
 
 #define DIFF_TAIL_CALLS_MIN 100 /* calls of an epoch that its p99 needs */
 

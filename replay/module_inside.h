@@ -92,6 +92,15 @@ struct module_table {
 };
 
 #define MODULE_ABSENT 0xff
+#define MODULE_TERMS_MAX 12 /* constraints of a query that are looked at before SQLite sees a row */
+
+/* Where a column of a table of events comes from in rows of a kind; NULL: they do not have it. */
+static inline const struct mapped *mapped_of(const struct module_table *t, size_t kind, int column)
+{
+	uint8_t c = t->mapped[kind * (size_t)t->ncolumns + (size_t)column];
+
+	return c == MODULE_ABSENT ? NULL : &t->shared->maps[kind].columns[c];
+}
 
 /* A failure, as SQLite wants it told. */
 int module_fail(sqlite3_vtab *table, const struct fault *why);

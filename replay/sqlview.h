@@ -34,7 +34,7 @@ struct derive {
 	uint32_t noff;
 	struct map states;  /* prev_state values met */
 	struct map devices; /* by process: the one it was seen with, + 1; UINT32_MAX: several */
-	uint64_t lossy_ns; /* end of the latest epoch that lost scheduler events */
+	uint64_t lossy_ns;  /* end of the latest epoch that lost scheduler events */
 };
 
 int derive_open(struct derive *d, sqlite3 *db, struct fault *why);

@@ -28,7 +28,7 @@ struct replay {
 	bool unverified;           /* --unverified was given: chunks are not checked against their seals */
 	/* NULL, or called as the walk comes to each epoch; nepochs of them will be read. */
 	void (*progress)(uint64_t epoch, uint64_t nepochs);
-	uint32_t withhold;         /* for a narrower capture: bit CLASS_x, as in struct narrowing */
+	uint32_t withhold; /* for a narrower capture: bit CLASS_x, as in struct narrowing */
 };
 
 /* A counter grew between one seal (or the start) and the next (or END). */
