@@ -51,6 +51,7 @@
 	K(24, health, events, PLAIN)                                                                                   \
 	K(25, cpu, events, PLAIN)                                                                                      \
 	K(26, reduction, events, PLAIN)                                                                                \
+	K(27, metric, events, COUNTED)                                                                                 \
 	K(32, process, process, PLAIN)                                                                                 \
 	K(33, thread, process, PLAIN)                                                                                  \
 	K(34, namespaces, process, PLAIN)                                                                              \
@@ -340,6 +341,19 @@
 	F(reduction, counter, UINT, ID)                                                                                \
 	F(reduction, keep, UINT, NUMBER)                                                                               \
 	F(reduction, rate, UINT, NUMBER)
+
+/*
+ * One look at one CPU, about once in the period of fact `metrics`. busy: time in which it did not idle, switches: from
+ * one thread to another; both since shortly before recording began: their growth counts. waiting: threads that are
+ * ready to run there and wait. forced: 1 when no switch had come for it to ride along with, so that a timer took it.
+ */
+#define FIELDS_metric(F)                                                                                               \
+	F(metric, at, TIME, BOOT_NS)                                                                                   \
+	F(metric, cpu, UINT, CPU)                                                                                      \
+	F(metric, busy, UINT, NS)                                                                                      \
+	F(metric, switches, UINT, NUMBER)                                                                              \
+	F(metric, waiting, UINT, NUMBER)                                                                               \
+	F(metric, forced, UINT, NUMBER)
 
 /* A process instance is (pid, start): pids come round. start: boot clock. A later row for the same one renames it. */
 #define FIELDS_process(F)                                                                                              \

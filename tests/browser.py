@@ -136,6 +136,19 @@ COLLISIONS = """(() => {
   return out.slice(0, 10);
 })()"""
 
+# Letters in a colour that is made for what is under them stay on it.
+ON_SHAPES = """(() => {
+  const out = [];
+  for (const t of document.querySelectorAll('svg text.on-bar')) {
+    const a = t.getBoundingClientRect(), x = (a.left + a.right) / 2, y = (a.top + a.bottom) / 2;
+    const under = [...t.closest('svg').querySelectorAll('rect:not(.call)')].map(r => r.getBoundingClientRect())
+      .filter(b => b.left <= x && x <= b.right && b.top <= y && y <= b.bottom);
+    if (!under.some(b => b.left <= a.left + 1 && a.right <= b.right + 1))
+      out.push(t.textContent + ' is wider than what it stands on');
+  }
+  return out.slice(0, 10);
+})()"""
+
 # Contrast of letters with what is behind them, by WCAG's formula. In pictures: the shape under their middle.
 CONTRAST = """(() => {
   const probe = document.createElement('canvas').getContext('2d');
@@ -203,6 +216,8 @@ def look(browser, tap, page, folder):
             tap.check(not over, what + ": nothing reaches out of the page", "\n".join(over))
             over = browser.ask(COLLISIONS)
             tap.check(not over, what + ": no labels run over each other", "\n".join(over))
+            over = browser.ask(ON_SHAPES)
+            tap.check(not over, what + ": letters on shapes stay on them", "\n".join(over))
             seen = browser.ask(CONTRAST)
             tap.check(seen["n"] > 0 and not seen["bad"],
                       what + ": letters stand out from what is behind them (least %.1f)" % seen["least"],

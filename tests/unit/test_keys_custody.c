@@ -45,14 +45,19 @@ static void make_capture(struct evidence *e, const char *path, unsigned nepochs,
 	assert_true(e->readable);
 }
 
+static char said[256]; /* why, by the last record() that failed, or the last state_of() */
+
 static int record(const struct evidence *e, enum custody_action action, const char *who, const char *note, uint8_t seed)
 {
 	const struct custody_request q = {.action = action, .who = who, .note = note, .path = PATH};
 	struct identity id = sample_identity(seed);
 	struct custody_line l;
 	struct fault why;
+	int r = custody_record(&q, e, &id, &l, &why);
 
-	return custody_record(&q, e, &id, &l, &why);
+	if (r < 0)
+		snprintf(said, sizeof(said), "%s", why.text);
+	return r;
 }
 
 static char *slurp(size_t *len)
@@ -88,8 +93,6 @@ static void clear(struct made *m)
 	free(m->text);
 	evidence_close(&m->e);
 }
-
-static char said[256]; /* why, by the last state_of() */
 
 static enum custody_state state_of(const struct made *m, const char *text, size_t len)
 {
@@ -445,10 +448,13 @@ static void test_nothing_is_recorded_on_what_is_not_authentic(void **state)
 	make_chain(&m);
 	m.e.verification.verdict = VERDICT_FORGED;
 	assert_int_equal(record(&m.e, CUSTODY_verified, "x", NULL, 1), ERR_FORGED);
+	assert_non_null(strstr(said, "no act is recorded on a capture that is FORGED"));
 	m.e.verification.verdict = VERDICT_MALFORMED;
 	assert_int_equal(record(&m.e, CUSTODY_verified, "x", NULL, 1), ERR_FORGED);
+	assert_non_null(strstr(said, "no act is recorded on a capture that is MALFORMED"));
 	m.e.verification.verdict = VERDICT_UNCHECKED;
 	assert_int_equal(record(&m.e, CUSTODY_verified, "x", NULL, 1), ERR_FORGED);
+	assert_non_null(strstr(said, "no act is recorded on a capture that is UNCHECKED"));
 	m.e.verification.verdict = VERDICT_OK;
 	m.e.readable = false;
 	assert_int_equal(record(&m.e, CUSTODY_verified, "x", NULL, 1), ERR_FORGED);

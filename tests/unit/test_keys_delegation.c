@@ -636,6 +636,10 @@ static void lines_that_are_none_are_refused(void **state)
 		"gpurec revocations 1\n" KEY " always x\x1b[0m\n",
 		"gpurec revocations 1\nBEAF78D76BE4C880 always x\n",
 		"gpurec revocations 1\ndelegation:00 always x\n",
+		"gpurec revocations 1\ndelegation:"
+		"ABCDEF0000000000000000000000000000000000000000000000000000000000 always x\n",
+		"gpurec revocations 1\ndelegation:"
+		"gh00000000000000000000000000000000000000000000000000000000000000 always x\n",
 		"gpurec revocations 1\n" KEY " always x\n" KEY " always y\n",
 	};
 	struct revocations list = {0};

@@ -236,7 +236,7 @@ static void check_replaced(int r)
 
 static const struct operation custody_operations[] = {
 	{"a chain is begun", no_chain, record, check_begun, 0, 4, 2, false, false},
-	{"a chain is extended", two_acts, record, check_extended, 0, 4, 3, false, true},
+	{"a chain is extended", two_acts, record, check_extended, 0, 6, 3, false, true},
 	{"a chain is read", two_acts, read_chain, check_chain_read, 1, 2, 2, false, false},
 	{"a chain with a gap is read", first_act_missing, read_chain, check_missing, 1, 2, 3, false, false},
 	{"a chain with a gap is to be extended", first_act_missing, extend_broken, check_not_extended, ERR_FORGED, 3, 4,
@@ -451,6 +451,43 @@ static void check_added(int r)
 	trust_list_clear(&list);
 }
 
+static struct revocations two_revoked; /* in memory of its own */
+static struct revocation of_two[2];
+
+static void no_list(void)
+{
+	nothing_trusted();
+	assert_int_equal(system("rm -f host.revocations host.revocations.minisig"), 0);
+	for (size_t i = 0; i < 2; i++)
+		of_two[i] = (struct revocation){.key = public_of((uint8_t)(HOST + i)), .reason = "lost"};
+	two_revoked = (struct revocations){.items = of_two, .n = 2};
+}
+
+static int write_revocations(struct fault *why)
+{
+	struct identity id = sample_identity(AUTHORITY);
+
+	return revocations_write(&two_revoked, "host.revocations", false, &id, why);
+}
+
+/* The list without its signature may be left: it counts for nothing. */
+static void check_list_written(int r)
+{
+	struct revocations list = {0};
+	struct public_key pk = public_of(AUTHORITY);
+	struct signature sig;
+	struct prehash hash;
+	struct fault why;
+	int read = revocations_read(&list, "host.revocations", &sig, &hash, &why);
+
+	assert_true(read == 0 || r < 0);
+	if (read == 0) {
+		assert_int_equal(list.n, 2);
+		assert_int_equal(signature_verify(&sig, &hash, &pk, &why), 0);
+	}
+	revocations_clear(&list);
+}
+
 static void longer_list(void)
 {
 	revoked_host();
@@ -492,6 +529,7 @@ static const struct operation trust_operations[] = {
 	{"a capture of a vouched-for key is judged", delegated_host, judge, check_host_trusted, 0, 15, 8, true, false},
 	{"a capture of a revoked authority is judged", revoked_authority, judge, check_host_revoked, 0, 20, 10, true,
 	 false},
+	{"a revocation list is written", no_list, write_revocations, check_list_written, 0, 8, 2, false, false},
 	{"a longer list replaces a shorter one", longer_list, add_revocations, check_still_revoked, 0, 20, 6, true,
 	 false},
 };

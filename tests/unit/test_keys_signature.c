@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detached signatures in minisign's format: made, read, and refused in every altered form. */
+#undef _FORTIFY_SOURCE /* its own form of read() would get in the way of the one here */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,31 @@ static const char stock_signature[] =
 	"RUSLZnbdPTGzFLJKxBAy7wZduthqJCROQ8K0cXYTtQ7QPl/9z3Xo3Q61iQ8WD3dScs5VvjB60wFzP5l7JgGBhM60YJWHY4T18A8=\n"
 	"trusted comment: by the stock tool\n"
 	"KaYdaSOU500HCfpFE7Qi7Pe/tBUQ+V4Ui+QmW5hSUp7A5H4p8ENpde3fQ1FMENHXw+5Y4Mfe07HOwr9hmxHcBA==\n";
+
+/* What happens to a file that is read, right after its first bytes were; and to what is told of it, at which fstat(). */
+static void (*once_read)(void);
+static void (*told)(struct stat *st);
+static int told_at;
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t r = syscall(SYS_read, fd, buf, n);
+	void (*act)(void) = once_read;
+
+	once_read = NULL;
+	if (act)
+		act();
+	return r;
+}
+
+int fstat(int fd, struct stat *st)
+{
+	int r = (int)syscall(SYS_fstat, fd, st);
+
+	if (told && --told_at == 0)
+		told(st);
+	return r;
+}
 
 static void put(const char *path, const void *text, size_t len)
 {
@@ -506,6 +533,92 @@ static void a_file_that_grows_while_it_is_read_is_refused(void **state)
 	assert_int_equal(signature_hash(&hash, "file", &why), 0);
 }
 
+static void alter_file(void)
+{
+	int fd = open("file", O_WRONLY);
+
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, "W", 1, 0), 1);
+	close(fd);
+}
+
+static void alter_file_and_set_its_time_back(void)
+{
+	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+
+	alter_file();
+	assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
+}
+
+/* What was read and what stands there now have one length, but are not the same. */
+static void a_file_that_changes_while_it_is_read_is_refused(void **state)
+{
+	static void (*const ways[])(void) = {alter_file, alter_file_and_set_its_time_back};
+	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct prehash hash;
+	struct fault why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		put("file", "what was recorded\n", 18);
+		assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
+		usleep(20000); /* the kernel's clock of files has gone on */
+		once_read = ways[i];
+		assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
+		assert_null(once_read);
+		assert_non_null(strstr(why.text, "the file changed while it was read"));
+		assert_int_equal(signature_hash(&hash, "file", &why), 0);
+	}
+}
+
+static void other_size(struct stat *st)
+{
+	st->st_size++;
+}
+
+static void other_second_written(struct stat *st)
+{
+	st->st_mtim.tv_sec--;
+}
+
+static void other_moment_written(struct stat *st)
+{
+	st->st_mtim.tv_nsec ^= 1;
+}
+
+static void other_second_changed(struct stat *st)
+{
+	st->st_ctim.tv_sec--;
+}
+
+static void other_moment_changed(struct stat *st)
+{
+	st->st_ctim.tv_nsec ^= 1;
+}
+
+static void whatever_tells_of_a_change_while_a_file_is_read_is_seen(void **state)
+{
+	static void (*const signs[])(struct stat *) = {other_size, other_second_written, other_moment_written,
+						       other_second_changed, other_moment_changed};
+	struct prehash hash;
+	struct fault why;
+
+	(void)state;
+	put("file", "what was recorded\n", 18);
+	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+		for (int at = 1; at <= 2; at++) {
+			told = signs[i];
+			told_at = at;
+			assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
+			told = NULL;
+			assert_true(told_at <= 0);
+			assert_non_null(strstr(why.text, "the file changed while it was read"));
+		}
+	assert_int_equal(signature_hash(&hash, "file", &why), 0);
+	/* One that is nowhere as long as it reads. */
+	assert_int_equal(signature_hash(&hash, "/proc/self/status", &why), ERR_INPUT);
+}
+
 /* Lines of their own lengths, in memory that ends where the text does, so that a read behind it is seen. */
 static void each_line_has_its_length(void **state)
 {
@@ -572,6 +685,8 @@ int main(void)
 		TEST(a_signature_never_replaces_what_it_signs),
 		TEST(what_is_no_regular_file_is_refused_and_nothing_waits_for_it),
 		TEST(a_file_that_grows_while_it_is_read_is_refused),
+		TEST(a_file_that_changes_while_it_is_read_is_refused),
+		TEST(whatever_tells_of_a_change_while_a_file_is_read_is_seen),
 	};
 
 	if (sodium_init() < 0)
