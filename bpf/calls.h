@@ -100,7 +100,9 @@ static __always_inline bool call_left_out(struct thread_state *s, __u32 probe)
 	struct frame *around = s->depth ? frame_at(s, s->depth - 1) : 0;
 	enum counter_index why;
 
-	if (!around || plans[around->probe & (PROBES_LIMIT - 1)].kind != plans[probe].kind)
+	if (plans[probe].name)
+		why = 0; /* launches would be left without their names */
+	else if (!around || plans[around->probe & (PROBES_LIMIT - 1)].kind != plans[probe].kind)
 		why = left_out(probe);
 	else if (around->left_out)
 		why = around->left_out;

@@ -50,6 +50,13 @@ enum {
 #define KERNEL_PIDTYPE_PGID 2
 #define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
 
+/* The kernel's own, known to the verifier by name and size. */
+struct bpf_timer {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
+struct bpf_map;
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct qstr {

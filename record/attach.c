@@ -620,7 +620,7 @@ bool attach_knows_interrupts(const struct attach *a)
 
 bool attach_may_sample(uint32_t kind)
 {
-	return (kind >= KIND_launch && kind <= KIND_load) || kind == KIND_switch || kind == KIND_waking ||
+	return (kind >= KIND_launch && kind < KIND_load) || kind == KIND_switch || kind == KIND_waking ||
 	       kind == KIND_futex || kind == KIND_fault;
 }
 

@@ -26,7 +26,8 @@ struct attach_options {
 	 * Left out on purpose, decided in the kernel and counted there by probe. keep, by kind (its number in
 	 * format/kinds.h): about one in so many is recorded, drawn at random; a call that is kept or left out takes the
 	 * calls of the same kind inside it with it. 0, 1: all. rate: at most so many events a second, counted as
-	 * over_rate; 0: no limit. Lives (fork, exec, exit), names and oom are never left out.
+	 * over_rate; 0: no limit. Lives (fork, exec, exit), oom, and names
+	 * and the calls that tell them are never left out.
 	 */
 	uint32_t keep[ATTACH_KINDS];
 	uint32_t rate;

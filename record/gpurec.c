@@ -20,6 +20,8 @@
 #define LIBS_MAX 256
 #define FD_MAX 1023
 #define ROTATE_NS_MIN 1000000000ull
+#define METRICS_NS_MIN 1000000ull
+#define METRICS_NS_MAX 3600000000000ull
 
 enum option {
 	OPT_OUTPUT = 1,
@@ -28,6 +30,7 @@ enum option {
 	OPT_MAX_SIZE,
 	OPT_MAX_RATE,
 	OPT_SAMPLE,
+	OPT_METRICS,
 	OPT_PID,
 	OPT_LIB,
 	OPT_KEY,
@@ -51,6 +54,7 @@ static const struct tool_option option_table[] = {
 	{"max-rate", 0, "N", "record at most N events a second; the others are counted", OPT_MAX_RATE},
 	{"sample", 0, "KIND=N", "record one in N of this kind, launch for example; the others are counted (repeatable)",
 	 OPT_SAMPLE},
+	{"metrics", 0, "TIME", "sample how busy each CPU is, once in TIME, from 1ms to 1h", OPT_METRICS},
 	{"pid", 'p', "PID", "record this process and its children (repeatable)", OPT_PID},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", OPT_LIB},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", OPT_KEY},
@@ -168,6 +172,17 @@ static int take_budget(struct settings *s, int id, const char *value)
 	return b->max_bytes >= BUDGET_BYTES_MIN ? 0 : tool_usage("--max-size %s: 1M is the least", value);
 }
 
+static int take_metrics(struct settings *s, const char *value)
+{
+	struct fault why;
+
+	if (tool_parse_duration(value, &s->o.metrics_ns, &why) < 0)
+		return tool_usage("--metrics %s: %s", value, why.text);
+	return s->o.metrics_ns >= METRICS_NS_MIN && s->o.metrics_ns <= METRICS_NS_MAX
+		       ? 0
+		       : tool_usage("--metrics %s: from 1ms to 1h", value);
+}
+
 static int take_option(struct settings *s, int id, const char *value)
 {
 	struct fault why;
@@ -186,6 +201,8 @@ static int take_option(struct settings *s, int id, const char *value)
 		if (tool_parse_duration(value, &s->o.rotate_ns, &why) < 0)
 			return tool_usage("--rotate %s: %s", value, why.text);
 		return s->o.rotate_ns >= ROTATE_NS_MIN ? 0 : tool_usage("--rotate %s: 1s is the least", value);
+	case OPT_METRICS:
+		return take_metrics(s, value);
 	case OPT_MAX_SIZE:
 	case OPT_MAX_RATE:
 	case OPT_SAMPLE:

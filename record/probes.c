@@ -22,43 +22,16 @@
  * FOUND, NAMED: as AFTER, and the string that word `from` points to names the function in word `what`; NAMED has no
  * result. ALIAS: word `what` is another name for the function in word `from`.
  */
-/* clang-format off: lines of a table */
-#define ARGS(n)                                                                                                        \
-	{                                                                                                              \
-		.words = (n)                                                                                           \
-	}
-#define ASKS(n)                                                                                                        \
-	{                                                                                                              \
-		.words = (n), .asks = 1                                                                                \
-	}
-#define BEFORE(n, ...)                                                                                                 \
-	{                                                                                                              \
-		.peek = {__VA_ARGS__}, .words = (n), .early = 1                                                        \
-	}
-#define AFTER(n, ...)                                                                                                  \
-	{                                                                                                              \
-		.peek = {__VA_ARGS__}, .words = (n)                                                                    \
-	}
-#define FOUND(n, a, what, from)                                                                                        \
-	{                                                                                                              \
-		.peek = {a}, .words = (n), .name = PLAN_NAME, .name_of = (what), .name_at = (from)                     \
-	}
-#define NAMED(n, what, from)                                                                                           \
-	{                                                                                                              \
-		.words = (n), .no_result = 1, .name = PLAN_NAME, .name_of = (what), .name_at = (from)                  \
-	}
-#define ALIAS(n, a, what, from)                                                                                        \
-	{                                                                                                              \
-		.peek = {a}, .words = (n), .name = PLAN_ALIAS, .name_of = (what), .name_at = (from)                    \
-	}
-#define VALUES(...)                                                                                                    \
-	{                                                                                                              \
-		__VA_ARGS__                                                                                            \
-	}
-#define NONE                                                                                                           \
-	{                                                                                                              \
-		0                                                                                                      \
-	}
+/* clang-format off */
+#define ARGS(n) {.words = (n)}
+#define ASKS(n) {.words = (n), .asks = 1}
+#define BEFORE(n, ...) {.peek = {__VA_ARGS__}, .words = (n), .early = 1}
+#define AFTER(n, ...) {.peek = {__VA_ARGS__}, .words = (n)}
+#define FOUND(n, a, what, from) {.peek = {a}, .words = (n), .name = PLAN_NAME, .name_of = (what), .name_at = (from)}
+#define NAMED(n, what, from) {.words = (n), .no_result = 1, .name = PLAN_NAME, .name_of = (what), .name_at = (from)}
+#define ALIAS(n, a, what, from) {.peek = {a}, .words = (n), .name = PLAN_ALIAS, .name_of = (what), .name_at = (from)}
+#define VALUES(...) {__VA_ARGS__}
+#define NONE {0}
 
 /*
  * Argument words after the System V (x86-64) and AAPCS64 conventions: six or eight registers, then the stack. A dim3
@@ -105,13 +78,18 @@
  * this is courtesy.) What is exported and left out on purpose stands in record/probes_left_out.h.
  */
 const struct probe_spec probe_table[] = {
-	HOST(PROBE_SWITCH, sched_switch, KIND_switch) HOST(PROBE_WAKING, sched_waking, KIND_waking)
-		HOST(PROBE_FUTEX, futex, KIND_futex) HOST(PROBE_FORK, process_fork, KIND_fork)
-			HOST(PROBE_EXEC, process_exec, KIND_exec) HOST(PROBE_EXIT, process_exit, KIND_exit)
-				HOST(PROBE_THREAD_NAME, thread_name, KIND_thread) HOST(PROBE_PROCESS_NAME, process_name,
-										       KIND_process)
-					HOST(PROBE_MAPPED, library_mapped, 0) HOST(PROBE_FAULT, page_fault, KIND_fault)
-						HOST(PROBE_OOM, oom_victim, KIND_oom) HOST(PROBE_METRIC, cpu_metric, KIND_metric)
+	HOST(PROBE_SWITCH, sched_switch, KIND_switch)
+	HOST(PROBE_WAKING, sched_waking, KIND_waking)
+	HOST(PROBE_FUTEX, futex, KIND_futex)
+	HOST(PROBE_FORK, process_fork, KIND_fork)
+	HOST(PROBE_EXEC, process_exec, KIND_exec)
+	HOST(PROBE_EXIT, process_exit, KIND_exit)
+	HOST(PROBE_THREAD_NAME, thread_name, KIND_thread)
+	HOST(PROBE_PROCESS_NAME, process_name, KIND_process)
+	HOST(PROBE_MAPPED, library_mapped, 0)
+	HOST(PROBE_FAULT, page_fault, KIND_fault)
+	HOST(PROBE_OOM, oom_victim, KIND_oom)
+	HOST(PROBE_METRIC, cpu_metric, KIND_metric)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probes_runtime.h"
 #undef LIBRARY

@@ -168,6 +168,9 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		r = fact_tell(s->writer, at_ns, "xid", "not recorded", why);
 	if (r == 0 && found->last_problem[0])
 		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
+	if (r == 0 && s->o.metrics_ns)
+		r = fact_tellf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
+			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
 	if (r == 0)
 		r = budget_tell(&s->o.budget, s->writer, at_ns, why);
 	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
@@ -211,7 +214,7 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 /* False: no room. */
 static bool hold(struct held *held, const void *record, uint32_t n)
 {
-	size_t whole = sizeof(uint64_t) + (n + 7u) / 8 * 8;
+	size_t whole = sizeof(uint64_t) + ((size_t)n + 7) / 8 * 8;
 	uint64_t length = n;
 	uint8_t *more;
 
@@ -415,7 +418,7 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 {
 	struct rotation *rot = &s->rotation;
 	struct clock_anchor now;
-	struct writer *next;
+	struct writer *next = NULL;
 	struct fault said;
 	char path[PATH_MAX];
 	uint64_t number = 0;

@@ -129,8 +129,14 @@ static void drop(struct standing *s, struct entry *e)
 	while (*at != e)
 		at = &(*at)->next;
 	*at = e->next;
-	*(e->older ? &e->older->newer : &s->oldest) = e->newer;
-	*(e->newer ? &e->newer->older : &s->newest) = e->older;
+	if (e->older)
+		e->older->newer = e->newer;
+	else
+		s->oldest = e->newer;
+	if (e->newer)
+		e->newer->older = e->older;
+	else
+		s->newest = e->older;
 	s->n--;
 	free(e);
 }
@@ -190,7 +196,7 @@ static void sweep(struct standing *s)
 	/* Processes last: what is theirs asks for them. */
 	for (int processes = 0; processes < 2; processes++)
 		for (e = s->oldest; e; e = newer) {
-			newer = e->newer;
+			newer = e->newer; /* NOLINT(clang-analyzer-unix.Malloc): drop() took what it freed off */
 			if ((e->about->kind == KIND_process) == processes && is_gone(s, e, s->latest_ns))
 				drop(s, e);
 		}
@@ -237,7 +243,7 @@ static struct entry *make(const struct about *about, const uint64_t *v, const ch
 	e->about = about;
 	for (int i = 0; i < KEYS && about->key[i] != NO_FIELD; i++)
 		e->key[i] = v[about->key[i]];
-	if (about->kind == KIND_fact)
+	if (about->kind == KIND_fact && text)
 		e->key[0] = name_key(text[F_fact_name], v[F_fact_name]);
 	return e;
 }
@@ -262,7 +268,10 @@ void standing_saw(void *self, uint16_t kind, const uint64_t *v, const char *cons
 		drop(s, old);
 	link_in(s, e);
 	e->older = s->newest;
-	*(s->newest ? &s->newest->newer : &s->oldest) = e;
+	if (s->newest)
+		s->newest->newer = e;
+	else
+		s->oldest = e;
 	s->newest = e;
 	s->n++;
 	grow(s);

@@ -16,7 +16,7 @@ struct translator {
 	struct counters *counters;
 	struct stacks *stacks;
 	struct kernels *kernels; /* NULL: kernels are not named */
-	uint64_t begin_ns; /* of the open epoch: the kernel's fast clock may be a hair behind ours */
+	uint64_t begin_ns;       /* of the open epoch: the kernel's fast clock may be a hair behind ours */
 	/* Called after the row is staged, for RING_FORK, _EXEC, _EXIT, _PROCESS and _MAPPED. 0 or an error. */
 	int (*notice)(void *self, const struct ring_head *record, struct fault *why);
 	void *self;

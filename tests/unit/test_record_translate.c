@@ -54,6 +54,7 @@ union record {
 	struct ring_mapped mapped;
 	struct ring_fault fault;
 	struct ring_oom oom;
+	struct ring_metric metric;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -79,6 +80,7 @@ static const struct {
 	[RING_MAPPED] = {sizeof(struct ring_mapped), 0, PROBE_MAPPED, true},
 	[RING_FAULT] = {sizeof(struct ring_fault), KIND_fault, PROBE_FAULT, false},
 	[RING_OOM] = {sizeof(struct ring_oom), KIND_oom, PROBE_OOM, false},
+	[RING_METRIC] = {sizeof(struct ring_metric), KIND_metric, PROBE_METRIC, false},
 };
 
 struct made {

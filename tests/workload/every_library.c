@@ -8,7 +8,7 @@
 	int name(void)                                                                                                 \
 	{                                                                                                              \
 		__asm__ volatile("");                                                                                  \
-		return 0;\
+		return 0;                                                                                              \
 	}
 #define ONE(id, name, ...) FUNCTION(name)
 #define TWO(id, name, suffix, ...) FUNCTION(name) FUNCTION(name##suffix)
