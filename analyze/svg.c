@@ -130,7 +130,7 @@ static void time_label(struct html *h, uint64_t x, unsigned y, bool before, uint
 		const char *name;
 	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}, {1, "ns"}};
 	unsigned i = 0;
-	enum svg_anchor anchor = x < SVG_WIDE / 20 ? SVG_START : x > SVG_WIDE / 20 * 19 ? SVG_END : SVG_MIDDLE;
+	enum svg_anchor anchor = x < SVG_WIDE / 20 ? SVG_START : x > SVG_WIDE - SVG_WIDE / 20 ? SVG_END : SVG_MIDDLE;
 
 	while (step < units[i].ns)
 		i++;

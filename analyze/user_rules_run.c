@@ -178,7 +178,32 @@ static bool is_word(const char *s)
 	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == n;
 }
 
-/* The columns' names are kept: they become keys of facts. */
+/* The name of a column, which becomes the key of a fact; NULL with *why if it cannot be one. */
+static char *column_name(const struct user_rule *r, sqlite3_stmt *stmt, int column, struct fault *why)
+{
+	const char *name = sqlite3_column_name(stmt, column);
+	char *copy;
+
+	if (!name || !is_word(name)) {
+		fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			  "%s, line %u: column %d has no plain name; give it one with AS", r->file, r->sql_line,
+			  column + 1);
+		return NULL;
+	}
+	for (unsigned k = 0; k < r->ncolumns; k++) {
+		if (!r->columns[k] || strcmp(r->columns[k], name) != 0)
+			continue;
+		fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: two columns are called %s", r->file, r->sql_line,
+			  name);
+		return NULL;
+	}
+	copy = strdup(name);
+	if (!copy)
+		no_memory(why);
+	return copy;
+}
+
+/* The columns' names are kept: findings point to them. */
 static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 {
 	struct user_rule *r = run->rule;
@@ -187,25 +212,20 @@ static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	if (n > COLUMNS_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %d columns; a rule has at most %d",
 				 r->file, r->sql_line, n, COLUMNS_MAX);
-	if (r->columns)
-		return 0; /* it ran over another capture before */
-	r->columns = calloc((size_t)n + 1, sizeof(*r->columns));
+	if (!r->columns)
+		r->columns = calloc(COLUMNS_MAX, sizeof(*r->columns));
 	if (!r->columns)
 		return no_memory(why);
-	for (int i = 0; i < n; i++) {
-		const char *name = sqlite3_column_name(stmt, i);
+	/* All are there if it ran over another capture before. */
+	for (int i = (int)r->ncolumns; i < n; i++) {
+		struct fault inner;
 
-		if (!name || !is_word(name))
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "%s, line %u: column %d has no plain name; give it one with AS", r->file,
-					 r->sql_line, i + 1);
-		for (int k = 0; k < i; k++)
-			if (strcmp(r->columns[k], name) == 0)
-				return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-						 "%s, line %u: two columns are called %s", r->file, r->sql_line, name);
-		r->columns[i] = strdup(name);
-		if (!r->columns[i])
-			return no_memory(why);
+		r->columns[i] = column_name(r, stmt, i, &inner);
+		if (!r->columns[i]) {
+			if (why)
+				*why = inner;
+			return inner.code;
+		}
 		r->ncolumns++;
 	}
 	return 0;
@@ -261,7 +281,7 @@ static bool is_form(const char *s, size_t n)
 static int find_column(const struct user_rule *r, const char *name, size_t n)
 {
 	for (unsigned i = 0; i < r->ncolumns; i++)
-		if (strlen(r->columns[i]) == n && memcmp(r->columns[i], name, n) == 0)
+		if (r->columns[i] && strlen(r->columns[i]) == n && memcmp(r->columns[i], name, n) == 0)
 			return (int)i;
 	return -1;
 }
