@@ -19,6 +19,9 @@ static const struct gauge all[] = {
 	HEALTH(ecc_uncorrected, NUMBER, "uncorrected memory errors"),
 	{KIND_cpu, F_cpu_cpu, F_cpu_steal, GAUGE_NS, "CPU", "time taken by the hypervisor"},
 	{KIND_cpu, F_cpu_cpu, F_cpu_khz, GAUGE_NUMBER, "CPU", "frequency (kHz)"},
+	{KIND_metric, F_metric_cpu, F_metric_busy, GAUGE_NS, "CPU", "busy time"},
+	{KIND_metric, F_metric_cpu, F_metric_switches, GAUGE_NUMBER, "CPU", "switches"},
+	{KIND_metric, F_metric_cpu, F_metric_waiting, GAUGE_NUMBER, "CPU", "threads that wait"},
 };
 _Static_assert(sizeof(all) / sizeof(all[0]) <= GAUGES_MAX, "there is room for all gauges");
 
@@ -34,5 +37,5 @@ bool gauge_told(const struct gauge *g, const struct event *ev)
 		return false;
 	if (g->kind == KIND_health)
 		return ev->v[F_health_known] >> (g->field - F_health_known) & 1;
-	return g->field != F_cpu_khz || ev->v[F_cpu_khz] != 0;
+	return g->kind != KIND_cpu || g->field != F_cpu_khz || ev->v[F_cpu_khz] != 0;
 }

@@ -33,6 +33,9 @@ static const struct metric {
 	 "ecc_uncorrected"},
 	{KIND_cpu, F_cpu_steal, FORM_SUM, 9, 0, "system.cpu.time", "s", "cpu.mode", "steal"},
 	{KIND_cpu, F_cpu_khz, FORM_GAUGE, 0, 3, "system.cpu.frequency", "Hz", NULL, NULL},
+	{KIND_metric, F_metric_busy, FORM_SUM, 9, 0, "gpurec.cpu.busy", "s", NULL, NULL},
+	{KIND_metric, F_metric_switches, FORM_SUM, 0, 0, "gpurec.cpu.switches", "{switch}", NULL, NULL},
+	{KIND_metric, F_metric_waiting, FORM_GAUGE, 0, 0, "gpurec.cpu.waiting", "{thread}", NULL, NULL},
 };
 
 /* A `gpu` row: how the one with this index is called from now on. */

@@ -41,6 +41,7 @@ static const struct {
 	{KIND_health, NFIELDS_health, "health"},
 	{KIND_cpu, NFIELDS_cpu, "cpus"},
 	{KIND_reduction, NFIELDS_reduction, "reductions"},
+	{KIND_metric, NFIELDS_metric, "metrics"},
 	{KIND_process, NFIELDS_process, "process_rows"},
 	{KIND_thread, NFIELDS_thread, "thread_rows"},
 	{KIND_namespaces, NFIELDS_namespaces, "namespaces"},

@@ -61,6 +61,8 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE cpus(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, steal_ns INTEGER, khz INTEGER)",
 	"CREATE TABLE reductions(id INTEGER PRIMARY KEY, at_ns INTEGER, kind INTEGER, counter INTEGER, keep INTEGER,"
 	" rate INTEGER)",
+	"CREATE TABLE metrics(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, busy_ns INTEGER, switches INTEGER,"
+	" waiting INTEGER, forced INTEGER)",
 	"CREATE TABLE process_rows(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"
 	" start_ns INTEGER, ppid INTEGER, uid INTEGER, tracked INTEGER, name TEXT)",
 	"CREATE TABLE thread_rows(id INTEGER PRIMARY KEY, at_ns INTEGER, tid INTEGER, thread INTEGER, pid INTEGER,"
@@ -138,6 +140,7 @@ const char *const sqlschema_views[] = {
 	" UNION ALL SELECT 24, count(*) FROM health"
 	" UNION ALL SELECT 25, count(*) FROM cpus"
 	" UNION ALL SELECT 26, count(*) FROM reductions"
+	" UNION ALL SELECT 27, count(*) FROM metrics"
 	" UNION ALL SELECT 32, count(*) FROM process_rows"
 	" UNION ALL SELECT 33, count(*) FROM thread_rows"
 	" UNION ALL SELECT 34, count(*) FROM namespaces"
@@ -171,6 +174,7 @@ const char *const sqlschema_views[] = {
 	" UNION ALL SELECT id, at_ns, 24, NULL, NULL, NULL FROM health"
 	" UNION ALL SELECT id, at_ns, 25, NULL, NULL, NULL FROM cpus"
 	" UNION ALL SELECT id, at_ns, 26, NULL, NULL, NULL FROM reductions"
+	" UNION ALL SELECT id, at_ns, 27, NULL, NULL, NULL FROM metrics"
 	" UNION ALL SELECT id, at_ns, 32, pid, NULL, NULL FROM process_rows"
 	" UNION ALL SELECT id, at_ns, 33, pid, tid, NULL FROM thread_rows"
 	" UNION ALL SELECT id, at_ns, 34, pid, NULL, NULL FROM namespaces"

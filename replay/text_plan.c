@@ -130,6 +130,12 @@ static void plan_head(struct plan *p, const struct kind *k)
 		p->what = F_call_probe;
 }
 
+/* Of a CPU: it stands first. */
+static bool cpu_leads(const struct kind *k)
+{
+	return k->id == KIND_cpu || k->id == KIND_metric;
+}
+
 void plan_kind(struct plan *p, const struct kind *k)
 {
 	static const char *const last[] = {"dur", "ret", "flags", "cpu"}; /* the same everywhere: after what differs */
@@ -143,12 +149,12 @@ void plan_kind(struct plan *p, const struct kind *k)
 	for (uint8_t f = 0; f < k->nfields; f++) {
 		bool later = memchr(hidden, f, sizeof(hidden)) != NULL;
 
-		for (size_t i = 0; i < sizeof(last) / sizeof(last[0]) && k->id != KIND_cpu; i++)
+		for (size_t i = 0; i < sizeof(last) / sizeof(last[0]) && !cpu_leads(k); i++)
 			later |= !strcmp(k->fields[f].name, last[i]);
 		if (!later)
 			add_step(p, k, f);
 	}
-	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]) && k->id != KIND_cpu; i++) {
+	for (size_t i = 0; i < sizeof(last) / sizeof(last[0]) && !cpu_leads(k); i++) {
 		uint8_t f = field_named(k, last[i]);
 
 		if (f != NO_FIELD)

@@ -115,6 +115,12 @@ at_line 1 "a built-in rule's name" 'launch-latency is a built-in rule' '-- name:
 at_line 1 "no message" "there is no line '-- message: ...'" "${head[@]}" 'SELECT 1 AS a'
 at_line 3 "two names" "a second 'name'" "${head[@]}" '-- name: y' "$m" 'SELECT 1 AS a'
 at_line 4 "no query" 'there is no query' "${head[@]}" "$m"
+rule "${head[@]}" "$m" 'SELECT 1 AS a, 2 AS a'
+check_exit 3 "an error is told for each capture" "$analyze" -q --trust "$TMP/pub" --trust tests/golden/demo.pub --rules "$TMP/r" "$TMP/run.cap" tests/golden/demo.cap
+check "not for the first alone" test "$(grep -c 'two columns are called a' "$TMP/err")" -eq 2
+rule "${head[@]}" '-- message: {n}' 'SELECT count(*) AS n FROM calls'
+check_exit 0 "a rule runs over each capture" "$analyze" -q --trust "$TMP/pub" --trust tests/golden/demo.pub --rules "$TMP/r" --json "$TMP/run.cap" tests/golden/demo.cap
+check "with a finding in each" test "$(grep -c '"rule": "x"' "$TMP/out")" -eq 2
 rule "${head[@]}" "$m" 'SELECT 1 AS a'
 cp "$TMP/r/x.sql" "$TMP/r/y.sql"
 check_exit 3 "two rules of one name" run_rule
