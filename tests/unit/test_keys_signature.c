@@ -30,7 +30,7 @@ static const char stock_signature[] =
 	"trusted comment: by the stock tool\n"
 	"KaYdaSOU500HCfpFE7Qi7Pe/tBUQ+V4Ui+QmW5hSUp7A5H4p8ENpde3fQ1FMENHXw+5Y4Mfe07HOwr9hmxHcBA==\n";
 
-/* What happens to a file that is read, right after its first bytes were; and to what is told of it, at which fstat(). */
+/* What happens to a file right after its first bytes were read; and to what is told of it, at which fstat(). */
 static void (*once_read)(void);
 static void (*told)(struct stat *st);
 static int told_at;
