@@ -22,7 +22,7 @@ volatile __u64 metrics_timer_ns; /* spent in the timer, which the kernel's stati
 
 struct metrics_cpu {
 	__u64 busy;       /* as said above */
-	__u64 sampled_ns; /* when it was due last */
+	__u64 sampled_ns; /* from when on the period counts */
 	__u64 switches;   /* 0: none was seen yet, and what it does is not known */
 	__u64 queue;      /* address of its run queue; 0: the kernel does not lead us there */
 	__u64 pad[4];     /* a cache line of its own */
@@ -64,13 +64,15 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 	return ready > runs ? ready - runs : 0;
 }
 
-/* Unless another has just done it. */
-static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, __u64 now_ns, __u64 due_ns, bool forced)
+/* If it is due, and unless another has just done it. */
+static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, __u64 now_ns, bool forced)
 {
 	__u64 before = *(volatile __u64 *)&c->sampled_ns, word = *(volatile __u64 *)&c->busy;
+	/* After the timer a switch has half a period less to wait, or the timer would always be there first. */
+	__u64 after = forced ? now_ns - metrics_ns / 2 : now_ns;
 	struct ring_metric *r;
 
-	if (due_ns - before < metrics_ns || __sync_val_compare_and_swap(&c->sampled_ns, before, due_ns) != before)
+	if (now_ns - before < metrics_ns || __sync_val_compare_and_swap(&c->sampled_ns, before, after) != before)
 		return;
 	count(PROBE_METRIC, COUNT_fired);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -102,39 +104,31 @@ int on_metrics(__u64 *ctx)
 	if (!c->switches++ && bpf_core_field_exists(next->se.cfs_rq))
 		c->queue = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq);
 	if (running && now_ns - c->sampled_ns >= metrics_ns)
-		metrics_sample(cpu, c, now_ns, now_ns, false);
+		metrics_sample(cpu, c, now_ns, false);
 	return 0;
 }
 
-struct metrics_now {
-	__u64 now_ns, due_ns;
-};
-
-static long metrics_fill_in(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, struct metrics_now *at)
+static long metrics_fill_in(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, const __u64 *now_ns)
 {
 	(void)map;
 	if (c->switches)
-		metrics_sample(*cpu, c, at->now_ns, at->due_ns, true);
+		metrics_sample(*cpu, c, *now_ns, true);
 	return 0;
 }
 
-/*
- * The times at which it is due form a grid, and a CPU is taken to be sampled then, however late the timer is: so the
- * next time a whole period has passed, and the rate is kept.
- */
+/* The times at which it is due form a grid, so that the rate is kept, however late the timer is. */
 static int metrics_due(void *map, int *key, struct metrics_timer *t)
 {
-	struct metrics_now at = {.now_ns = bpf_ktime_get_ns(), .due_ns = t->due_ns};
-	__u64 next_ns = at.due_ns + metrics_ns;
+	__u64 now_ns = bpf_ktime_get_ns(), next_ns = t->due_ns + metrics_ns;
 
 	(void)map, (void)key;
 	if (running)
-		bpf_for_each_map_elem(&metrics_cpus, metrics_fill_in, &at, 0);
-	if (next_ns <= at.now_ns)
-		next_ns += ((at.now_ns - next_ns) / metrics_ns + 1) * metrics_ns;
+		bpf_for_each_map_elem(&metrics_cpus, metrics_fill_in, &now_ns, 0);
+	if (next_ns <= now_ns)
+		next_ns += ((now_ns - next_ns) / metrics_ns + 1) * metrics_ns;
 	t->due_ns = next_ns;
-	metrics_timer_ns += bpf_ktime_get_ns() - at.now_ns;
-	bpf_timer_start(&t->timer, next_ns - at.now_ns, 0);
+	metrics_timer_ns += bpf_ktime_get_ns() - now_ns;
+	bpf_timer_start(&t->timer, next_ns - now_ns, 0);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 #define CALL_DEPTH 8    /* open calls that are followed per thread */
 #define STACK_FRAMES 24 /* of a user stack */
 #define COMM_BYTES 16
-#define EXEC_ARGS 1024 /* bytes of a command line that are told at exec */
+#define EXEC_ARGS 1024   /* bytes of a command line that are told at exec */
 #define PROBES_LIMIT 512 /* ids are below */
 #define SHARDS_MAX 64    /* of the counters, by CPU */
 

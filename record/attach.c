@@ -79,9 +79,8 @@ static int refused(struct fault *why, const char *what)
 static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NTRACEPOINTS])
 {
 	struct bpf_program *const all[NTRACEPOINTS] = {
-		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename,
-		s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault,
-		s->progs.on_metrics,
+		s->progs.on_fork,   s->progs.on_exec, s->progs.on_exit,  s->progs.on_rename,  s->progs.on_switch,
+		s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault, s->progs.on_metrics,
 	};
 
 	memcpy(programs, all, sizeof(all));

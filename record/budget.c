@@ -62,7 +62,7 @@ static int tell(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter
 	uint64_t v[NFIELDS_reduction] = {0};
 
 	v[F_reduction_at] = at_ns;
-	v[F_reduction_kind] = kind;
+	v[F_reduction_of_kind] = kind;
 	v[F_reduction_counter] = counter;
 	v[F_reduction_keep] = keep;
 	v[F_reduction_rate] = rate;

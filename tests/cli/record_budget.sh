@@ -44,7 +44,7 @@ check_says 'left out by --sample' "the summary says how many were left out"
 check_exit 0 "the capture verifies" "$BUILD/gpuverify" "$cap"
 check "for each function recorded + lost is what was called" as_called
 check "the capture says what it left out" is \
-	"SELECT count(*) FROM reductions r JOIN kinds k ON k.kind = r.kind WHERE k.name = 'launch' AND keep = 10"
+	"SELECT count(*) FROM reductions r JOIN kinds k ON k.kind = r.of_kind WHERE k.name = 'launch' AND keep = 10"
 check "about a tenth of the launches are there" is \
 	"SELECT count(*) BETWEEN 200 AND 1500 FROM calls JOIN kinds k USING (kind) WHERE k.name = 'launch'"
 check "and every allocation" is "SELECT sum(lost) = 0 FROM probe_counts WHERE name LIKE 'cudaMalloc%'"
@@ -54,7 +54,7 @@ check_exit 0 "at most 500 events a second are recorded" \
 check_says 'left out by --max-rate' "the summary says so"
 check_exit 0 "it verifies" "$BUILD/gpuverify" "$cap"
 check "recorded + lost is what was called" as_called
-check "the rate is told" is "SELECT count(*) FROM reductions WHERE kind = 0 AND rate = 500"
+check "the rate is told" is "SELECT count(*) FROM reductions WHERE of_kind = 0 AND rate = 500"
 slow_enough() { # no second has many more
 	sqlite3 -readonly "$TMP/view.db" "SELECT at_ns / 1000000000 AS s, count(*) FROM calls GROUP BY s
 		HAVING count(*) > 1500" >"$TMP/rows" && cat "$TMP/rows" && [ ! -s "$TMP/rows" ]

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Samples of the CPUs: they agree with what a program used and with what the kernel says of idle time, come once in the
+# period, are all accounted for; and nothing of this is there unless it is asked for.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+
+check_exit 2 "a period below 1 ms is refused" "$gpurec" --metrics 999us -o "$cap" -d 1s
+check_says 'from 1ms to 1h' "with the limits"
+check_exit 2 "so is one of more than an hour" "$gpurec" --metrics 61m -o "$cap" -d 1s
+check_exit 2 "and what is no time" "$gpurec" --metrics often -o "$cap" -d 1s
+if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "samples of the CPUs" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+
+# The last CPU that we may use; a loop on it, which counts as a program of the recorder's interest only by its presence.
+cpu=$(taskset -cp $$ | sed 's/.*[ ,-]//')
+first=$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')
+ncpus=$(nproc)
+taskset -c "$cpu" nice -n -20 sh -c 'while :; do :; done' &
+loop=$!
+taskset -c "$first" sleep 60 &
+quiet=$!
+
+boot_ns() { awk '{ printf "%.0f\n", $1 * 1e9 }' /proc/uptime; }
+used_ns() { cut -d' ' -f1 "/proc/$loop/schedstat"; }
+idle_ns() { awk -v cpu="cpu$1" -v hz="$(getconf CLK_TCK)" '$1 == cpu { printf "%.0f\n", ($5 + $6) * 1e9 / hz }' /proc/stat; }
+"$gpurec" -q --metrics 10ms -o "$cap" -p $quiet -d 4s &
+recorder=$!
+while [ ! -s "$cap" ]; do sleep 0.05; done
+sleep 0.5
+from=$(boot_ns) used=$(used_ns) idle=$(idle_ns "$cpu") idle_first=$(idle_ns "$first")
+sleep 2
+until=$(boot_ns) used=$(($(used_ns) - used)) idle=$(($(idle_ns "$cpu") - idle)) idle_first=$(($(idle_ns "$first") - idle_first))
+check "a recording with samples ends well" wait $recorder
+kill $loop
+check_exit 0 "its capture verifies" "$BUILD/gpuverify" "$cap"
+"$BUILD/gpureplay" -q "$cap" -o "$TMP/run.db" || exit 1
+ask() { sqlite3 "$TMP/run.db" "$1"; }
+busy_of() { ask "SELECT max(busy_ns) - min(busy_ns) FROM metrics WHERE cpu = $1 AND at_ns BETWEEN $from AND $until"; }
+
+wall=$((until - from))
+busy=$(busy_of "$cpu")
+echo "# of $wall ns the loop had $used on CPU $cpu, which was busy for $busy and idle for $idle"
+check "the loop ran" test $((used * 10)) -gt "$wall"
+check "the CPU was busy at least for as long as the loop ran on it, within 5 %" test $((busy * 100)) -ge $((used * 95))
+check "and not when the kernel says that it idled" test "$busy" -le $((wall - idle + wall / 20))
+quiet_busy=$(busy_of "$first")
+echo "# CPU $first was busy for $quiet_busy and idle for $idle_first"
+within() { # busy and idle together are the whole time, within 5 %
+	local sum=$(($1 + $2))
+	test $((sum * 100)) -ge $((wall * 95)) && test $((sum * 100)) -le $((wall * 105))
+}
+check "of the first CPU busy and idle time make up the whole" within "$quiet_busy" "$idle_first"
+
+check "each CPU is sampled" test "$(ask "SELECT count(DISTINCT cpu) FROM metrics")" -eq "$ncpus"
+# Of 4 s that began and ended with work of the recorder's: 2 s in the middle.
+rows=$(ask "SELECT count(*) FROM metrics WHERE cpu = $cpu AND at_ns BETWEEN $from AND $until")
+echo "# $rows samples of CPU $cpu in $((wall / 1000000)) ms"
+check "about once in the period" test $((rows * 10000000)) -ge $((wall * 3 / 4))
+check "and not more often" test $((rows * 10000000)) -le $((wall * 21 / 20))
+check "no two of a CPU are nearer than half a period" test "$(ask "SELECT count(*) FROM (SELECT at_ns -
+	lag(at_ns) OVER (PARTITION BY cpu ORDER BY at_ns) AS gap FROM metrics) WHERE gap < 4500000")" -eq 0
+check "busy time never outgrows the time" test "$(ask "SELECT count(*) FROM (SELECT at_ns - lag(at_ns) OVER w AS gap,
+	busy_ns - lag(busy_ns) OVER w AS busy FROM metrics WINDOW w AS (PARTITION BY cpu ORDER BY at_ns))
+	WHERE busy < 0 OR busy > gap + 100000")" -eq 0
+check "switches only grow" test "$(ask "SELECT count(*) FROM (SELECT switches - lag(switches) OVER
+	(PARTITION BY cpu ORDER BY at_ns) AS more FROM metrics) WHERE more < 0")" -eq 0
+exact() { # fired = recorded + lost, and as many rows as were recorded
+	ask "SELECT fired, recorded, lost FROM probe_counts WHERE name = 'cpu_metric'" >"$TMP/counts"
+	cat "$TMP/counts"
+	[ "$(ask "SELECT count(*) FROM probe_counts WHERE name = 'cpu_metric' AND fired = recorded + lost
+		AND recorded = (SELECT count(*) FROM metrics) AND recorded > 0")" -eq 1 ]
+}
+check "every sample is recorded or counted as lost" exact
+check "the capture says the period" test "$(ask "SELECT value FROM facts WHERE name = 'metrics'")" = "every 10000000 ns"
+
+# More threads than the CPU can run: some wait. Switches come all the time: samples ride along with them.
+for i in 1 2 3; do taskset -c "$cpu" sh -c 'while :; do :; done' & hogs="${hogs:-} $!"; done
+taskset -c "$cpu" sh -c 'while :; do sleep 0.0005; done' & hogs="$hogs $!"
+"$gpurec" -q --metrics 100ms --force -o "$cap" -p $quiet -d 2s
+# shellcheck disable=SC2086 # one word per process
+kill $hogs
+"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
+check "threads that wait are seen" test "$(ask "SELECT max(waiting) FROM metrics WHERE cpu = $cpu")" -ge 2
+check "samples ride along with switches" test "$(ask "SELECT count(*) FROM metrics WHERE cpu = $cpu AND NOT forced")" -gt 5
+
+# A ring of the least size, in which there is no room: what is lost is counted.
+"$gpurec" -q --metrics 1ms --ring 4K --force -o "$cap" -p $quiet -d 2s &
+recorder=$!
+sleep 1
+kill -STOP $recorder && sleep 0.5 && kill -CONT $recorder
+wait $recorder
+"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
+check "with a ring that overflows the sum is exact, too" exact
+check "and there are losses in it" test "$(ask "SELECT lost FROM probe_counts WHERE name = 'cpu_metric'")" -gt 0
+
+"$gpurec" -q --force -o "$cap" -p $quiet -d 2s &
+recorder=$!
+sleep 1
+loaded=$(ls /proc/$recorder/fd | wc -l)
+wait $recorder
+"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
+check "unasked there are no samples" test "$(ask "SELECT count(*) FROM metrics")" -eq 0
+check "and nothing fires" test "$(ask "SELECT count(*) FROM probe_counts WHERE name = 'cpu_metric' AND fired > 0")" -eq 0
+check "nor says a fact that they were asked for" test "$(ask "SELECT count(*) FROM facts WHERE name = 'metrics'")" -eq 0
+"$gpurec" -q --metrics 1h --force -o "$cap" -p $quiet -d 2s &
+recorder=$!
+sleep 1
+with=$(ls /proc/$recorder/fd | wc -l)
+wait $recorder
+kill $quiet
+echo "# $loaded descriptors without, $with with samples"
+check "their programs and maps are not even loaded then" test "$with" -ge $((loaded + 4))
+finish
