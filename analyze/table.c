@@ -65,7 +65,7 @@ static struct table_key **recent_of(const struct table *t, uint64_t a, uint64_t 
 
 void *table_find(const struct table *t, uint64_t a, uint64_t b)
 {
-	struct table_key **recent;
+	struct table_key **recent, *known;
 	size_t at;
 
 	if (t->nitems == 0)
@@ -75,8 +75,9 @@ void *table_find(const struct table *t, uint64_t a, uint64_t b)
 		return recent ? *recent : NULL;
 	}
 	recent = recent_of(t, a, b);
-	if (*recent && (*recent)->a == a && (*recent)->b == b)
-		return *recent;
+	known = *recent;
+	if (known && known->a == a && known->b == b)
+		return known;
 	at = slot_of(t, a, b);
 	if (t->slots[at] == 0)
 		return NULL;
