@@ -95,7 +95,7 @@ const char *export_event_name(const struct schema *s, const struct event *ev)
 static void note_reduction(const struct walk *w, const struct event *ev, char *buf, size_t size)
 {
 	const struct schema *s = &w->reader->header.schema;
-	uint64_t id = ev->v[F_reduction_kind];
+	uint64_t id = ev->v[F_reduction_of_kind];
 	const struct kind *k = id && id <= UINT16_MAX ? schema_kind(s, (uint16_t)id) : NULL;
 	const char *what = k ? k->name : id ? "events of an unknown kind" : "all events";
 

@@ -35,7 +35,7 @@ static const struct own {
 	{KIND_copy, F_copy_count, STYLE_UINT, true, false},
 	{KIND_collective, F_collective_peer, STYLE_UINT, true, true},
 	{KIND_context, F_context_device, STYLE_UINT, true, true},
-	{KIND_reduction, F_reduction_kind, STYLE_KIND, false, false},
+	{KIND_reduction, F_reduction_of_kind, STYLE_KIND, false, false},
 	{KIND_reduction, F_reduction_counter, STYLE_COUNTER, false, false},
 	{KIND_reduction, F_reduction_keep, STYLE_UINT, true, false},
 	{KIND_reduction, F_reduction_rate, STYLE_UINT, true, false},

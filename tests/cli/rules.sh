@@ -34,7 +34,10 @@ for folder in tests/rules/*/; do
 	speaks=0 silent=0
 	for script in "$folder"*.txt; do
 		name=$rule/$(basename "$script" .txt)
-		"$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" "$script" || continue
+		if ! "$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" "$script"; then
+			check "$name: its script is one" false
+			continue
+		fi
 		"$mkcap" --narrow "$TMP/run.cap" -o "$TMP/nameless.cap" --withhold process,path,symbol
 		report "$TMP/run.cap" "$TMP/run.json"
 		report "$TMP/nameless.cap" "$TMP/nameless.json"
