@@ -332,12 +332,12 @@
 
 /*
  * From now on some events are left out on purpose, and counted by probe as `counter` (sampled_out, over_rate).
- * kind: of which; 0: all. keep: one in so many is recorded; rate: at most so many a second. 0: no such limit (any
+ * of_kind: which; 0: all. keep: one in so many is recorded; rate: at most so many a second. 0: no such limit (any
  * more).
  */
 #define FIELDS_reduction(F)                                                                                            \
 	F(reduction, at, TIME, BOOT_NS)                                                                                \
-	F(reduction, kind, UINT, ID)                                                                                   \
+	F(reduction, of_kind, UINT, ID)                                                                                \
 	F(reduction, counter, UINT, ID)                                                                                \
 	F(reduction, keep, UINT, NUMBER)                                                                               \
 	F(reduction, rate, UINT, NUMBER)

@@ -232,10 +232,14 @@ static void each_row_is_a_finding(void **state)
 	(void)state;
 	assert_int_equal(run_rule(&u, HEAD "SELECT a FROM t ORDER BY a DESC", &found, &why), 0);
 	assert_int_equal(found.n, 3);
-	assert_string_equal(text_string(&found.all[0]->headline), "3");
-	assert_int_equal(found.all[0]->severity, SEVERITY_ERROR);
-	assert_string_equal(found.all[2]->facts[0].key, "a");
-	assert_int_equal(found.all[2]->facts[0].number, 1);
+	for (size_t i = 0; i < found.n; i++) {
+		char want[2] = {(char)('3' - i), 0};
+
+		assert_string_equal(text_string(&found.all[i]->headline), want);
+		assert_int_equal(found.all[i]->severity, SEVERITY_ERROR);
+		assert_string_equal(found.all[i]->facts[0].key, "a");
+		assert_int_equal(found.all[i]->facts[0].number, 3 - i);
+	}
 	/* Over a second capture. */
 	assert_int_equal(user_rules_run(&u, NULL, "CREATE TABLE t(a)", &found, &why), 0);
 	assert_int_equal(found.n, 3);
