@@ -214,7 +214,6 @@ struct bpf_iter__task {
 #define SYSCALL_2(r) ((r)->dx)
 #define SYSCALL_3(r) ((r)->r10)
 #define SYSCALL_4(r) ((r)->r8)
-#define SYSCALL_PREFIX "__x64_sys_"
 #define NR_mmap 9
 #define NR_futex 202
 #define TASK_IS_COMPAT(t) ((t)->thread_info.status & 2)
@@ -233,7 +232,6 @@ struct bpf_iter__task {
 #define SYSCALL_2(r) ((r)->regs[2])
 #define SYSCALL_3(r) ((r)->regs[3])
 #define SYSCALL_4(r) ((r)->regs[4])
-#define SYSCALL_PREFIX "__arm64_sys_"
 #define NR_mmap 222
 #define NR_futex 98
 #define TASK_IS_COMPAT(t) ((t)->thread_info.flags & (1UL << 22))

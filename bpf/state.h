@@ -32,8 +32,6 @@ volatile __u32 life_woken, bulk_woken;
 /* The recorder wakes a thread of its own to see whether in_interrupt() can be relied on here. */
 volatile __u32 selftest_pid;
 volatile __u64 selftest_task, selftest_interrupt;
-volatile __u64 selftest_futex; /* address and result of a futex call of its own */
-volatile __s64 selftest_futex_ret;
 volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interrupt() is asked */
 
 /* The second under way, in the upper half, and the events recorded in it: one word, so that the limit holds exactly. */

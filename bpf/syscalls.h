@@ -2,9 +2,8 @@
 /*
  * System calls: futex, and mmap of code. Part of gpurec.bpf.c.
  *
- * Two ways in. The functions of these system calls, where the kernel lets them be hooked (CONFIG_FUNCTION_TRACER): all
- * others are as fast as before. Else the tracepoints that all system calls pass through, which slows each of them, of
- * every process, and with it the return of every probed function, for which newer kernels use a system call.
+ * By the tracepoints that all system calls pass through, which slows each of them, of every process, and with it the
+ * return of every probed function, for which newer kernels use a system call.
  */
 #ifndef GPUREC_BPF_SYSCALLS_H
 #define GPUREC_BPF_SYSCALLS_H
@@ -211,47 +210,6 @@ static __always_inline void mmap_leave(struct pt_regs *regs, __s64 ret)
 	if (running && notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
 	    (ret > 0 || ret < -4095))
 		mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), false);
-}
-
-/* A call of the recorder's own, by which it sees whether hooks work here. */
-static __always_inline void selftest_enter(struct pt_regs *regs)
-{
-	if (selftest_pid && (__u32)bpf_get_current_task_btf()->tgid == selftest_pid)
-		selftest_futex = SYSCALL_0(regs);
-}
-
-static __always_inline void selftest_leave(__s64 ret)
-{
-	if (selftest_pid && (__u32)bpf_get_current_task_btf()->tgid == selftest_pid)
-		selftest_futex_ret = ret;
-}
-
-#define FUTEX_CALL(name)                                                                                               \
-	SEC("fentry/" SYSCALL_PREFIX #name)                                                                            \
-	int enter_##name(__u64 *ctx)                                                                                   \
-	{                                                                                                              \
-		selftest_enter((void *)ctx[0]);                                                                        \
-		return futex_enter((void *)ctx[0], NR_##name);                                                         \
-	}                                                                                                              \
-	SEC("fexit/" SYSCALL_PREFIX #name)                                                                             \
-	int exit_##name(__u64 *ctx)                                                                                    \
-	{                                                                                                              \
-		selftest_leave(ctx[1]);                                                                                \
-		if (running)                                                                                           \
-			futex_leave(ctx[1]);                                                                           \
-		return 0;                                                                                              \
-	}
-FUTEX_CALL(futex)
-FUTEX_CALL(futex_wait)
-FUTEX_CALL(futex_waitv)
-FUTEX_CALL(futex_wake)
-FUTEX_CALL(futex_requeue)
-
-SEC("fexit/" SYSCALL_PREFIX "mmap")
-int exit_mmap(__u64 *ctx)
-{
-	mmap_leave((void *)ctx[0], ctx[1]);
-	return 0;
 }
 
 SEC("tp_btf/sys_enter")

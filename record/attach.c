@@ -5,7 +5,6 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +42,6 @@ struct attach {
 	size_t nmulti;
 	bool multi;
 	bool interrupts_known;
-	bool may_hook, hooked;                /* system calls by their functions */
 	bool may_time, timed;                 /* CPUs are sampled by a timer, too */
 	char absent[128];                     /* tracepoints that are not there */
 	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
@@ -72,7 +70,6 @@ static int refused(struct fault *why, const char *what)
 }
 
 #define NTRACEPOINTS 9
-#define NHOOKS 11
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -81,19 +78,6 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 	struct bpf_program *const all[NTRACEPOINTS] = {
 		s->progs.on_fork,   s->progs.on_exec, s->progs.on_exit,  s->progs.on_rename,  s->progs.on_switch,
 		s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault, s->progs.on_metrics,
-	};
-
-	memcpy(programs, all, sizeof(all));
-}
-
-/* System calls, by their functions: returns first. The first of them is mmap's. */
-static void hook_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NHOOKS])
-{
-	struct bpf_program *const all[NHOOKS] = {
-		s->progs.exit_mmap,        s->progs.exit_futex,          s->progs.exit_futex_wait,
-		s->progs.exit_futex_waitv, s->progs.exit_futex_wake,     s->progs.exit_futex_requeue,
-		s->progs.enter_futex,      s->progs.enter_futex_wait,    s->progs.enter_futex_waitv,
-		s->progs.enter_futex_wake, s->progs.enter_futex_requeue,
 	};
 
 	memcpy(programs, all, sizeof(all));
@@ -114,7 +98,7 @@ static void note_absent(struct attach *a, const char *tracepoint)
 /* Programs for what this kernel does not have, or that are not wanted, are not loaded. */
 static void choose_programs(struct attach *a, const struct btf *btf, const struct attach_options *o)
 {
-	struct bpf_program *tracepoints[NTRACEPOINTS], *hooks[NHOOKS];
+	struct bpf_program *tracepoints[NTRACEPOINTS];
 	const struct gpurec_bpf *s = a->skel;
 	bool syscalls = o->futex || o->notice_maps;
 	char type[96];
@@ -130,15 +114,6 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 			wanted = false;
 		}
 		(void)bpf_program__set_autoload(tracepoints[i], wanted);
-	}
-	/* futex_wait, futex_wake and futex_requeue came with 6.7. */
-	hook_programs(s, hooks);
-	for (size_t i = 0; i < NHOOKS; i++) {
-		bool wanted = a->may_hook && (i || o->notice_maps);
-
-		if (wanted)
-			wanted = btf__find_by_name_kind(btf, target_of(hooks[i]), BTF_KIND_FUNC) > 0;
-		(void)bpf_program__set_autoload(hooks[i], wanted);
 	}
 	(void)bpf_program__set_autoload(s->progs.start_metrics, o->metrics_ns && a->may_time);
 	(void)bpf_program__set_autoload(s->progs.on_sys_enter, o->futex);
@@ -265,32 +240,12 @@ static int attach_programs(struct attach *a, struct bpf_program *const *programs
 	return 0;
 }
 
-/* See whether the hooks work: a futex call of ours must be seen with its address and its result. */
-static bool prove_hooks(struct attach *a)
-{
-	struct gpurec_bpf__bss *bss = a->skel->bss;
-	uint32_t word = 1;
-
-	bss->selftest_pid = (uint32_t)getpid();
-	(void)syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 2, NULL, NULL, 0);
-	bss->selftest_pid = 0;
-	return bss->selftest_futex == (uintptr_t)&word && bss->selftest_futex_ret == -EAGAIN;
-}
-
-/* By their functions, where these can be hooked; else by the tracepoints of all system calls. */
+/* By the tracepoints of all system calls. */
 static int attach_syscalls(struct attach *a, struct fault *why)
 {
 	struct bpf_program *tracepoints[NSYSCALL_TRACEPOINTS] = {a->skel->progs.on_sys_exit,
 								 a->skel->progs.on_sys_enter};
-	struct bpf_program *hooks[NHOOKS];
-	size_t before = a->nlinks;
 
-	hook_programs(a->skel, hooks);
-	a->hooked = a->may_hook && attach_programs(a, hooks, NHOOKS, NULL) == 0 && prove_hooks(a);
-	if (a->hooked)
-		return 0;
-	while (a->nlinks > before)
-		bpf_link__destroy(a->links[--a->nlinks]);
 	return attach_programs(a, tracepoints, NSYSCALL_TRACEPOINTS, why);
 }
 
@@ -343,20 +298,18 @@ static int load(struct attach *a, const struct attach_options *o, struct fault *
 	return r;
 }
 
-/* Kernels, and those who rent them out, differ in whether functions may be hooked, and in whether there are timers. */
+/* Kernels differ in whether they lend programs a timer. */
 static int load_what_may(struct attach *a, const struct attach_options *o, struct fault *why)
 {
-	bool hook = o->futex && !o->single, timer = o->metrics_ns > 0;
-	int r = ERR_IO;
+	int r;
 
-	for (unsigned without = 0; without < 4 && r < 0; without++) {
-		if ((without & 1 && !hook) || (without & 2 && !timer))
-			continue;
+	a->may_time = o->metrics_ns > 0;
+	r = load(a, o, why);
+	if (r < 0 && a->may_time) {
 		gpurec_bpf__destroy(a->skel);
 		a->skel = NULL;
 		a->absent[0] = 0;
-		a->may_hook = hook && !(without & 1);
-		a->may_time = timer && !(without & 2);
+		a->may_time = false;
 		r = load(a, o, why);
 	}
 	return r;
@@ -626,11 +579,6 @@ bool attach_may_sample(uint32_t kind)
 bool attach_has_timer(const struct attach *a)
 {
 	return a->timed;
-}
-
-bool attach_hooks_syscalls(const struct attach *a)
-{
-	return a->hooked;
 }
 
 const char *attach_absent(const struct attach *a)

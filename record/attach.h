@@ -87,11 +87,6 @@ void attach_rearm(struct attach *a);
 bool attach_knows_interrupts(const struct attach *a);
 /* Whether attach_options.keep may be set for this kind: it is one of calls, or switch, waking, futex, fault. */
 bool attach_may_sample(uint32_t kind);
-/*
- * Whether futex and mmap are seen by their own functions, so that no other system call is slowed; else by the
- * tracepoints that all system calls pass through.
- */
-bool attach_hooks_syscalls(const struct attach *a);
 /* Whether CPUs on which nothing happens are sampled too: the kernel lends programs a timer. With metrics_ns only. */
 bool attach_has_timer(const struct attach *a);
 /* The tracepoints that this kernel does not offer, so that their events are missing: "oom, fault"; "": all are there.

@@ -149,7 +149,6 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
 		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
-		{"system_calls", attach_hooks_syscalls(s->attach) ? "by function" : "by tracepoint"},
 		{"tracepoints_absent", attach_absent(s->attach)[0] ? attach_absent(s->attach) : "none"},
 	};
 	int r = hostfacts_tell(s->writer, at_ns, why);
