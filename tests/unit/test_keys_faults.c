@@ -235,7 +235,7 @@ static void check_replaced(int r)
 }
 
 static const struct operation custody_operations[] = {
-	{"a chain is begun", no_chain, record, check_begun, 0, 4, 2, false, false},
+	{"a chain is begun", no_chain, record, check_begun, 0, 6, 2, false, false},
 	{"a chain is extended", two_acts, record, check_extended, 0, 6, 3, false, true},
 	{"a chain is read", two_acts, read_chain, check_chain_read, 1, 2, 2, false, false},
 	{"a chain with a gap is read", first_act_missing, read_chain, check_missing, 1, 2, 3, false, false},
@@ -470,6 +470,32 @@ static int write_revocations(struct fault *why)
 	return revocations_write(&two_revoked, "host.revocations", false, &id, why);
 }
 
+static struct revocations read_list;
+
+static void a_list(void)
+{
+	struct fault why;
+
+	no_list();
+	assert_int_equal(write_revocations(&why), 0);
+}
+
+static int read_revocations(struct fault *why)
+{
+	struct signature sig;
+	struct prehash hash;
+
+	read_list = (struct revocations){0};
+	return revocations_read(&read_list, "host.revocations", &sig, &hash, why);
+}
+
+static void check_list_read(int r)
+{
+	assert_int_equal(r, out_of_memory() ? ERR_MEMORY : atomic_load(&failed) && tried == OF_IO ? ERR_IO : 0);
+	assert_int_equal(read_list.n, r == 0 ? 2 : 0);
+	revocations_clear(&read_list);
+}
+
 /* The list without its signature may be left: it counts for nothing. */
 static void check_list_written(int r)
 {
@@ -530,6 +556,7 @@ static const struct operation trust_operations[] = {
 	{"a capture of a revoked authority is judged", revoked_authority, judge, check_host_revoked, 0, 20, 10, true,
 	 false},
 	{"a revocation list is written", no_list, write_revocations, check_list_written, 0, 8, 2, false, false},
+	{"a revocation list is read", a_list, read_revocations, check_list_read, 0, 6, 3, false, false},
 	{"a longer list replaces a shorter one", longer_list, add_revocations, check_still_revoked, 0, 20, 6, true,
 	 false},
 };
