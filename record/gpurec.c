@@ -362,10 +362,13 @@ static bool any_call(const struct recording_result *result)
 
 static void tell_self(const struct settings *s, const struct recording_result *result)
 {
-	char memory[32], ring[32], written[32];
-	double busy = result->duration_ns ? 100.0 * (double)result->cpu_ns / (double)result->duration_ns : 0;
+	char memory[32], ring[32], written[32], busy[32] = "";
 
-	tool_note("  gpurec itself: %.2f s of CPU (%.1f %% of one), %s of memory, ring up to %s (%.0f %%), %s written",
+	/* Getting ready takes more than a short recording does. */
+	if (result->duration_ns >= 10000000000u)
+		snprintf(busy, sizeof(busy), " (%.1f %% of one)",
+			 100.0 * (double)result->cpu_ns / (double)result->duration_ns);
+	tool_note("  gpurec itself: %.2f s of CPU%s, %s of memory, ring up to %s (%.0f %%), %s written",
 		  (double)result->cpu_ns / 1e9, busy, tool_format_bytes(memory, sizeof(memory), result->peak_bytes),
 		  tool_format_bytes(ring, sizeof(ring), result->ring_high_bytes),
 		  100.0 * (double)result->ring_high_bytes / (double)s->o.ring_bytes,

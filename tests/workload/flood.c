@@ -11,6 +11,7 @@
 
 struct flooder {
 	struct worker worker;
+	pthread_mutex_t *gate; /* held until all threads are there: they call side by side */
 	uint64_t first, end; /* turns */
 	unsigned number;
 	int error; /* of a call */
@@ -25,6 +26,8 @@ static void *flooder_main(void *arg)
 
 	snprintf(name, sizeof(name), "flood-%u", f->number);
 	pthread_setname_np(pthread_self(), name);
+	pthread_mutex_lock(f->gate);
+	pthread_mutex_unlock(f->gate);
 	for (uint64_t turn = f->first; turn < f->end && !atomic_load(&w->run->stop); turn++) {
 		f->error |= variant_alloc(w, turn, FLOOD_BYTES, &taken);
 		f->error |= variant_launch(w, turn);
@@ -39,21 +42,25 @@ static void *flooder_main(void *arg)
 int flood(struct run *run, uint64_t ncalls, unsigned nthreads)
 {
 	struct flooder *all = calloc(nthreads, sizeof(*all));
+	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 	unsigned started = 0;
 	int error = 0;
 
 	if (!all)
 		return ENOMEM;
 	run->api.set_cost_ns(0, 0);
+	pthread_mutex_lock(&gate);
 	for (; started < nthreads && !error; started++) {
 		struct flooder *f = &all[started];
 
 		f->worker.run = run;
+		f->gate = &gate;
 		f->number = started;
 		f->first = ncalls * started / nthreads;
 		f->end = ncalls * (started + 1) / nthreads;
 		error = pthread_create(&f->worker.thread, NULL, flooder_main, f);
 	}
+	pthread_mutex_unlock(&gate);
 	if (error)
 		started--;
 	for (unsigned i = 0; i < started; i++) {

@@ -65,7 +65,7 @@ static const struct option_info option_infos[] = {
 	{"count", TYPE_NUMBER, AT(count), UINT32_MAX},
 	{"seed", TYPE_NUMBER, AT(seed), UINT32_MAX},
 	{"flood", TYPE_NUMBER, AT(flood), UINT32_MAX},
-	{"threads", TYPE_NUMBER, AT(threads), 1024},
+	{"threads", TYPE_NUMBER, AT(threads), 8192},
 	{"load-after", TYPE_NUMBER, AT(load_after_ms), 3600000},
 	{"settle", TYPE_NUMBER, AT(settle_ms), 3600000},
 	{"exit", TYPE_NUMBER, AT(exit_code), 255},
