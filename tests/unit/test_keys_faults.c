@@ -615,13 +615,14 @@ static void survive_all(const struct operation *ops, size_t n)
 	unsigned long total = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		unsigned long io = survive(&ops[i], OF_IO), memory = 0;
+		unsigned long io = survive(&ops[i], OF_IO);
 
 		total += io + survive(&ops[i], OF_SOFT);
 		if (io < ops[i].io)
 			fail_msg("%s: only %lu calls could fail", ops[i].name, io);
 #ifdef CAN_FAIL_MALLOC
-		memory = survive(&ops[i], OF_MEMORY);
+		unsigned long memory = survive(&ops[i], OF_MEMORY);
+
 		total += memory;
 		if (memory < ops[i].memory)
 			fail_msg("%s: only %lu allocations could fail", ops[i].name, memory);
