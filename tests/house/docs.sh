@@ -27,6 +27,7 @@ run_block() {
 total=0
 for page in "$repo"/README.md "$repo"/docs/*.md; do
 	grep -qE '^ *```sh (run|root)$' "$page" || continue
+	[ "${page##*/}" != CONTRIBUTING.md ] || continue # tests/house/recipes.sh follows it
 	name=${page#"$repo"/}
 	rm -rf "$TMP/page" "$TMP"/block-*
 	mkdir "$TMP/page"
