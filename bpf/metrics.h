@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How busy the CPUs are, sampled once in a period: by the first switch of threads after it is over, which is a moment
- * at which the kernel runs us anyway; by a timer where none comes for another period. Part of gpurec.bpf.c.
+ * How busy the CPUs are, sampled once in a period: by the first switch of threads in it, which is a moment at which the
+ * kernel runs us anyway; by the timer that marks the periods where none comes. Part of gpurec.bpf.c.
  *
- * The kernel keeps such figures in per-CPU variables, which only kernels built with all symbols let us read: so the
- * switches are counted here. Nothing of this is loaded unless it is asked for.
+ * The kernel keeps such figures in per-CPU variables, which only kernels built with all symbols let us read: so they
+ * are kept here. The clock, which is most of what that costs, is only read where a CPU begins or ends to idle. Nothing
+ * of this is loaded unless it is asked for.
  */
 #ifndef GPUREC_BPF_METRICS_H
 #define GPUREC_BPF_METRICS_H
@@ -12,6 +13,7 @@
 #include "bpf/state.h"
 
 const volatile __u64 metrics_ns; /* the period */
+volatile __u32 metrics_timed;    /* there is a timer */
 volatile __u64 metrics_timer_ns; /* spent in the timer, which the kernel's statistics of programs leave out */
 
 /*
@@ -22,10 +24,18 @@ volatile __u64 metrics_timer_ns; /* spent in the timer, which the kernel's stati
 
 struct metrics_cpu {
 	__u64 busy;       /* as said above */
-	__u64 sampled_ns; /* from when on the period counts */
 	__u64 switches;   /* 0: none was seen yet, and what it does is not known */
 	__u64 queue;      /* address of its run queue; 0: the kernel does not lead us there */
-	__u64 pad[4];     /* a cache line of its own */
+	__u64 sampled_ns; /* where there is no timer */
+	__u64 state;      /* enum metrics_state */
+	__u64 pad[3];     /* a cache line of its own */
+};
+
+enum metrics_state {
+	METRICS_DONE,   /* sampled in this period, or not begun */
+	METRICS_DUE,    /* the next switch samples; if none comes in this period, the timer does */
+	METRICS_FORCED, /* it did, and no switch has come since */
+	METRICS_SEEN    /* and one has come: let the next ones sample again */
 };
 
 struct {
@@ -64,16 +74,11 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 	return ready > runs ? ready - runs : 0;
 }
 
-/* If it is due, and unless another has just done it. */
-static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, __u64 now_ns, bool forced)
+static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *c, __u64 now_ns, bool forced)
 {
-	__u64 before = *(volatile __u64 *)&c->sampled_ns, word = *(volatile __u64 *)&c->busy;
-	/* After the timer a switch has half a period less to wait, or the timer would always be there first. */
-	__u64 after = forced ? now_ns - metrics_ns / 2 : now_ns;
+	__u64 word = *(const volatile __u64 *)&c->busy;
 	struct ring_metric *r;
 
-	if (now_ns - before < metrics_ns || __sync_val_compare_and_swap(&c->sampled_ns, before, after) != before)
-		return;
 	count(PROBE_METRIC, COUNT_fired);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
@@ -89,29 +94,59 @@ static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, __u
 	submit_bulk(r);
 }
 
+/* Whether this switch samples. */
+static __always_inline bool metrics_rides(struct metrics_cpu *c)
+{
+	__u64 state = *(volatile __u64 *)&c->state;
+	__u64 now_ns;
+
+	if (state == METRICS_FORCED)
+		*(volatile __u64 *)&c->state = METRICS_SEEN;
+	if (metrics_timed)
+		return state == METRICS_DUE &&
+		       __sync_val_compare_and_swap(&c->state, METRICS_DUE, METRICS_DONE) == METRICS_DUE;
+	now_ns = bpf_ktime_get_ns();
+	if (now_ns - c->sampled_ns < metrics_ns)
+		return false;
+	c->sampled_ns = now_ns;
+	return true;
+}
+
 SEC("tp_btf/sched_switch")
 int on_metrics(__u64 *ctx)
 {
 	struct task_struct *next = (void *)ctx[2];
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct metrics_cpu *c = bpf_map_lookup_elem(&metrics_cpus, &cpu);
-	__u64 now_ns = bpf_ktime_get_ns(), busy;
+	bool idles = !next->pid;
+	__u64 now_ns, busy;
 
 	if (!c)
 		return 0;
-	busy = c->switches ? metrics_busy(c->busy, now_ns) : 0;
-	*(volatile __u64 *)&c->busy = next->pid ? now_ns - busy : METRICS_IDLE | busy;
+	if (!c->switches || idles != !!(c->busy & METRICS_IDLE)) {
+		now_ns = bpf_ktime_get_ns();
+		busy = c->switches ? metrics_busy(c->busy, now_ns) : 0;
+		*(volatile __u64 *)&c->busy = idles ? METRICS_IDLE | busy : now_ns - busy;
+	}
 	if (!c->switches++ && bpf_core_field_exists(next->se.cfs_rq))
 		c->queue = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq);
-	if (running && now_ns - c->sampled_ns >= metrics_ns)
-		metrics_sample(cpu, c, now_ns, false);
+	if (running && metrics_rides(c))
+		metrics_sample(cpu, c, bpf_ktime_get_ns(), false);
 	return 0;
 }
 
-static long metrics_fill_in(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, const __u64 *now_ns)
+/* The timer begins another period. */
+static long metrics_next(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, const __u64 *now_ns)
 {
+	__u64 state = *(volatile __u64 *)&c->state;
+
 	(void)map;
-	if (c->switches)
+	if (!c->switches)
+		return 0;
+	if (state == METRICS_DONE || state == METRICS_SEEN)
+		*(volatile __u64 *)&c->state = METRICS_DUE;
+	else if (state == METRICS_FORCED ||
+		 __sync_val_compare_and_swap(&c->state, METRICS_DUE, METRICS_FORCED) == METRICS_DUE)
 		metrics_sample(*cpu, c, *now_ns, true);
 	return 0;
 }
@@ -123,7 +158,7 @@ static int metrics_due(void *map, int *key, struct metrics_timer *t)
 
 	(void)map, (void)key;
 	if (running)
-		bpf_for_each_map_elem(&metrics_cpus, metrics_fill_in, &now_ns, 0);
+		bpf_for_each_map_elem(&metrics_cpus, metrics_next, &now_ns, 0);
 	if (next_ns <= now_ns)
 		next_ns += ((now_ns - next_ns) / metrics_ns + 1) * metrics_ns;
 	t->due_ns = next_ns;
@@ -145,7 +180,10 @@ int start_metrics(void *ctx)
 	t->due_ns = bpf_ktime_get_ns() + metrics_ns;
 	if (bpf_timer_set_callback(&t->timer, metrics_due))
 		return 1;
-	return bpf_timer_start(&t->timer, metrics_ns, 0) != 0;
+	if (bpf_timer_start(&t->timer, metrics_ns, 0))
+		return 1;
+	metrics_timed = 1;
+	return 0;
 }
 
 #endif

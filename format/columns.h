@@ -16,12 +16,19 @@
 #include "format/bytes.h"
 #include "format/schema.h"
 
+/* A column of numbers as it stands in the chunk's raw bytes, checked. */
+struct column {
+	const uint8_t *planes;
+	uint8_t width;
+};
+
 /* Rows of one kind, decoded. Values stand by column: value of field f in row i is v[f * nrows + i]. */
 struct rows {
 	const struct kind *kind;
 	uint32_t nrows;
 	uint64_t *v;
-	const char **text; /* like v; only for kinds with TEXT, else NULL. Points into the chunk's raw bytes */
+	const char **text;      /* like v; only for kinds with TEXT, else NULL. Points into the chunk's raw bytes */
+	struct column *columns; /* of each field; then v holds the times alone. NULL: all are in v */
 };
 
 /* Add one column of n values. `v` is changed on the way (differences, zigzag). */
@@ -46,6 +53,14 @@ int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint3
  */
 int column_check(struct column_input *in, enum encoding enc, uint32_t n, uint64_t first_ns, uint64_t times[2],
 		 struct fault *why);
+
+#define COLUMNS_BLOCK 64 /* rows decoded at a time */
+
+/*
+ * Values of rows first_row on, at most COLUMNS_BLOCK of them, by row: that of field f in the i-th of them goes to
+ * out[i * FIELDS_MAX + f]. Fields of width 0 and those that the kind has not are left as they are. `rows` has columns.
+ */
+void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out);
 
 /* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n], unless that is NULL. */
 int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why);

@@ -14,6 +14,7 @@ static void drop_groups(struct content *c)
 	for (size_t i = 0; i < c->ngroups; i++) {
 		free(c->groups[i].v);
 		free(c->groups[i].text);
+		free(c->groups[i].columns);
 	}
 	c->ngroups = 0;
 }
@@ -37,6 +38,13 @@ static bool has_text(const struct kind *k)
 }
 
 _Static_assert(UNPACK_ROOM >= CHUNK_RAW_MAX, "a chunk's raw bytes");
+
+/* What is to be made of the rows. */
+struct wish {
+	const uint32_t *fields; /* to decode, by the kind's place in the schema; NULL: all */
+	bool later;             /* numbers are decoded when they are needed, from g->columns */
+	uint64_t *seen;         /* not NULL: rows are checked and counted here, and nothing else */
+};
 
 /* What a chunk may still have. */
 struct allowance {
@@ -121,24 +129,53 @@ static int decode_columns(struct content *c, struct rows *g, struct column_input
 	return 0;
 }
 
+/* Check a group's columns and note where they stand; decode its times. */
+static int find_columns(struct rows *g, struct column_input *in, uint64_t first_ns, uint32_t fields, struct fault *why)
+{
+	int r = column_decode(in, ENC_TIME, g->v, g->nrows, first_ns, why);
+
+	for (size_t f = 1; r == 0 && f < g->kind->nfields; f++) {
+		const uint8_t *column = in->p;
+
+		r = column_check(in, g->kind->fields[f].encoding, g->nrows, 0, NULL, why);
+		if (r == 0 && fields >> f & 1)
+			g->columns[f] = (struct column){column + 1, *column};
+	}
+	return r;
+}
+
+static int no_memory_for(const struct rows *g, struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
+}
+
 /* A group whose head has been read. */
 static int decode_group(struct content *c, const struct rows *head, const struct chunk *chunk, struct column_input *in,
-			uint32_t fields, uint64_t span[2], struct fault *why)
+			const struct wish *wish, uint32_t fields, uint64_t span[2], struct fault *why)
 {
 	struct rows *g = &c->groups[c->ngroups];
 	size_t nvalues = (size_t)head->nrows * head->kind->nfields;
+	bool texts = has_text(head->kind);
 	int r;
 
 	/* Kinds ascend and are the schema's, so there is a place for each. */
 	assert(c->ngroups < KINDS_MAX);
 	*g = *head;
-	g->v = calloc(nvalues, sizeof(*g->v));
-	if (has_text(g->kind))
-		g->text = calloc(nvalues, sizeof(*g->text));
-	c->ngroups++; /* from here on drop_groups() frees it */
-	if (!g->v || (has_text(g->kind) && !g->text))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
-	r = decode_columns(c, g, in, chunk->first_ns, fields, why);
+	c->ngroups++; /* from here on drop_groups() frees what it holds */
+	if (wish->later && !texts) {
+		g->v = calloc(g->nrows, sizeof(*g->v));
+		g->columns = calloc(g->kind->nfields, sizeof(*g->columns));
+		if (!g->v || !g->columns)
+			return no_memory_for(g, why);
+		r = find_columns(g, in, chunk->first_ns, fields, why);
+	} else {
+		g->v = calloc(nvalues, sizeof(*g->v));
+		if (texts)
+			g->text = calloc(nvalues, sizeof(*g->text));
+		if (!g->v || (texts && !g->text))
+			return no_memory_for(g, why);
+		r = decode_columns(c, g, in, chunk->first_ns, fields, why);
+	}
 	if (r == 0)
 		span_add(span, g->v[0], g->v[g->nrows - 1]);
 	return r;
@@ -157,10 +194,9 @@ static int check_group(struct content *c, const struct rows *g, const struct chu
 	return r;
 }
 
-/* All groups: decoded into c->groups as far as fields[] asks for them, or, where `seen` is given, only counted there.
- */
+/* All groups: into c->groups as far as they are wished for, or only counted. */
 static int walk_groups(struct content *c, const struct schema *s, const struct chunk *chunk, uint64_t at,
-		       const uint32_t *fields, uint64_t *seen, struct fault *why)
+		       const struct wish *wish, struct fault *why)
 {
 	struct column_input in = {c->raw.data, c->raw.data + c->raw.len, at};
 	struct allowance left = {chunk->nrows, CHUNK_VALUES_MAX};
@@ -170,15 +206,15 @@ static int walk_groups(struct content *c, const struct schema *s, const struct c
 	while (in.p < in.end) {
 		int r = group_head(&in, s, chunk, g.kind, &left, &g, why);
 		size_t kind = r < 0 ? 0 : (size_t)(g.kind - s->kinds);
-		uint32_t wanted = seen ? 0 : fields ? fields[kind] : UINT32_MAX;
+		uint32_t wanted = wish->seen ? 0 : wish->fields ? wish->fields[kind] : UINT32_MAX;
 
 		if (r == 0)
-			r = wanted ? decode_group(c, &g, chunk, &in, wanted, span, why)
+			r = wanted ? decode_group(c, &g, chunk, &in, wish, wanted, span, why)
 				   : check_group(c, &g, chunk, &in, span, why);
 		if (r < 0)
 			return r;
-		if (seen)
-			seen[kind] += g.nrows;
+		if (wish->seen)
+			wish->seen[kind] += g.nrows;
 	}
 	if (left.rows != 0)
 		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than its seal says", left.rows);
@@ -230,15 +266,15 @@ static int unpack(struct content *c, const struct reader *r, const struct epoch 
 	return ret;
 }
 
-int content_load_fields(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
-			const uint32_t *fields, struct fault *why)
+static int load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+		const struct wish *wish, struct fault *why)
 {
 	const struct chunk *chunk = &e->chunks[index];
 	int ret = unpack(c, r, e, index, check, why);
 
 	if (ret == 0)
-		ret = walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, fields,
-				  NULL, why);
+		ret = walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, wish,
+				  why);
 	if (ret < 0)
 		drop_groups(c);
 	return ret;
@@ -247,19 +283,19 @@ int content_load_fields(struct content *c, const struct reader *r, const struct 
 int content_load(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
 		 struct fault *why)
 {
-	return content_load_fields(c, r, e, index, check, NULL, why);
+	return load(c, r, e, index, check, &(struct wish){.fields = NULL}, why);
+}
+
+int content_load_fields(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
+			const uint32_t *fields, struct fault *why)
+{
+	return load(c, r, e, index, check, &(struct wish){.fields = fields, .later = true}, why);
 }
 
 int content_check(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, uint64_t *seen,
 		  struct fault *why)
 {
-	const struct chunk *chunk = &e->chunks[index];
-	int ret = unpack(c, r, e, index, true, why);
-
-	if (ret < 0)
-		return ret;
-	return walk_groups(c, &r->header.schema, chunk, chunk->offset + FRAME_HEAD_BYTES + CHUNK_BYTES, NULL, seen,
-			   why);
+	return load(c, r, e, index, true, &(struct wish){.seen = seen}, why);
 }
 
 int content_authentic(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index,

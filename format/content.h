@@ -24,7 +24,8 @@ int content_load(struct content *c, const struct reader *r, const struct epoch *
 		 struct fault *why);
 /*
  * The same, with only some fields decoded: by the kind's place in the schema, bit f for field f. The others are checked
- * and read as 0; of a kind without any bit there is no group; a group always has its times. NULL: all of them.
+ * and read as 0; of a kind without any bit there is no group; a group always has its times. NULL: all of them. Of kinds
+ * without TEXT only the times are decoded, the rest with columns_block() when it is needed.
  */
 int content_load_fields(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, bool check,
 			const uint32_t *fields, struct fault *why);

@@ -6,17 +6,31 @@
 
 #include "format/content.h"
 
+/* A loaded group with rows left. */
+struct head {
+	uint64_t at_ns; /* of its next row */
+	uint32_t row;   /* which one that is */
+	uint32_t group; /* index in the chunk's groups, which ascend by kind */
+};
+
+/* Some rows of a group with columns, by row: see columns_block(). */
+struct block {
+	uint64_t *v;
+	uint32_t first, end; /* rows that are there */
+};
+
 /*
  * One lane for each class: the chunks of a class follow each other in time, so one loaded chunk a lane is enough to
  * merge, however long the epoch is.
  */
 struct lane {
-	uint32_t next;           /* index of the chunk to load next */
-	uint32_t end;            /* index after the last chunk of this class */
-	uint32_t pos[KINDS_MAX]; /* next row of each loaded group */
-	size_t nleft;            /* groups with rows left */
-	size_t head;             /* if nleft: the group that is next */
-	uint64_t head_ns;        /* and its time */
+	uint32_t next;                /* index of the chunk to load next */
+	uint32_t end;                 /* index after the last chunk of this class */
+	struct head heads[KINDS_MAX]; /* ascending by group */
+	size_t nheads;
+	size_t first; /* if nheads: the head that is next, */
+	size_t rival; /* and the one that would be next without it; nheads: none */
+	struct block blocks[KINDS_MAX];
 	struct content content;
 };
 
@@ -36,6 +50,8 @@ struct cursor {
 	bool class_wanted[CLASSES_MAX]; /* something of it is to be decoded */
 	struct lane *lanes;             /* one for each class that the epoch has */
 	size_t nlanes;
+	struct lane *first; /* as in a lane; NULL: to be found out */
+	struct lane *rival; /* NULL: none */
 };
 
 int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, struct fault *why)
@@ -59,8 +75,11 @@ void cursor_close(struct cursor *cur)
 {
 	if (!cur)
 		return;
-	for (size_t i = 0; i < CLASSES_MAX; i++)
+	for (size_t i = 0; i < CLASSES_MAX; i++) {
 		content_free(&cur->lanes[i].content);
+		for (size_t g = 0; g < KINDS_MAX; g++)
+			free(cur->lanes[i].blocks[g].v);
+	}
 	free(cur->lanes);
 	free(cur);
 }
@@ -113,6 +132,7 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 {
 	cur->nlanes = 0;
 	cur->npassed = 0;
+	cur->first = NULL;
 	if (!epoch_is_wanted(cur, e))
 		return 0;
 	for (uint32_t i = 0; i < e->nchunks; i++) {
@@ -124,27 +144,49 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 						 CLASSES_MAX);
 			lane = &cur->lanes[cur->nlanes++];
 			lane->next = i;
-			lane->nleft = 0;
+			lane->nheads = 0;
 		}
 		cur->lanes[cur->nlanes - 1].end = i + 1;
 	}
 	return 0;
 }
 
-/* The lane's earliest row: the first of its groups with the least time. Its groups ascend by kind. */
-static void find_head(struct lane *lane)
+/* Find the lane's earliest row, that of the lesser group if two have the same time; and its rival. */
+static void find_first(struct lane *lane)
 {
-	bool found = false;
+	const struct head *heads = lane->heads;
+	size_t first = 0, rival = lane->nheads;
 
-	for (size_t g = 0; g < lane->content.ngroups; g++) {
-		const struct rows *rows = &lane->content.groups[g];
-
-		if (lane->pos[g] < rows->nrows && (!found || rows->v[lane->pos[g]] < lane->head_ns)) {
-			lane->head = g;
-			lane->head_ns = rows->v[lane->pos[g]];
-			found = true;
+	for (size_t i = 1; i < lane->nheads; i++) {
+		if (heads[i].at_ns < heads[first].at_ns) {
+			rival = first;
+			first = i;
+		} else if (rival == lane->nheads || heads[i].at_ns < heads[rival].at_ns) {
+			rival = i;
 		}
 	}
+	lane->first = first;
+	lane->rival = rival;
+}
+
+/* Room for rows of the groups that are decoded by and by. */
+static int lane_blocks(struct lane *lane, struct fault *why)
+{
+	const size_t bytes = sizeof(uint64_t) * COLUMNS_BLOCK * FIELDS_MAX;
+
+	for (size_t g = 0; g < lane->content.ngroups; g++) {
+		struct block *b = &lane->blocks[g];
+
+		if (!lane->content.groups[g].columns)
+			continue;
+		if (!b->v)
+			b->v = malloc(bytes);
+		if (!b->v)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
+		memset(b->v, 0, bytes);
+		b->first = b->end = 0;
+	}
+	return 0;
 }
 
 /* Pass over the rows before from_ns in a chunk just loaded: so many. */
@@ -152,25 +194,25 @@ static uint64_t lane_start(struct lane *lane, uint64_t from_ns)
 {
 	uint64_t npassed = 0;
 
-	lane->nleft = 0;
-	for (size_t g = 0; g < lane->content.ngroups; g++) {
+	lane->nheads = 0;
+	for (uint32_t g = 0; g < lane->content.ngroups; g++) {
 		const struct rows *rows = &lane->content.groups[g];
 		uint32_t i = 0;
 
 		while (i < rows->nrows && rows->v[i] < from_ns)
 			i++;
-		lane->pos[g] = i;
-		lane->nleft += i < rows->nrows;
+		if (i < rows->nrows)
+			lane->heads[lane->nheads++] = (struct head){.at_ns = rows->v[i], .row = i, .group = g};
 		npassed += i;
 	}
-	find_head(lane);
+	find_first(lane);
 	return npassed;
 }
 
 /* Make the lane stand on a row, loading chunks as needed; or be at its end. */
 static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *e, struct fault *why)
 {
-	while (lane->nleft == 0 && lane->next < lane->end) {
+	while (lane->nheads == 0 && lane->next < lane->end) {
 		const struct chunk *chunk = &e->chunks[lane->next];
 		bool skipped = cur->limited && !cur->class_wanted[chunk->class % CLASSES_MAX];
 
@@ -187,6 +229,8 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 			int r = content_load_fields(&lane->content, cur->reader, e, lane->next, !cur->unverified,
 						    cur->limited ? cur->fields : NULL, why);
 
+			if (r == 0)
+				r = lane_blocks(lane, why);
 			if (r < 0)
 				return r;
 			cur->npassed += lane_start(lane, cur->from_ns);
@@ -196,32 +240,80 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 	return 0;
 }
 
-/* Beyond the lane's head. */
+static const struct rows *first_rows(const struct lane *lane)
+{
+	return &lane->content.groups[lane->heads[lane->first].group];
+}
+
+/* Beyond the lane's earliest row. */
 static void pass_row(struct cursor *cur, struct lane *lane)
 {
-	if (++lane->pos[lane->head] == lane->content.groups[lane->head].nrows)
-		lane->nleft--;
+	const struct rows *rows = first_rows(lane);
+	struct head *head = &lane->heads[lane->first];
+	const struct head *rival = &lane->heads[lane->rival];
+
 	cur->npassed++;
-	find_head(lane);
+	if (++head->row == rows->nrows) {
+		lane->nheads--;
+		memmove(head, head + 1, (lane->nheads - lane->first) * sizeof(*head));
+		find_first(lane);
+		return;
+	}
+	head->at_ns = rows->v[head->row];
+	if (lane->rival < lane->nheads &&
+	    (head->at_ns > rival->at_ns || (head->at_ns == rival->at_ns && head->group > rival->group)))
+		find_first(lane);
+}
+
+/* An event's fields are many and mostly few of them are used: four at a time. */
+typedef uint64_t four __attribute__((vector_size(4 * sizeof(uint64_t)), aligned(8), may_alias));
+_Static_assert(FIELDS_MAX % 4 == 0 && sizeof(char *) == sizeof(uint64_t), "fields are copied four at a time");
+
+/* The row from its block: all FIELDS_MAX values, 0 for those that the kind has not. */
+static void give_numbers(struct block *b, const struct rows *rows, uint32_t row, struct event *ev)
+{
+	const four *from;
+	four *v = (four *)ev->v, *text = (four *)ev->text;
+
+	if (row >= b->end) {
+		b->first = row;
+		b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
+		columns_block(rows, row, b->end - row, b->v);
+	}
+	from = (const four *)(b->v + (size_t)(row - b->first) * FIELDS_MAX);
+	for (size_t i = 0; i < FIELDS_MAX / 4; i++) {
+		v[i] = from[i];
+		text[i] = (four){0};
+	}
+}
+
+/* The row of a kind with texts. */
+static void give_texts(const struct rows *rows, uint32_t row, struct event *ev)
+{
+	size_t nfields = rows->kind->nfields;
+
+	for (size_t f = 0; f < nfields; f++) {
+		ev->v[f] = rows->v[f * rows->nrows + row];
+		ev->text[f] = rows->text[f * rows->nrows + row];
+	}
+	/* An older capture may know fewer fields of this kind: they read as 0. */
+	memset(ev->v + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->v));
+	memset(ev->text + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->text));
 }
 
 static void give_row(struct cursor *cur, struct lane *lane, const struct epoch *e, struct event *ev)
 {
-	const struct rows *rows = &lane->content.groups[lane->head];
-	uint32_t i = lane->pos[lane->head];
-	size_t nfields = rows->kind->nfields;
+	const struct head *head = &lane->heads[lane->first];
+	const struct rows *rows = first_rows(lane);
 
 	ev->kind = rows->kind->id;
-	ev->at_ns = lane->head_ns;
+	ev->at_ns = head->at_ns;
 	ev->shape = rows->kind;
 	ev->epoch = e;
-	for (size_t f = 0; f < nfields; f++)
-		ev->v[f] = rows->v[f * rows->nrows + i];
-	/* An older capture may know fewer fields of this kind: they read as 0. */
-	memset(ev->v + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->v));
-	memset(ev->text, 0, sizeof(ev->text));
-	for (size_t f = 0; rows->text && f < nfields; f++)
-		ev->text[f] = rows->text[f * rows->nrows + i];
+	if (rows->columns)
+		give_numbers(&lane->blocks[head->group], rows, head->row, ev);
+	else
+		give_texts(rows, head->row, ev);
 	pass_row(cur, lane);
 	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
 }
@@ -231,34 +323,44 @@ static void give_mark(const struct epoch *e, struct event *ev)
 	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e};
 }
 
-static uint16_t head_kind(const struct lane *lane)
-{
-	return lane->content.groups[lane->head].kind->id;
-}
-
 static bool is_wanted(const struct cursor *cur, const struct lane *lane)
 {
-	return !cur->limited || cur->wanted[lane->content.groups[lane->head].kind - cur->reader->header.schema.kinds];
+	return !cur->limited || cur->wanted[first_rows(lane)->kind - cur->reader->header.schema.kinds];
+}
+
+/* Whether lane `a`, which has rows, comes before `b`, which has some or is NULL. */
+static bool comes_before(const struct lane *a, const struct lane *b)
+{
+	uint64_t a_ns = a->heads[a->first].at_ns, b_ns = b ? b->heads[b->first].at_ns : 0;
+
+	return !b || a_ns < b_ns || (a_ns == b_ns && first_rows(a)->kind->id < first_rows(b)->kind->id);
 }
 
 /* The lane with the row that is next: *out is NULL at the epoch's end. */
 static int next_lane(struct cursor *cur, const struct epoch *e, struct lane **out, struct fault *why)
 {
-	struct lane *best = NULL;
+	struct lane *first = cur->first;
 
-	for (size_t i = 0; i < cur->nlanes; i++) {
-		struct lane *lane = &cur->lanes[i];
-		int r = lane_fill(cur, lane, e, why);
+	if (!first || first->nheads == 0 || !comes_before(first, cur->rival)) {
+		first = cur->first = cur->rival = NULL;
+		for (size_t i = 0; i < cur->nlanes; i++) {
+			struct lane *lane = &cur->lanes[i];
+			int r = lane_fill(cur, lane, e, why);
 
-		if (r < 0)
-			return r;
-		if (lane->nleft == 0)
-			continue;
-		if (!best || lane->head_ns < best->head_ns ||
-		    (lane->head_ns == best->head_ns && head_kind(lane) < head_kind(best)))
-			best = lane;
+			if (r < 0)
+				return r;
+			if (lane->nheads == 0)
+				continue;
+			if (comes_before(lane, first)) {
+				cur->rival = first;
+				first = lane;
+			} else if (comes_before(lane, cur->rival)) {
+				cur->rival = lane;
+			}
+		}
+		cur->first = first;
 	}
-	*out = best && best->head_ns < cur->to_ns ? best : NULL;
+	*out = first && first->heads[first->first].at_ns < cur->to_ns ? first : NULL;
 	return 0;
 }
 
