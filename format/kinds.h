@@ -267,7 +267,9 @@
 	F(futex, ret, SINT, NUMBER)                                                                                    \
 	F(futex, addr2, UINT, ADDRESS)
 
-/* A page fault in which a tracked thread slept, told when it runs again. dur: since the fault. addr: what it touched.
+/*
+ * A page fault in which a tracked thread slept, told when it runs again; more than once if it slept more than once.
+ * dur: since the fault, or since the sleep before. addr: what it touched.
  */
 #define FIELDS_fault(F)                                                                                                \
 	F(fault, at, TIME, BOOT_NS)                                                                                    \
@@ -482,7 +484,10 @@
 	F(kernel, offset, UINT, BYTES)                                                                                 \
 	F(kernel, name, TEXT, NONE)
 
-/* The control group (version 2, else the first hierarchy's) of a process. container: its id where the path has one. */
+/*
+ * The control group (version 2; where that is the root, the one of version 1 that says more) of a process. container: its
+ * id where the path has one.
+ */
 #define FIELDS_cgroup(F)                                                                                               \
 	F(cgroup, at, TIME, BOOT_NS)                                                                                   \
 	F(cgroup, pid, UINT, ID)                                                                                       \
