@@ -269,7 +269,7 @@
 
 /*
  * A page fault in which a tracked thread slept, told when it runs again; more than once if it slept more than once.
- * dur: since the fault, or since the sleep before. addr: what it touched.
+ * dur: since the fault, or since the row before. addr: what it touched.
  */
 #define FIELDS_fault(F)                                                                                                \
 	F(fault, at, TIME, BOOT_NS)                                                                                    \
@@ -485,8 +485,8 @@
 	F(kernel, name, TEXT, NONE)
 
 /*
- * The control group (version 2; where that is the root, the one of version 1 that says more) of a process. container: its
- * id where the path has one.
+ * The control group of a process (version 2; where that is the root, the one of version 1 that says more). container:
+ * its id where the path has one.
  */
 #define FIELDS_cgroup(F)                                                                                               \
 	F(cgroup, at, TIME, BOOT_NS)                                                                                   \
