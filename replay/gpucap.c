@@ -86,16 +86,17 @@ static void describe(struct gpucap *c)
 
 	evidence_sentence(&c->evidence, c->sentence, sizeof(c->sentence));
 	c->nepochs = c->unverified || v->nepochs > r->nepochs ? r->nepochs : v->nepochs;
-	c->info = (struct gpucap_info){.verdict = (enum gpucap_verdict)v->verdict,
-				       .verdict_word = verdict_word(v->verdict),
-				       .sentence = c->sentence,
-				       .signer = c->evidence.signer,
-				       .begin_ns = r->header.start_boot_ns,
-				       .end_ns = c->nepochs ? r->epochs[c->nepochs - 1].end_ns : r->header.start_boot_ns,
-				       .begin_wall_ns = r->header.start_wall_ns,
-				       .nevents = v->nevents,
-				       .nlost = v->nlost,
-				       .nwithheld = v->nwithheld};
+	c->info =
+		(struct gpucap_info){.verdict = (enum gpucap_verdict)v->verdict,
+				     .verdict_word = verdict_word(v->verdict),
+				     .sentence = c->sentence,
+				     .signer = c->evidence.signer,
+				     .begin_ns = r->header.start_boot_ns,
+				     .end_ns = c->nepochs ? r->epochs[c->nepochs - 1].end_ns : r->header.start_boot_ns,
+				     .begin_wall_ns = r->header.start_wall_ns,
+				     .nevents = v->nevents,
+				     .nlost = v->nlost,
+				     .nwithheld = v->nwithheld};
 	memcpy(c->info.capture_id, r->header.capture_id, CAPTURE_ID_BYTES);
 	describe_kinds(c);
 }

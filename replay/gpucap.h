@@ -9,12 +9,13 @@
  * the file promises, format/kinds.h (docs/SCHEMA.md) which events there are and what their fields mean.
  *
  * Contract
- *	- Functions that can fail return 0 (gpucap_next: 1 for an event, 0 at the end) or a negative enum gpucap_error, and
- *	  write a sentence to `why`, which may be NULL; why_size: its bytes; a sentence is at most GPUCAP_WHY_BYTES long.
+ *	- Functions that can fail return 0 (gpucap_next: 1 for an event, 0 at the end) or a negative enum gpucap_error,
+ *and write a sentence to `why`, which may be NULL; why_size: its bytes; a sentence is at most GPUCAP_WHY_BYTES long.
  *	- Times: nanoseconds of CLOCK_BOOTTIME of the recording host. gpucap_wall_ns() gives wall-clock time.
- *	- What a function returns a pointer to belongs to the capture (or to the events) and lives until that is closed, but
- *	  for events, which live until the next gpucap_next().
- *	- Texts are bytes of programs that were recorded, any bytes, and not terminated: escape them before they are shown.
+ *	- What a function returns a pointer to belongs to the capture (or to the events) and lives until that is closed,
+ *but for events, which live until the next gpucap_next().
+ *	- Texts are bytes of programs that were recorded, any bytes, and not terminated: escape them before they are
+ *shown.
  *	- One capture may be used by one thread at a time; different captures by different threads. Nothing is global.
  *	- The library writes no file, prints nothing, ends no program and opens no socket. Opening starts threads
  *	  (options.threads) that have ended when it returns.

@@ -49,7 +49,8 @@ int main(int argc, char **argv)
 		printf("%s\n", gpucap_info(capture)->sentence);
 		for (uint64_t p = 0; p < PROBES; p++)
 			if (slowest[p].calls)
-				printf("%-32s %8" PRIu64 " calls, slowest %10" PRIu64 " ns on thread %" PRIu64 " at +%.6f s\n",
+				printf("%-32s %8" PRIu64 " calls, slowest %10" PRIu64 " ns on thread %" PRIu64
+				       " at +%.6f s\n",
 				       gpucap_probe(capture, p), slowest[p].calls, slowest[p].dur_ns, slowest[p].tid,
 				       (double)(slowest[p].at_ns - gpucap_info(capture)->begin_ns) / 1e9);
 		gpucap_losses(capture, print_loss, NULL);

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # For the benchmarks: sourced, not run. A benchmark prints one JSON line for each figure on stdout and what it does on stderr:
 #

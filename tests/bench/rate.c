@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rate EVENTS-PER-SECOND SECONDS FILE: what an event costs the recorder from the ring to the disk, and whether it keeps up.
+ * rate EVENTS-PER-SECOND SECONDS FILE: what an event costs the recorder from the ring to the disk, and whether it keeps
+ * up.
  *
- * A program in the kernel fills a ring of the recorder's size with records of calls, paced by another thread; this one does
- * what gpurec's loop does with them: drain, translate, stage, and once a second, or when as much is staged as gpurec allows,
- * encode, sign, write, sync. Prints: events, events that found no room, CPU nanoseconds of this side per event.
+ * A program in the kernel fills a ring of the recorder's size with records of calls, paced by another thread; this one
+ * does what gpurec's loop does with them: drain, translate, stage, and once a second, or when as much is staged as
+ * gpurec allows, encode, sign, write, sync. Prints: events, events that found no room, CPU nanoseconds of this side per
+ * event.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * raw CAPTURE: its events as a recorder without a format of its own would dump them: one C struct for each, in the order
- * of time. Kind and reserved bytes (4), then fields: 8 bytes for times, durations, sizes and addresses, 4 for numbers, ids,
- * enumerations and flags; texts as they are behind a length.
+ * raw CAPTURE: its events as a recorder without a format of its own would dump them: one C struct for each, in the
+ * order of time. Kind and reserved bytes (4), then fields: 8 bytes for times, durations, sizes and addresses, 4 for
+ * numbers, ids, enumerations and flags; texts as they are behind a length.
  */
 #include <stdio.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * A bad disk and a bad clock, for one process (LD_PRELOAD). What it does stands in the environment:
  *
  *	FAULTIO_WRITE=N FAULTIO_ERRNO=28    the Nth write to a capture, and each one after, fails with this errno (EIO)
- *	FAULTIO_SHORT=1                     each write to a capture takes only half of what it is given, and is interrupted once
- *	FAULTIO_SYNC=N                      the Nth fdatasync of a capture, and each one after, fails with FAULTIO_ERRNO
- *	FAULTIO_STALL=N FAULTIO_MS=3000     the Nth fdatasync takes so long
- *	FAULTIO_STEP=SECONDS FAULTIO_AFTER=K  from the Kth reading on, the wall clock is wrong by so much
+ *	FAULTIO_SHORT=1                     each write to a capture takes only half of what it is given, and is
+ *interrupted once FAULTIO_SYNC=N                      the Nth fdatasync of a capture, and each one after, fails with
+ *FAULTIO_ERRNO FAULTIO_STALL=N FAULTIO_MS=3000     the Nth fdatasync takes so long FAULTIO_STEP=SECONDS FAULTIO_AFTER=K
+ *from the Kth reading on, the wall clock is wrong by so much
  *
  * A capture is a file that was opened for appending.
  */

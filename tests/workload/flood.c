@@ -12,7 +12,7 @@
 struct flooder {
 	struct worker worker;
 	pthread_mutex_t *gate; /* held until all threads are there: they call side by side */
-	uint64_t first, end; /* turns */
+	uint64_t first, end;   /* turns */
 	unsigned number;
 	int error; /* of a call */
 };
