@@ -86,8 +86,11 @@ static int write_span(struct otlp *t, const struct walk *w, const struct event *
 	out_string(o, o->len ? ",{\"traceId\":\"" : "{\"traceId\":\"");
 	out_string(o, t->id);
 	out_string(o, "\",\"spanId\":\"");
-	for (unsigned i = 8; i-- > 0;)
-		out_hex_bytes(o, &(uint8_t){(uint8_t)(w->nevents >> (8 * i))}, 1);
+	for (unsigned i = 8; i-- > 0;) {
+		uint8_t byte = (uint8_t)(w->nevents >> (8 * i));
+
+		out_hex_bytes(o, &byte, 1);
+	}
 	out_string(o, "\",\"name\":");
 	out_json(o, name, strlen(name));
 	out_string(o, ",\"kind\":1"); /* internal */

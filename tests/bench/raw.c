@@ -12,10 +12,10 @@
 
 static size_t put(uint8_t *out, const struct event *ev)
 {
-	size_t n = 0;
+	uint32_t word = ev->kind;
+	size_t n = 4;
 
-	memcpy(out, &(uint32_t){ev->kind}, 4);
-	n = 4;
+	memcpy(out, &word, 4);
 	for (size_t f = 0; f < ev->shape->nfields; f++) {
 		switch (ev->shape->fields[f].unit) {
 		case UNIT_BOOT_NS:
@@ -26,7 +26,8 @@ static size_t put(uint8_t *out, const struct event *ev)
 			n += 8;
 			break;
 		default:
-			memcpy(out + n, &(uint32_t){(uint32_t)ev->v[f]}, 4);
+			word = (uint32_t)ev->v[f];
+			memcpy(out + n, &word, 4);
 			n += 4;
 		}
 		if (ev->text[f]) {
