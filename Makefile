@@ -22,7 +22,7 @@ CFLAGS  ?= -O2 -g
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 
 VERSION := $(shell sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool.h)
-MACHINE := $(shell uname -m)
+MACHINE ?= $(shell uname -m)
 Q       := $(if $(filter 1,$(V)),,@)
 
 # How to compile and link --------------------------------------------------------------------------------------------
@@ -410,7 +410,8 @@ install: all
 	install -m 755 $(BUILD)/libgpucap.so.1 $(DESTDIR)$(LIBDIR)
 	ln -sf libgpucap.so.1 $(DESTDIR)$(LIBDIR)/libgpucap.so
 	install -m 644 $(BUILD)/libgpucap.a $(DESTDIR)$(LIBDIR)
-	install -m 755 $(MODULE) $(DESTDIR)$(LIBDIR)
+	install -d $(DESTDIR)$(LIBDIR)/gpurec
+	install -m 755 $(MODULE) $(DESTDIR)$(LIBDIR)/gpurec
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' replay/gpucap.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
 	chmod 644 $(DESTDIR)$(LIBDIR)/pkgconfig/gpucap.pc
@@ -431,7 +432,8 @@ uninstall:
 	rm -f $(addprefix $(BINDIR)/,$(notdir $(basename $(MAINS))))
 	rm -f $(addprefix $(MANDIR)/man1/,$(notdir $(MAINS:.c=.1)))
 	rm -f $(addprefix $(MANDIR)/man5/,$(notdir $(filter %.5,$(PAGES)))) $(addprefix $(MANDIR)/man7/,gpucap.7 $(notdir $(filter %.7,$(PAGES))))
-	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a gpucap.so pkgconfig/gpucap.pc)
+	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,libgpucap.so.1 libgpucap.so libgpucap.a gpurec/gpucap.so pkgconfig/gpucap.pc)
+	rmdir $(DESTDIR)$(LIBDIR)/gpurec 2>/dev/null || :
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
 	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(addprefix $(DOCDIR)/rules/,$(notdir $(wildcard docs/rules/*.sql)))

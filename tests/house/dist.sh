@@ -83,7 +83,7 @@ check "the tools are there" [ "$(installed | grep -c '^usr/bin/gpu')" -eq 5 ]
 for tool in gpuverify gpureplay gpuanalyze gpukey gpurec; do
 	check "the packed $tool runs" "$root/usr/bin/$tool" --version
 done
-check "with their manual pages" [ "$(installed | grep -cE '^usr/share/man/man[157]/(gpu[a-z]+|gpurec-[a-z]+)\.[157]\.gz$')" -eq 7 ]
+check "with their manual pages" [ "$(installed | grep -cE '^usr/share/man/man[157]/(gpu[a-z]+|gpurec-[a-z]+)\.[157]\.gz$')" -eq 8 ]
 check "the same can be installed over it, as an upgrade is" admin -i ./*.deb
 check "they are purged" admin -P gpurec libgpucap-dev libgpucap1
 check "and nothing is left" [ -z "$(installed)" ]

@@ -19,7 +19,7 @@ wanted() {
 	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md report.schema.json rules/*.sql)
 	printf '644 share/man/%s\n' man5/gpurec-format.5 man7/gpucap.7 man7/gpurec-rules.7
 	printf '644 share/%s\n' bash-completion/completions/gpurec zsh/site-functions/_gpurec
-	printf '%s\n' '755 lib/libgpucap.so.1' '755 lib/gpucap.so' '644 lib/libgpucap.a' '644 lib/pkgconfig/gpucap.pc' '644 include/gpucap.h'
+	printf '%s\n' '755 lib/libgpucap.so.1' '755 lib/gpurec/gpucap.so' '644 lib/libgpucap.a' '644 lib/pkgconfig/gpucap.pc' '644 include/gpucap.h'
 }
 same_files() {
 	diff <(wanted | sort -k2) <(installed)
