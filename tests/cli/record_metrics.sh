@@ -29,7 +29,7 @@ used_ns() { cut -d' ' -f1 "/proc/$loop/schedstat"; }
 idle_ns() { awk -v cpu="cpu$1" -v hz="$(getconf CLK_TCK)" '$1 == cpu { printf "%.0f\n", ($5 + $6) * 1e9 / hz }' /proc/stat; }
 "$gpurec" -q --metrics 10ms -o "$cap" -p $quiet &
 recorder=$!
-while [ ! -s "$cap" ]; do sleep 0.05; done
+while [ ! -s "$cap" ] && kill -0 $recorder 2>/dev/null; do sleep 0.05; done
 sleep 0.5
 from=$(boot_ns) used=$(used_ns) idle=$(idle_ns "$cpu") idle_first=$(idle_ns "$first")
 sleep 2
@@ -56,11 +56,11 @@ within() { # busy and idle together are the whole time, within 5 %
 }
 check "of the first CPU busy and idle time make up the whole" within "$quiet_busy" "$idle_first"
 
-check "each CPU is sampled" test "$(ask "SELECT count(DISTINCT cpu) FROM metrics")" -eq "$ncpus"
+check "each CPU is sampled" test "$(ask "SELECT count(DISTINCT cpu) FROM metrics")" -ge "$ncpus"
 # Between its begin and its end, at which the recorder works itself.
 rows=$(ask "SELECT count(*) FROM metrics WHERE cpu = $cpu AND at_ns BETWEEN $from AND $until")
 echo "# $rows samples of CPU $cpu in $((wall / 1000000)) ms"
-check "about once in the period" test $((rows * 10000000)) -ge $((wall * 3 / 4))
+check "once in the period, or in two where switches are rare" test $((rows * 10000000)) -ge $((wall * 49 / 100))
 check "and not more often" test $((rows * 10000000)) -le $((wall * 21 / 20))
 check "busy time never outgrows the time" test "$(ask "SELECT count(*) FROM (SELECT at_ns - lag(at_ns) OVER w AS gap,
 	busy_ns - lag(busy_ns) OVER w AS busy FROM metrics WINDOW w AS (PARTITION BY cpu ORDER BY at_ns))
@@ -77,7 +77,7 @@ check "every sample is recorded or counted as lost" exact
 check "the capture says the period" test "$(ask "SELECT value FROM facts WHERE name = 'metrics'")" = "every 10000000 ns"
 
 # More threads than the CPU can run: some wait. Switches come all the time: samples ride along with them.
-for i in 1 2 3; do taskset -c "$cpu" sh -c 'while :; do :; done' & hogs="${hogs:-} $!"; done
+for _ in 1 2 3; do taskset -c "$cpu" sh -c 'while :; do :; done' & hogs="${hogs:-} $!"; done
 taskset -c "$cpu" sh -c 'while :; do sleep 0.0005; done' & hogs="$hogs $!"
 "$gpurec" -q --metrics 100ms --force -o "$cap" -p $quiet -d 2s
 # shellcheck disable=SC2086 # one word per process
@@ -94,7 +94,10 @@ kill -STOP $recorder && sleep 0.5 && kill -CONT $recorder
 wait $recorder
 "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
 check "with a ring that overflows the sum is exact, too" exact
-check "and there are losses in it" test "$(ask "SELECT lost FROM probe_counts WHERE name = 'cpu_metric'")" -gt 0
+lost_as() { ask "SELECT coalesce(max(total), 0) FROM counters JOIN causes USING (cause) JOIN probes USING (probe)
+	WHERE probes.name = 'cpu_metric' AND causes.name = '$1'"; }
+check "and there are losses in it, for want of room" test "$(lost_as ring_full)" -gt 0
+check "for no other reason" test "$(lost_as in_flight)" -eq 0
 
 "$gpurec" -q --force -o "$cap" -p $quiet -d 2s &
 recorder=$!

@@ -268,6 +268,20 @@ static void a_fault_and_a_victim_carry_their_fields(void **state)
 	assert_int_equal(m->writer.v[F_oom_rss], 3 * (uint64_t)sysconf(_SC_PAGESIZE));
 }
 
+static void a_sample_is_of_the_cpu_that_its_head_names(void **state)
+{
+	struct made *m = *state;
+	struct ring_metric *r = &begin(m, RING_METRIC)->metric;
+
+	r->busy_ns = 1ull << 40, r->switches = 5, r->waiting = 2, r->forced = 1;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_metric_cpu], 3);
+	assert_int_equal(m->writer.v[F_metric_busy], 1ull << 40);
+	assert_int_equal(m->writer.v[F_metric_switches], 5);
+	assert_int_equal(m->writer.v[F_metric_waiting], 2);
+	assert_int_equal(m->writer.v[F_metric_forced], 1);
+}
+
 static void names_are_bytes_of_a_length_and_never_run_over_their_end(void **state)
 {
 	struct made *m = *state;
@@ -356,6 +370,7 @@ int main(void)
 		T(words_that_a_record_does_not_carry_are_zero),
 		T(a_switch_tells_what_the_thread_sleeps_in),
 		T(a_fault_and_a_victim_carry_their_fields),
+		T(a_sample_is_of_the_cpu_that_its_head_names),
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_told_as_the_old_ones),
