@@ -330,14 +330,10 @@ static bool has_texts(uint16_t kind)
 	return kind < KINDS_SEEN && texts[kind];
 }
 
-/* A copy without texts, as far as its kind has fields; those beyond are 0 in both. */
+/* A copy without texts. */
 static void keep(struct event *copy, const struct event *ev)
 {
-	unsigned n = ev->shape ? ev->shape->nfields : FIELDS_MAX, had = copy->shape ? copy->shape->nfields : FIELDS_MAX;
-
-	memcpy(copy->v, ev->v, n * sizeof(ev->v[0]));
-	if (had > n)
-		memset(copy->v + n, 0, (had - n) * sizeof(ev->v[0]));
+	fields_copy(copy->v, ev->v);
 	copy->kind = ev->kind;
 	copy->at_ns = ev->at_ns;
 	copy->shape = ev->shape;

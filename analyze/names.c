@@ -56,6 +56,7 @@ static struct process *add_process(struct names *n, uint64_t pid)
 		return NULL;
 	p->pid = pid;
 	entry->process = p;
+	n->last = NULL;
 	return p;
 }
 
@@ -68,9 +69,16 @@ static struct process *current(const struct names *n, uint64_t pid)
 
 struct process *names_process(struct names *n, uint64_t pid)
 {
-	struct process *p = current(n, pid);
+	struct process *p;
 
-	return p ? p : add_process(n, pid);
+	/* Each rule asks about the same event. */
+	if (n->last && n->last->pid == pid)
+		return n->last;
+	p = current(n, pid);
+	if (!p)
+		p = add_process(n, pid);
+	n->last = p;
+	return p;
 }
 
 static int feed_process(struct names *n, const struct event *ev, struct fault *why)
@@ -340,6 +348,7 @@ void names_clear(struct names *n)
 	}
 	for (size_t i = 0; i < n->modules.nitems; i++)
 		free(((struct module *)n->modules.items[i])->path);
+	n->last = NULL;
 	table_clear(&n->processes);
 	table_clear(&n->by_pid);
 	table_clear(&n->tasks);

@@ -76,6 +76,7 @@ struct refusal {
 struct names {
 	struct table processes;                 /* struct process, all instances */
 	struct table by_pid;                    /* the current instance of a pid */
+	struct process *last;                   /* the one that was asked for last; NULL: none */
 	struct table tasks;                     /* by tid */
 	struct table stacks;                    /* struct stack */
 	struct table modules;                   /* struct module */

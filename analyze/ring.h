@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Every item begins with one. */
 struct interval {
@@ -20,11 +21,32 @@ struct ring {
 	bool truncated; /* older ones have been dropped */
 };
 
-/* Append a copy of `item`; beyond `max` the oldest goes. False: no memory, nothing changed. */
-bool ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max);
+/* Make room for more, up to `max`. False: no memory, nothing changed. */
+bool ring_grow(struct ring *r, unsigned max);
 
 /* Item `i` of n, 0 the oldest. */
-void *ring_at(const struct ring *r, unsigned i);
+static inline void *ring_at(const struct ring *r, unsigned i)
+{
+	unsigned at = r->first + i;
+
+	return r->items + (size_t)(at < r->room ? at : at - r->room) * r->item_bytes;
+}
+
+/* Append a copy of `item`; beyond `max` the oldest goes. False: no memory, nothing changed. */
+static inline bool ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
+{
+	r->item_bytes = item_bytes;
+	if (r->n == r->room && r->room < max && !ring_grow(r, max))
+		return false;
+	if (r->n == r->room) {
+		r->first = r->first + 1 < r->room ? r->first + 1 : 0;
+		r->n--;
+		r->truncated = true;
+	}
+	r->n++;
+	memcpy(ring_at(r, r->n - 1), item, item_bytes);
+	return true;
+}
 
 /* The first item that ends after `at_ns`; n if there is none. */
 unsigned ring_first_after(const struct ring *r, uint64_t at_ns);

@@ -63,17 +63,13 @@ static struct table_key **recent_of(const struct table *t, uint64_t a, uint64_t 
 	return &t->recent[(a ^ a >> 6 ^ b ^ b >> 6 ^ b >> 12) & (TABLE_RECENT - 1)];
 }
 
-void *table_find(const struct table *t, uint64_t a, uint64_t b)
+void *table_search(const struct table *t, uint64_t a, uint64_t b)
 {
 	struct table_key **recent, *known;
 	size_t at;
 
 	if (t->nitems == 0)
 		return NULL;
-	if (b == 0 && a < TABLE_DIRECT) {
-		recent = direct(t, a, b);
-		return recent ? *recent : NULL;
-	}
 	recent = recent_of(t, a, b);
 	known = *recent;
 	if (known && known->a == a && known->b == b)

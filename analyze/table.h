@@ -28,10 +28,21 @@ struct table {
 #define TABLE_DIRECT (1U << 22) /* threads and processes have such numbers */
 #define TABLE_PAGE 1024
 
-#define TABLE_RECENT 64
+#define TABLE_RECENT 512
+
+/* As table_find(), for keys that are not found by number. */
+void *table_search(const struct table *t, uint64_t a, uint64_t b);
 
 /* The item, or NULL. It stays where it is until it is removed. */
-void *table_find(const struct table *t, uint64_t a, uint64_t b);
+static inline void *table_find(const struct table *t, uint64_t a, uint64_t b)
+{
+	struct table_key **page;
+
+	if (b != 0 || a >= TABLE_DIRECT)
+		return table_search(t, a, b);
+	page = t->pages ? t->pages[a / TABLE_PAGE] : NULL;
+	return page ? page[a % TABLE_PAGE] : NULL;
+}
 
 /* A zeroed item of `size` bytes under a key that is not there yet; NULL: no memory, and nothing changed. */
 void *table_add(struct table *t, uint64_t a, uint64_t b, size_t size);
