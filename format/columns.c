@@ -161,17 +161,39 @@ int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint3
 	return 0;
 }
 
-/* Values of n rows from their planes, which are `stride` bytes apart. Inline: with a fixed n the loops vectorise. */
-static inline __attribute__((always_inline)) void join_planes(const uint8_t *p, int width, size_t stride, uint32_t n,
-							      uint64_t *v)
+/*
+ * Up to four bytes of n values from their planes, which are `stride` bytes apart. Inline, and in 32 bits: with a fixed
+ * n the loops vectorise, four values to a register.
+ */
+static inline __attribute__((always_inline)) void join_planes(const uint8_t *p, int nplanes, size_t stride, uint32_t n,
+							      uint32_t *v)
 {
 	for (uint32_t i = 0; i < n; i++)
 		v[i] = p[i];
-	for (int plane = 1; plane < width; plane++) {
+	for (int plane = 1; plane < nplanes; plane++) {
 		p += stride;
 		for (uint32_t i = 0; i < n; i++)
-			v[i] |= (uint64_t)p[i] << (8 * plane);
+			v[i] |= (uint32_t)p[i] << (8 * plane);
 	}
+}
+
+/* n values of a column, `stride` rows long, from row `p` on; to every FIELDS_MAX-th of out[]. */
+static inline __attribute__((always_inline)) void column_values(const uint8_t *p, int width, size_t stride,
+								bool is_signed, uint32_t n, uint64_t *out)
+{
+	uint32_t low[COLUMNS_BLOCK], high[COLUMNS_BLOCK];
+
+	join_planes(p, width < 4 ? width : 4, stride, n, low);
+	if (width > 4) {
+		join_planes(p + 4 * stride, width - 4, stride, n, high);
+		for (uint32_t i = 0; i < n; i++)
+			out[(size_t)i * FIELDS_MAX] = low[i] | (uint64_t)high[i] << 32;
+	} else {
+		for (uint32_t i = 0; i < n; i++)
+			out[(size_t)i * FIELDS_MAX] = low[i];
+	}
+	for (uint32_t i = 0; is_signed && i < n; i++)
+		out[(size_t)i * FIELDS_MAX] = unzigzag(out[(size_t)i * FIELDS_MAX]);
 }
 
 /* What comes next is needed soon. */
@@ -183,26 +205,20 @@ static void prefetch_planes(const uint8_t *p, int width, size_t stride)
 
 void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out)
 {
-	uint64_t v[COLUMNS_BLOCK];
-
 	for (uint32_t i = 0; i < n; i++)
 		out[(size_t)i * FIELDS_MAX] = rows->v[first_row + i];
 	for (size_t f = 1; f < rows->kind->nfields; f++) {
 		const struct column *c = &rows->columns[f];
 		const uint8_t *p = c->planes + first_row;
+		bool is_signed = rows->kind->fields[f].encoding == ENC_SINT;
 
 		if (c->width == 0)
 			continue;
-		if (n == COLUMNS_BLOCK)
-			join_planes(p, c->width, rows->nrows, COLUMNS_BLOCK, v);
-		else
-			join_planes(p, c->width, rows->nrows, n, v);
 		prefetch_planes(p, c->width, rows->nrows);
-		if (rows->kind->fields[f].encoding == ENC_SINT)
-			for (uint32_t i = 0; i < n; i++)
-				v[i] = unzigzag(v[i]);
-		for (uint32_t i = 0; i < n; i++)
-			out[(size_t)i * FIELDS_MAX + f] = v[i];
+		if (n == COLUMNS_BLOCK)
+			column_values(p, c->width, rows->nrows, is_signed, COLUMNS_BLOCK, out + f);
+		else
+			column_values(p, c->width, rows->nrows, is_signed, n, out + f);
 	}
 }
 

@@ -265,26 +265,21 @@ static void pass_row(struct cursor *cur, struct lane *lane)
 		find_first(lane);
 }
 
-/* An event's fields are many and mostly few of them are used: four at a time. */
-typedef uint64_t four __attribute__((vector_size(4 * sizeof(uint64_t)), aligned(8), may_alias));
-_Static_assert(FIELDS_MAX % 4 == 0 && sizeof(char *) == sizeof(uint64_t), "fields are copied four at a time");
+_Static_assert(sizeof(char *) == sizeof(uint64_t), "texts are cleared in pairs");
 
 /* The row from its block: all FIELDS_MAX values, 0 for those that the kind has not. */
 static void give_numbers(struct block *b, const struct rows *rows, uint32_t row, struct event *ev)
 {
-	const four *from;
-	four *v = (four *)ev->v, *text = (four *)ev->text;
+	fields_pair *text = (fields_pair *)ev->text;
 
 	if (row >= b->end) {
 		b->first = row;
 		b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
 		columns_block(rows, row, b->end - row, b->v);
 	}
-	from = (const four *)(b->v + (size_t)(row - b->first) * FIELDS_MAX);
-	for (size_t i = 0; i < FIELDS_MAX / 4; i++) {
-		v[i] = from[i];
-		text[i] = (four){0};
-	}
+	fields_copy(ev->v, b->v + (size_t)(row - b->first) * FIELDS_MAX);
+	for (size_t i = 0; i < FIELDS_MAX / 2; i++)
+		text[i] = (fields_pair){0};
 }
 
 /* The row of a kind with texts. */

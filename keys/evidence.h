@@ -14,8 +14,8 @@ struct evidence_options {
 	size_t ntrust_files;
 	const char *const *delegation_files; /* --delegation FILE: authorities' statements, beside the store's */
 	size_t ndelegation_files;
-	bool unverified;   /* --unverified: accept any verdict, as long as something can be read */
-	unsigned nthreads; /* 0: all cores */
+	bool unverified;         /* --unverified: accept any verdict, as long as something can be read */
+	unsigned nthreads;       /* 0: all cores */
 	enum verify_scope scope; /* how far to look; 0: all */
 };
 

@@ -2,19 +2,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # How fast captures go through the default rules on one core, and how much memory that takes as they grow.
 #
-#   BUILD=build bash tests/bench/detect.sh [MIB...]        (default: 5 50 500: about 1, 10 and 100 million events)
+#   BUILD=build bash tests/bench/detect.sh [RUNS [MIB...]]        (7 runs of 5, 50 and 500 MiB: 1, 10 and 100 million events)
 #
-# The captures are tests/golden/demo.cap laid down again and again (tests/bench/tile.c). CPU time, not wall time; a
-# machine that is busy shows less all the same, so its load is printed.
-set -eu
-cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build}
+# The captures are tests/golden/demo.cap laid down again and again (tests/bench/tile.c). Each run goes through them in turn,
+# once with the cursor alone and once through the rules. CPU time, not wall time. `cost` is the nanoseconds an event of
+# the largest over those of the smallest.
+. "$(dirname "$0")/lib.sh"
+runs=${1:-7}
+shift $(($# > 0))
 [ $# -gt 0 ] || set -- 5 50 500
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-bench.XXXXXX")
-trap 'rm -rf "$scratch"' EXIT
-echo "load: $(cut -d' ' -f1-3 /proc/loadavg) on $(nproc) CPUs"
+
 for mib in "$@"; do
-	"$BUILD/tests/bench/tile" tests/golden/demo.cap "$scratch/big.cap" "$scratch/big.pub" "$mib" >/dev/null
-	"$BUILD/tests/bench/detect" "$scratch/big.cap"
-	rm -f "$scratch/big.cap"
+	"$BUILD/tests/bench/tile" tests/golden/demo.cap "$scratch/$mib.cap" "$scratch/$mib.pub" "$mib" >"$scratch/made"
+	note "$mib MiB: $(cat "$scratch/made")"
 done
+for ((i = 0; i < runs; i++)); do
+	for mib in "$@"; do
+		read -r events _ read_ns all_ns kib < <("${bench_nice[@]}" "$BUILD/tests/bench/detect" "$scratch/$mib.cap")
+		echo "$events" >"$scratch/$mib.events"
+		value "read-$mib" "$read_ns"
+		value "all-$mib" "$all_ns"
+		value "speed-$mib" "$(awk -v ns="$all_ns" 'BEGIN { print 1e3 / ns }')"
+		value "memory-$mib" "$kib"
+	done
+done
+for mib in "$@"; do
+	events=$(cat "$scratch/$mib.events")
+	figure "read-$mib" ns/event 1 1 note="$events-events"
+	figure "all-$mib" ns/event 1 1 note="$events-events"
+	figure "speed-$mib" M/s/core 1 1 note="$events-events"
+	figure "memory-$mib" KiB 1 1 note="$events-events"
+done
+[ $# = 1 ] || ratio cost "all-${*: -1}" "all-$1"

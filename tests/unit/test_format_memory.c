@@ -181,6 +181,35 @@ static void reading_survives_each_failing_allocation(void **state)
 	bytes_free(&m.bytes);
 }
 
+/* What was not read for want of memory is not what the capture lacks. */
+static void a_capture_that_finds_no_memory_is_not_opened_in_part(void **state)
+{
+	struct memory_sink m = {0};
+	unsigned long n;
+	struct source src;
+	struct reader r;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(sample_write(&m, 2, true), 0);
+	source_open_memory(&src, m.bytes.data, m.bytes.len);
+	for (n = 1;; n++) {
+		int ret;
+
+		calls = 0;
+		armed = n;
+		ret = reader_open(&r, &src, &why);
+		armed = 0;
+		if (calls < n)
+			break;
+		assert_int_equal(ret, ERR_MEMORY);
+	}
+	assert_true(n > 4);
+	assert_int_equal(r.tail, TAIL_END);
+	reader_close(&r);
+	bytes_free(&m.bytes);
+}
+
 static void a_copy_without_memory_says_so(void **state)
 {
 	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
@@ -235,6 +264,7 @@ int main(void)
 		cmocka_unit_test(writing_survives_each_failing_allocation),
 		cmocka_unit_test(a_row_that_found_no_memory_leaves_no_trace),
 		cmocka_unit_test(reading_survives_each_failing_allocation),
+		cmocka_unit_test(a_capture_that_finds_no_memory_is_not_opened_in_part),
 	};
 
 	if (sodium_init() < 0)

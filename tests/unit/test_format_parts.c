@@ -119,6 +119,55 @@ static void times_that_overflow_anywhere_are_refused(void **state)
 	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), ERR_FORMAT);
 }
 
+#define BLOCK_ROWS (2 * COLUMNS_BLOCK + 9)
+
+/* A column of values that need `width` bytes, decoded in blocks from row `first` on, beside a column of zeros. */
+static void check_blocks(enum encoding enc, unsigned width, uint32_t first)
+{
+	static uint64_t want[BLOCK_ROWS], v[BLOCK_ROWS], times[BLOCK_ROWS], out[COLUMNS_BLOCK * FIELDS_MAX];
+	struct kind kind = {.nfields = 3,
+			    .fields = {{.encoding = ENC_TIME}, {.encoding = ENC_UINT}, {.encoding = enc}}};
+	struct column columns[3] = {{.width = 0}};
+	struct rows rows = {.kind = &kind, .nrows = BLOCK_ROWS, .v = times, .columns = columns};
+	struct bytes b = {0};
+
+	for (uint32_t i = 0; i < BLOCK_ROWS; i++) {
+		uint64_t raw = (i + 1) * 0x9e3779b97f4a7c15U | 1ULL << 63;
+
+		raw >>= 64 - 8 * width;
+		want[i] = v[i] = enc == ENC_SINT ? raw >> 1 ^ (0 - (raw & 1)) : raw;
+		times[i] = 1000 + i;
+	}
+	column_encode(&b, enc, v, BLOCK_ROWS, 0);
+	assert_int_equal(b.data[0], width);
+	columns[2] = (struct column){b.data + 1, b.data[0]};
+	memset(out, 0, sizeof(out));
+	while (first < BLOCK_ROWS) {
+		uint32_t n = BLOCK_ROWS - first < COLUMNS_BLOCK ? BLOCK_ROWS - first : COLUMNS_BLOCK;
+
+		columns_block(&rows, first, n, out);
+		for (uint32_t i = 0; i < n; i++) {
+			assert_true(out[i * FIELDS_MAX] == times[first + i]);
+			assert_true(out[i * FIELDS_MAX + 1] == 0);
+			assert_true(out[i * FIELDS_MAX + 2] == want[first + i]);
+			assert_true(out[i * FIELDS_MAX + 3] == 0);
+		}
+		first += n;
+	}
+	bytes_free(&b);
+}
+
+static void columns_are_decoded_in_blocks_from_any_row_on(void **state)
+{
+	(void)state;
+	for (unsigned width = 1; width <= 8; width++) {
+		for (uint32_t first = 0; first < BLOCK_ROWS; first += first < 3 ? 1 : 31) {
+			check_blocks(ENC_UINT, width, first);
+			check_blocks(ENC_SINT, width, first);
+		}
+	}
+}
+
 static void a_header_of_another_kind_of_file_is_refused(void **state)
 {
 	struct header h = {.major = FORMAT_MAJOR}, parsed;
@@ -485,6 +534,7 @@ int main(void)
 		cmocka_unit_test(columns_of_extreme_values_come_back),
 		cmocka_unit_test(a_column_that_could_be_written_otherwise_is_refused),
 		cmocka_unit_test(times_that_overflow_anywhere_are_refused),
+		cmocka_unit_test(columns_are_decoded_in_blocks_from_any_row_on),
 		cmocka_unit_test(a_header_of_another_kind_of_file_is_refused),
 		cmocka_unit_test(a_text_is_at_most_its_limit_and_what_is_there),
 		cmocka_unit_test(only_the_one_form_of_lz4_frame_is_unpacked),
