@@ -141,6 +141,7 @@ static struct bytes *events_chunk(struct forged *f)
 CHANGE(all_at_once, (put_group(events_chunk(f), KIND_launch, 3, NFIELDS_launch),
 		     put_group(&f->raw[0][0], KIND_switch, 2, NFIELDS_switch)))
 CHANGE(group_of_other_class, put_group(process_chunk(f), KIND_switch, 1, NFIELDS_switch))
+CHANGE(width_9_beside_texts, (put_group(process_chunk(f), KIND_thread, 1, NFIELDS_thread), f->raw[0][1].data[7] = 9))
 CHANGE(groups_swapped, (put_group(events_chunk(f), KIND_switch, 2, NFIELDS_switch),
 			put_group(&f->raw[0][0], KIND_launch, 3, NFIELDS_launch)))
 CHANGE(group_split, (put_group(events_chunk(f), KIND_launch, 1, NFIELDS_launch),
@@ -426,6 +427,8 @@ static const struct forgery forgeries[] = {
 	{"a kind of a later version", ON_RECORDS, kind_renumbered, VERDICT_OK, NULL},
 	{"rows all at one time", ON_CONTENT, all_at_once, VERDICT_OK, NULL},
 	{"a group of another class", ON_CONTENT, group_of_other_class, VERDICT_MALFORMED, "misplaced kind 16"},
+	{"column 9 bytes wide beside texts", ON_CONTENT, width_9_beside_texts, VERDICT_MALFORMED,
+	 "1 values 9 bytes wide does not fit"},
 	{"groups out of order", ON_CONTENT, groups_swapped, VERDICT_MALFORMED, "misplaced kind 1"},
 	{"a group in two parts", ON_CONTENT, group_split, VERDICT_MALFORMED, "misplaced kind 1"},
 	{"a group of no rows between others", ON_CONTENT, group_empty, VERDICT_MALFORMED, "a group claims 0 rows"},
@@ -579,7 +582,7 @@ static void a_cursor_stops_at_forged_rows_with_the_verifier_s_words(void **state
 		reader_close(&r);
 		forge_clear(&f);
 	}
-	assert_int_equal(tried, 18);
+	assert_int_equal(tried, 19);
 }
 
 int main(void)
