@@ -226,7 +226,10 @@ void check_gpus(struct check *c, const char *library)
 		}
 	}
 	fd = kmsg_open(KMSG_PATH);
-	if (fd >= 0) {
+	if (fd < 0 && errno == ENOENT) {
+		check_say(c, "kernel log", CHECK_NOTE, "%s is not here: no Xid errors are recorded", KMSG_PATH);
+		check_remedy(c, "in a container, mount the host's");
+	} else if (fd >= 0) {
 		check_say(c, "kernel log", CHECK_OK, "can be read: Xid errors are recorded");
 		close(fd);
 	} else {

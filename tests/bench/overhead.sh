@@ -4,8 +4,8 @@
 #
 #   BUILD=build bash tests/bench/overhead.sh [RUNS]          as root; 7 rounds
 #
-# Runs alternate: untraced, empty pair, gpurec; a round's ratio is of runs that stand side by side: gpurec's added time over
-# the pair's. Each run is bursts of calls of a function that does nothing; its figure is the median burst, in CPU time of the
+# Runs alternate: untraced, empty pair, gpurec, gpurec --no-futex (no system call is traced then, of which the kernel's
+# return probes make one); a round's ratio is of runs that stand side by side: gpurec's added time over the pair's. Each run is bursts of calls of a function that does nothing; its figure is the median burst, in CPU time of the
 # calling thread, which other load on the machine disturbs less than wall time.
 . "$(dirname "$0")/lib.sh"
 runs=${1:-7}
@@ -16,16 +16,19 @@ middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
 # round FUNCTION: one figure of each sort; $lost grows by the events that were lost
 round() {
-	local bare empty ours n
+	local bare empty ours plain n
 	bare=$("$overhead" "$library" "$1" bare | middle)
 	empty=$("$overhead" "$library" "$1" empty | middle)
 	ours=$("$BUILD/gpurec" -q --force -o "$scratch/run.cap" -- "$overhead" "$library" "$1" bare 2>"$scratch/said" | middle)
+	plain=$("$BUILD/gpurec" -q --no-futex --lib "$library" --force -o "$scratch/plain.cap" -- "$overhead" "$library" "$1" bare 2>"$scratch/said" | middle)
 	n=$("$BUILD/gpureplay" -q --json "$scratch/run.cap" | grep '"kind":"lost"' | sed 's/.*"count":\([0-9]*\).*/\1/' |
 		awk '{ n += $1 } END { print n + 0 }')
 	lost=$((lost + n))
 	value "$1-untraced" "$bare"
 	value "$1-pair" "$empty"
 	value "$1-gpurec" "$ours"
+	value "$1-no-futex" "$plain"
+	value "$1-no-futex-ratio" "$(awk -v b="$bare" -v e="$empty" -v o="$plain" 'BEGIN { print (o - b) / (e - b) }')"
 	value "$1-ratio" "$(awk -v b="$bare" -v e="$empty" -v o="$ours" 'BEGIN { print (o - b) / (e - b) }')"
 }
 
@@ -35,4 +38,6 @@ for f in cudaFree cudaStreamSynchronize cudaMemcpyAsync cudaLaunchKernel cudaMal
 	for name in untraced pair; do figure "$f-$name" ns/call; done
 	figure "$f-gpurec" ns/call 1 1 lost="$lost"
 	figure "$f-ratio" ratio
+	figure "$f-no-futex" ns/call
+	figure "$f-no-futex-ratio" ratio
 done
