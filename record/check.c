@@ -271,7 +271,8 @@ static void check_libraries(struct check *c)
 	else if (!n)
 		check_say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
 	else
-		check_say(c, "CUDA", CHECK_OK, "in use by %u process%s: %zu librar%s, %zu functions probed, %zu refused", n,
+		check_say(c, "CUDA", CHECK_OK,
+			  "in use by %u process%s: %zu librar%s, %zu functions probed, %zu refused", n,
 			  n == 1 ? "" : "es", discover_counts(d)->libraries,
 			  discover_counts(d)->libraries == 1 ? "y" : "ies", discover_counts(d)->sites,
 			  discover_counts(d)->refused);
