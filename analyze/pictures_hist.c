@@ -129,9 +129,9 @@ static void draw_axes(struct html *h, const struct bars *b)
 			 : i < 9 ? "ms"
 				 : "s");
 		svg_text(h, "tick", x, TOP_PX + PLOT_PX + 18,
-			 x < SVG_WIDE / 20        ? SVG_START
+			 x < SVG_WIDE / 20              ? SVG_START
 			 : x > SVG_WIDE - SVG_WIDE / 20 ? SVG_END
-						  : SVG_MIDDLE,
+							: SVG_MIDDLE,
 			 "%s", text_string(&t));
 		text_clear(&t);
 	}
