@@ -41,3 +41,26 @@ for f in cudaFree cudaStreamSynchronize cudaMemcpyAsync cudaLaunchKernel cudaMal
 	figure "$f-no-futex" ns/call
 	figure "$f-no-futex-ratio" ratio
 done
+
+# Peers, on one function: bpftrace with a script that writes each call, perf record on the same two probes.
+f=cudaFree
+if have bpftrace; then
+	for ((i = 0; i < (runs + 1) / 2; i++)); do
+		value "$f-bpftrace" "$(timeout 120 bpftrace -q -o "$scratch/bt.out" -e "uprobe:$library:$f { @at[tid] = nsecs; }
+			uretprobe:$library:$f /@at[tid]/ { printf(\"%d %llu %llu %d\\n\", tid, nsecs, nsecs - @at[tid], retval); delete(@at[tid]); }" \
+			-c "$overhead $library $f bare" 2>/dev/null | grep -E '^[0-9.]+$' | middle)"
+	done
+	figure "$f-bpftrace" ns/call
+else
+	note "bpftrace is not installed: left out"
+fi
+if have perf && perf probe -q -f -x "$library" "bench_in=$f" >/dev/null 2>&1 && perf probe -q -f -x "$library" "bench_out=$f%return" >/dev/null 2>&1; then
+	for ((i = 0; i < (runs + 1) / 2; i++)); do
+		value "$f-perf-record" "$(perf record -q -e 'probe_libcudart:bench_in*,probe_libcudart:bench_out*' -o "$scratch/perf.data" -- \
+			"$overhead" "$library" "$f" bare 2>/dev/null | grep -E '^[0-9.]+$' | middle)"
+	done
+	perf probe -q -d 'probe_libcudart:bench_*' >/dev/null 2>&1
+	figure "$f-perf-record" ns/call
+else
+	note "perf cannot set these probes here: left out"
+fi
