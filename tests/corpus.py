@@ -348,8 +348,8 @@ def table(paths):
     for name, some in (("with faults", [r for r in runs if r["run"]["faults"]]), ("clean or decoys only", clean)):
         true, false = sum(r["true"] for r in some), sum(len(r["false"]) for r in some)
         print("| %s | %d | %d | %d | %s | %d | %d |" % (
-            name, len(some), true, false, "%.3f" % (true / (true + false)) if true + false else
-            "1.000 (nothing was reported)", sum(bool(r["false"]) for r in some), sum(len(r["excused"]) for r in some)))
+            name, len(some), true, false, "%.3f" % (true / (true + false)) if true else
+            "%d of %d runs without" % (sum(not r["false"] for r in some), len(some)), sum(bool(r["false"]) for r in some), sum(len(r["excused"]) for r in some)))
     if scripts:
         print()
         print("| rule, synthetic captures | strength | captures | without a fault | planted | recall | magnitude exact | false findings |")
