@@ -26,7 +26,7 @@ wait $!
 echo "# $most KiB of memory under a flood"
 check "under a flood it has not more than 64 MiB" test "$most" -le 65536
 check "and that was looked at" test "$most" -ge 16384
-check "its summary tells what it cost" grep -Eq 'gpurec itself: [0-9.]+ s of CPU .* of memory, ring up to .* written' "$TMP/said"
+check "its summary tells what it cost" grep -Eq 'gpurec itself: [0-9.]+ s of CPU.* of memory, ring up to .* written' "$TMP/said"
 check_exit 0 "so do its seals" "$BUILD/gpuverify" "$cap"
 
 sleep 30 &
