@@ -29,7 +29,7 @@ fi
 # Under load ----------------------------------------------------------------------------------------------------------
 touch "$TMP/run-00003.cap" # somebody else's
 check_exit 0 "a flood over several captures is recorded" \
-	"$gpurec" -o "$TMP/run.cap" --rotate 1s --ring 256K -- "$driver" -q --flood "${ROTATE_FLOOD:-20000}" --threads 3 --truth "$TMP/truth.json"
+	"$gpurec" -o "$TMP/run.cap" --rotate 1s --ring 256K -- "$driver" -q --flood "${ROTATE_FLOOD:-50000}" --threads 3 --truth "$TMP/truth.json"
 check "a file that is in the way is left alone" test ! -s "$TMP/run-00003.cap"
 rm "$TMP/run-00003.cap"
 check "there are several" test "$(find "$TMP" -name 'run-*.cap' | wc -l)" -ge 3
