@@ -107,7 +107,7 @@ check "and leave a whole capture" verdict "$cap" 0
 full() {
 	local status=0
 	mkdir -p small && mount -t tmpfs -o size=4m tmpfs small || return 77
-	"$gpurec" -o small/run.cap -- "$driver" -q --flood 400000 >out 2>err || status=$?
+	"$gpurec" -o small/run.cap -- timeout 30 "$driver" -q --flood 400000 >out 2>err || status=$?
 	cp small/run.cap full.cap
 	umount small
 	[ "$status" -eq 3 ] && grep -q 'No space left' err || { echo "exit status $status"; cat err; return 1; }
