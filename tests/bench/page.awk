@@ -16,6 +16,8 @@ function number(key,   m) {
 	return m
 }
 function show(v) {
+	if (v != "")
+		v += 0
 	if (v == "")
 		return ""
 	return v >= 1e6 ? sprintf("%.3g M", v / 1e6) : v >= 1000 ? sprintf("%.0f", v) : sprintf("%.3g", v)
