@@ -75,7 +75,7 @@ bool about_rule(const char *name, const struct settings *s, const struct user_ru
 		add_wrapped(t, rules[i]->summary);
 		add_part(t, "What a finding means", rules[i]->meaning);
 		add_part(t, "When it is wrong", rules[i]->wrong);
-		add_part(t, "What to do", rules[i]->todo);
+		add_part(t, "What to do", rules[i]->remedy);
 		if (rules[i]->nsettings)
 			text_add(t, "\nSettings (--set RULE.KEY=VALUE, --settings FILE)\n");
 		add_settings(rules[i], s->v[i], t);

@@ -28,7 +28,7 @@ struct xid_code {
 	uint16_t code;
 	uint8_t severity; /* enum severity */
 	const char *text; /* what happened */
-	const char *todo;
+	const char *remedy;
 };
 
 /* Never NULL: one that says "unknown" where the code is not in the list. */
@@ -39,7 +39,7 @@ struct throttle_reason {
 	const char *name; /* "sw-power-cap" */
 	const char *text; /* "its power limit" */
 	uint8_t severity; /* enum severity */
-	const char *todo;
+	const char *remedy;
 };
 
 extern const struct throttle_reason throttle_reasons[];

@@ -62,7 +62,7 @@ static void add_tool(const struct report *r, struct json *j)
 	json_open(j, "rules", '[');
 	for (unsigned i = 0; i < NRULES; i++)
 		add_descriptor(j, rules[i]->name, rules[i]->severity, rules[i]->summary, rules[i]->meaning,
-			       rules[i]->todo);
+			       rules[i]->remedy);
 	for (size_t i = 0; r->user_rules && i < r->user_rules->n; i++) {
 		const struct user_rule *u = &r->user_rules->all[i];
 

@@ -47,7 +47,7 @@ struct rule {
 	enum severity severity; /* of its findings, where it has no reason to say otherwise */
 	const char *summary;
 	/* For --explain and as docs/RULES.md has them at length: what a finding means, when it is wrong, what to do. */
-	const char *meaning, *wrong, *todo;
+	const char *meaning, *wrong, *remedy;
 	const struct setting *settings;
 	unsigned nsettings;
 	uint16_t kinds[RULE_KINDS_MAX]; /* of the rows that feed() wants to see, ended by 0 */

@@ -219,7 +219,7 @@ const struct rule alloc_churn_rule = {
 		   "for it take a share of the run. cudaFree also waits until the GPU is idle.",
 	.wrong = "A free that waits for kernels looks dear, but the kernels are. Memory that is passed on to another "
 		 "process or given back by another thread much later is not counted.",
-	.todo = "Keep the buffer, or use a pool or the framework's caching allocator.",
+	.remedy = "Keep the buffer, or use a pool or the framework's caching allocator.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_exit, 0},

@@ -385,7 +385,7 @@ const struct rule evidence_rule = {
 	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned "
 		 "may "
 		 "have been about to.",
-	.todo = "Record again with a bigger ring or fewer processes, or ask for what was withheld.",
+	.remedy = "Record again with a bigger ring or fewer processes, or ask for what was withheld.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_attach, KIND_fact, 0},

@@ -237,7 +237,7 @@ const struct rule failed_call_rule = {
 		   "illegal address, a failed launch) breaks the context; the first call that returned it is named.",
 	.wrong = "Programs try things out: an error that the caller expects and deals with is none. A sticky error is "
 		 "returned by the first call after the kernel that did it, which need not be the culprit.",
-	.todo = "Look at the caller's arguments; for a sticky error run under compute-sanitizer and look for an Xid.",
+	.remedy = "Look at the caller's arguments; for a sticky error run under compute-sanitizer and look for an Xid.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},

@@ -342,7 +342,7 @@ const struct rule futex_stall_rule = {
 	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that "
 		 "waits "
 		 "for work in a lock looks stalled.",
-	.todo = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
+	.remedy = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

@@ -298,7 +298,8 @@ const struct rule launch_gap_rule = {
 	.wrong = "A gap after which there is simply nothing to do yet, filled with computing, looks the same. Regular "
 		 "gaps "
 		 "are taken for checkpoints, even if somebody would rather not have them.",
-	.todo = "By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
+	.remedy =
+		"By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_exit, 0},

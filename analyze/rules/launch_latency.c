@@ -352,8 +352,8 @@ const struct rule launch_latency_rule = {
 	.wrong = "A launch that waits because the GPU's queue is full is slow by design. A function that is always "
 		 "slow is "
 		 "no finding; look at the table of calls.",
-	.todo = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it "
-		"runs.",
+	.remedy = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it "
+		  "runs.",
 	.summary = "launches far above what is usual for that function in that process, with what held them up",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

@@ -228,7 +228,7 @@ const struct rule memcpy_pageable_rule = {
 		   "through a pinned buffer of its own: slower, and an Async call waits for it like any other.",
 	.wrong = "Memory that was pinned before recording began is not known to be: such findings are info, of low "
 		 "confidence. Memory that the system makes reachable without pinning (HMM, ATS) is not told apart.",
-	.todo = "Pin buffers that are used again and again.",
+	.remedy = "Pin buffers that are used again and again.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_copy, KIND_alloc, KIND_free, 0},

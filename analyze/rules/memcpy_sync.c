@@ -167,7 +167,8 @@ const struct rule memcpy_sync_rule = {
 	.wrong =
 		"A program that has nothing else to do meanwhile (it copies a result that it waits for) loses nothing. "
 		"A copy that waits for kernels before it on its stream looks long, but the kernels are.",
-	.todo = "Use the Async call on a stream of its own with pinned memory, and synchronise where the data is used.",
+	.remedy =
+		"Use the Async call on a stream of its own with pinned memory, and synchronise where the data is used.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},

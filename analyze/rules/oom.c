@@ -273,7 +273,7 @@ const struct rule oom_rule = {
 	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
 		 "what "
 		 "the last look before it said.",
-	.todo = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
+	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_alloc, KIND_oom, KIND_health, 0},

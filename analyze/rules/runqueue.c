@@ -231,7 +231,7 @@ const struct rule runqueue_rule = {
 	.wrong = "A thread that computes much besides may wait without the GPU missing it. In a virtual machine the "
 		 "host "
 		 "may take the CPU without this showing here.",
-	.todo = "Keep CPUs free for these threads, or start fewer others.",
+	.remedy = "Keep CPUs free for these threads, or start fewer others.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_switch, KIND_exit, 0},

@@ -364,7 +364,7 @@ const struct rule straggler_rule = {
 	.wrong =
 		"Collectives are matched by their order in each process, so programs that use several communicators in "
 		"different orders are compared wrongly. Processes with other work to do may be slower by right.",
-	.todo = "Look at that process's data, CPU, GPU and place in the host.",
+	.remedy = "Look at that process's data, CPU, GPU and place in the host.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},

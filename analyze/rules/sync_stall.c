@@ -318,7 +318,7 @@ const struct rule sync_stall_rule = {
 	.wrong =
 		"A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
 		"much to do are not reported.",
-	.todo = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
+	.remedy = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_exit, 0},

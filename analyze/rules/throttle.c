@@ -171,7 +171,7 @@ static int tell_reason(const struct gpu *g, const struct slowdown *r, const stru
 	if (r->hottest_c)
 		text_add(&f->headline, ", at up to %llu °C", (unsigned long long)r->hottest_c);
 	text_add(&f->sure, "Sure that it was so at each look; between two looks it is taken to have stayed");
-	text_add(&f->advice, "%s", what->todo);
+	text_add(&f->advice, "%s", what->remedy);
 	finding_number(f, "gpu", g->key.a);
 	finding_number(f, "ns", r->ns);
 	finding_number(f, "first_ns", r->begin_ns);
@@ -217,7 +217,7 @@ const struct rule throttle_rule = {
 	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a "
 		 "GPU "
 		 "mostly is because it is busy: that is info.",
-	.todo = "Cooling, power supply or power limit, as the reason says.",
+	.remedy = "Cooling, power supply or power limit, as the reason says.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_health, 0},

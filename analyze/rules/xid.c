@@ -179,7 +179,7 @@ static int tell_group(const struct xid_state *s, const struct group *g, const st
 	text_add(&f->cost, "%s",
 		 code->severity == SEVERITY_ERROR ? "What ran on that GPU then is lost, or computed wrong"
 						  : "Nothing so far; it may be a sign of more to come");
-	text_add(&f->advice, "%s", code->todo);
+	text_add(&f->advice, "%s", code->remedy);
 	finding_number(f, "code", g->key.b);
 	finding_number(f, "pid", g->pid);
 	finding_number(f, "first_ns", g->first_ns);
@@ -239,7 +239,7 @@ const struct rule xid_rule = {
 	.wrong = "Xid 45 mostly follows from another error or from killing a program. The process that is named need "
 		 "not "
 		 "be the culprit where several share a GPU.",
-	.todo = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
+	.remedy = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
 		"checked.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
