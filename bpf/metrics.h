@@ -74,10 +74,33 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 	return ready > runs ? ready - runs : 0;
 }
 
-static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *c, __u64 now_ns, bool forced)
+/*
+ * What a CPU has done and the time at which that is so. Between the reads the host may take the CPU away from us, and the
+ * CPU in question may begin or end to idle: then they do not belong together, and are read again.
+ */
+#define METRICS_TRIES 4
+#define METRICS_APART_NS 2000
+
+static __always_inline __u64 metrics_read(const struct metrics_cpu *c, struct ring_metric *r)
 {
-	__u64 word = *(const volatile __u64 *)&c->busy;
+	__u64 word = 0, mono_ns;
+	int i;
+
+	for (i = 0; i < METRICS_TRIES; i++) {
+		word = *(const volatile __u64 *)&c->busy;
+		mono_ns = bpf_ktime_get_ns();
+		r->head.at_ns = bpf_ktime_get_boot_ns();
+		r->busy_ns = metrics_busy(word, mono_ns);
+		if (bpf_ktime_get_ns() - mono_ns <= METRICS_APART_NS && *(const volatile __u64 *)&c->busy == word)
+			break;
+	}
+	return word;
+}
+
+static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *c, bool forced)
+{
 	struct ring_metric *r;
+	__u64 word;
 
 	count(PROBE_METRIC, COUNT_fired);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -87,7 +110,7 @@ static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *
 	}
 	head_fill(&r->head, RING_METRIC);
 	r->head.cpu = cpu;
-	r->busy_ns = metrics_busy(word, now_ns);
+	word = metrics_read(c, r);
 	r->switches = c->switches;
 	r->waiting = metrics_waiting(c, !(word & METRICS_IDLE));
 	r->forced = forced;
@@ -131,23 +154,23 @@ int on_metrics(__u64 *ctx)
 	if (!c->switches++ && bpf_core_field_exists(next->se.cfs_rq))
 		c->queue = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq);
 	if (running && metrics_rides(c))
-		metrics_sample(cpu, c, bpf_ktime_get_ns(), false);
+		metrics_sample(cpu, c, false);
 	return 0;
 }
 
 /* The timer begins another period. */
-static long metrics_next(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, const __u64 *now_ns)
+static long metrics_next(struct bpf_map *map, const __u32 *cpu, struct metrics_cpu *c, void *none)
 {
 	__u64 state = *(volatile __u64 *)&c->state;
 
-	(void)map;
+	(void)map, (void)none;
 	if (!c->switches)
 		return 0;
 	if (state == METRICS_DONE || state == METRICS_SEEN)
 		*(volatile __u64 *)&c->state = METRICS_DUE;
 	else if (state == METRICS_FORCED ||
 		 __sync_val_compare_and_swap(&c->state, METRICS_DUE, METRICS_FORCED) == METRICS_DUE)
-		metrics_sample(*cpu, c, *now_ns, true);
+		metrics_sample(*cpu, c, true);
 	return 0;
 }
 
@@ -158,7 +181,7 @@ static int metrics_due(void *map, int *key, struct metrics_timer *t)
 
 	(void)map, (void)key;
 	if (running)
-		bpf_for_each_map_elem(&metrics_cpus, metrics_next, &now_ns, 0);
+		bpf_for_each_map_elem(&metrics_cpus, metrics_next, NULL, 0);
 	if (next_ns <= now_ns)
 		next_ns += ((now_ns - next_ns) / metrics_ns + 1) * metrics_ns;
 	t->due_ns = next_ns;
