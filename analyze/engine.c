@@ -6,19 +6,28 @@
 
 #define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */
 
+/* An event that waits for others of its moment. */
+struct kept {
+	struct event event;
+	uint64_t v[FIELDS_MAX];
+};
+
+static const char *const no_texts[FIELDS_MAX];
+
 struct engine {
 	struct context ctx;
 	struct settings settings;
 	struct names names;
 	struct timeline *timeline;
 	struct calls calls;
+	struct callers callers;
 	void *states[NRULES];
-	/* Which rules want to see rows of a kind; 0, which is KIND_epoch: marks. */
-	struct wants {
-		uint8_t n;
+	struct interest {
+		bool named; /* names want to see rows of this kind, too */
+		uint8_t nrules;
 		uint8_t rules[NRULES];
-	} wants[KINDS_SEEN];
-	struct event *batch; /* events of one moment, without texts */
+	} interests[KINDS_SEEN]; /* by kind; of KIND_epoch: in marks */
+	struct kept *batch;      /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
@@ -88,13 +97,20 @@ static int look_ahead(struct engine *e, struct fault *why)
 	return r;
 }
 
-static void note_wants(struct engine *e)
+static void add_interest(struct interest *in, unsigned rule)
 {
+	in->rules[in->nrules++] = (uint8_t)rule;
+}
+
+static void note_interests(struct engine *e)
+{
+	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++)
+		e->interests[kind].named = names_wants(kind);
 	for (unsigned i = 0; i < NRULES; i++) {
 		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
-			e->wants[*kind].rules[e->wants[*kind].n++] = (uint8_t)i;
+			add_interest(&e->interests[*kind], i);
 		if (rules[i]->marks)
-			e->wants[KIND_epoch].rules[e->wants[KIND_epoch].n++] = (uint8_t)i;
+			add_interest(&e->interests[KIND_epoch], i);
 	}
 }
 
@@ -111,10 +127,11 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	}
 	e->ctx = *ctx;
 	e->ctx.names = &e->names;
+	e->ctx.callers = &e->callers;
 	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
 	e->ctx.now_ns = 0;
 	e->settings = *settings;
-	note_wants(e);
+	note_interests(e);
 	r = timeline_open(&e->timeline, why);
 	if (r < 0)
 		goto out;
@@ -141,6 +158,7 @@ void engine_close(struct engine *e)
 	timeline_close(e->timeline);
 	names_clear(&e->names);
 	calls_clear(&e->calls);
+	callers_clear(&e->callers);
 	table_clear(&e->proven);
 	free(e->batch);
 	free(e);
@@ -262,11 +280,11 @@ static int take(struct engine *e, const struct event *ev, struct fault *why)
 
 static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct wants *w = ev->kind < KINDS_SEEN ? &e->wants[ev->kind] : NULL;
+	const struct interest *in = &e->interests[ev->kind];
 	int r = 0;
 
-	for (unsigned i = 0; w && i < w->n && r == 0; i++) {
-		unsigned rule = w->rules[i];
+	for (unsigned i = 0; i < in->nrules && r == 0; i++) {
+		unsigned rule = in->rules[i];
 
 		r = rules[rule]->feed(e->states[rule], &e->ctx, e->settings.v[rule], ev, why);
 	}
@@ -284,13 +302,48 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 	return r < 0 ? r : 0;
 }
 
+static int take_call(struct engine *e, const struct event *ev, struct fault *why)
+{
+	const struct process *p = names_process(&e->names, ev->v[F_call_pid]);
+	struct caller *caller = NULL;
+	int r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
+
+	e->ctx.caller = caller;
+	if (r == 0)
+		r = to_rules(e, ev, why);
+	if (caller && !event_is_nested(ev))
+		caller_called(caller, ev);
+	return r;
+}
+
+static int take_exit(struct engine *e, const struct event *ev, struct fault *why)
+{
+	const struct process *p = names_process(&e->names, ev->v[F_exit_pid]);
+	struct caller *caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->key.a) : NULL;
+	int r;
+
+	e->ctx.caller = caller;
+	r = to_rules(e, ev, why);
+	if (caller)
+		callers_forget(&e->callers, caller);
+	return r;
+}
+
 static int take_one(struct engine *e, const struct event *ev, struct fault *why)
 {
-	int r = names_wants(ev->kind) ? take_named(e, ev, why) : 0;
+	int r = 0;
 
+	if (ev->kind >= KINDS_SEEN)
+		return event_is_call(ev) ? take(e, ev, why) : 0;
+	if (e->interests[ev->kind].named)
+		r = take_named(e, ev, why);
 	if (r == 0)
 		r = take(e, ev, why);
-	return r < 0 ? r : to_rules(e, ev, why);
+	if (r < 0)
+		return r;
+	if (event_is_call(ev))
+		return take_call(e, ev, why);
+	return ev->kind == KIND_exit ? take_exit(e, ev, why) : to_rules(e, ev, why);
 }
 
 static int flush(struct engine *e, struct fault *why)
@@ -300,14 +353,14 @@ static int flush(struct engine *e, struct fault *why)
 
 	if (e->nbatch == 1) {
 		e->nbatch = 0;
-		return take_one(e, &e->batch[0], why);
+		return take_one(e, &e->batch[0].event, why);
 	}
 	for (unsigned i = 0; i < e->nbatch; i++)
-		ranks[i] = (uint8_t)rank_of(e, &e->batch[i]);
+		ranks[i] = (uint8_t)rank_of(e, &e->batch[i].event);
 	for (unsigned rank = 0; rank < RANKS; rank++) {
 		for (unsigned i = 0; i < e->nbatch && r == 0; i++) {
 			if (ranks[i] == rank)
-				r = take_one(e, &e->batch[i], why);
+				r = take_one(e, &e->batch[i].event, why);
 		}
 	}
 	e->nbatch = 0;
@@ -330,22 +383,18 @@ static bool has_texts(uint16_t kind)
 	return kind < KINDS_SEEN && texts[kind];
 }
 
-/* A copy without texts. */
-static void keep(struct event *copy, const struct event *ev)
+static void keep(struct kept *kept, const struct event *ev)
 {
-	fields_copy(copy->v, ev->v);
-	copy->kind = ev->kind;
-	copy->at_ns = ev->at_ns;
-	copy->shape = ev->shape;
-	copy->epoch = ev->epoch;
-	copy->number = ev->number;
+	kept->event = *ev;
+	kept->event.v = memcpy(kept->v, ev->v, kind_nvalues(ev->shape) * sizeof(*ev->v));
+	kept->event.text = no_texts;
 }
 
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 {
 	int r = 0;
 
-	if (e->nbatch > 0 && (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].at_ns || e->nbatch == BATCH_MAX))
+	if (e->nbatch > 0 && (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX))
 		r = flush(e, why);
 	if (r < 0)
 		return r;
@@ -364,6 +413,8 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 		r = take_named(e, ev, why);
 		return r < 0 ? r : to_rules(e, ev, why);
 	}
+	if (ev->last && e->nbatch == 0)
+		return take_one(e, ev, why);
 	keep(&e->batch[e->nbatch++], ev);
 	return 0;
 }

@@ -32,20 +32,19 @@ static inline void *ring_at(const struct ring *r, unsigned i)
 	return r->items + (size_t)(at < r->room ? at : at - r->room) * r->item_bytes;
 }
 
-/* Append a copy of `item`; beyond `max` the oldest goes. False: no memory, nothing changed. */
-static inline bool ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
+/* Append a copy of `item`, and give it out; beyond `max` the oldest goes. NULL: no memory, nothing changed. */
+static inline void *ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
 {
 	r->item_bytes = item_bytes;
 	if (r->n == r->room && r->room < max && !ring_grow(r, max))
-		return false;
+		return NULL;
 	if (r->n == r->room) {
 		r->first = r->first + 1 < r->room ? r->first + 1 : 0;
 		r->n--;
 		r->truncated = true;
 	}
 	r->n++;
-	memcpy(ring_at(r, r->n - 1), item, item_bytes);
-	return true;
+	return memcpy(ring_at(r, r->n - 1), item, item_bytes);
 }
 
 /* The first item that ends after `at_ns`; n if there is none. */

@@ -6,6 +6,7 @@
 #ifndef GPUREC_ANALYZE_RULE_H
 #define GPUREC_ANALYZE_RULE_H
 
+#include "analyze/callers.h"
 #include "analyze/finding.h"
 #include "analyze/names.h"
 #include "analyze/timeline.h"
@@ -33,6 +34,9 @@ struct context {
 	bool unverified; /* the evidence was not good, and the user wants a look all the same */
 	bool unsealed;   /* there is no END */
 	/* Set by the engine. */
+	const struct callers *callers;
+	const struct caller
+		*caller;   /* who made the call of the row, before it counts, or who ends; NULL: none, or too many */
 	uint64_t begin_ns; /* when recording began: the header says so, or the first event */
 	uint64_t now_ns;   /* the latest event's time; in finish() the end of what was recorded */
 };
@@ -83,17 +87,34 @@ void settings_text(const struct settings *s, struct text *t);
 void setting_text(const struct setting *setting, uint64_t value, struct text *t);
 
 /* A row that starts with CALL_FIELDS. */
-bool event_is_call(const struct event *ev);
-bool event_is_nested(const struct event *ev);
+static inline bool event_is_call(const struct event *ev)
+{
+	return ev->shape && (ev->shape->flags & KIND_CALL) == KIND_CALL;
+}
+
+static inline bool event_is_nested(const struct event *ev)
+{
+	return ev->v[F_call_flags] & CALL_NESTED;
+}
+
 /* When a call began. */
-uint64_t call_begin_ns(const struct event *ev);
+static inline uint64_t call_begin_ns(const struct event *ev)
+{
+	uint64_t dur_ns = ev->v[F_call_dur];
+
+	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
+}
+
+/* A number of the capture as a thread id: what does not fit is no thread. */
+static inline uint32_t as_tid(uint64_t v)
+{
+	return v < TID_NONE ? (uint32_t)v : TID_NONE;
+}
+
 /* Name of the probed function; "" if the capture has no such probe. */
 const char *call_name(const struct schema *schema, uint64_t probe);
 
 /* ERR_MEMORY with a sentence that names the rule. */
 int rule_no_memory(const struct rule *rule, struct fault *why);
-
-/* A number of the capture as a thread id: what does not fit is no thread. */
-uint32_t as_tid(uint64_t v);
 
 #endif

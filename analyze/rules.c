@@ -129,33 +129,11 @@ void setting_text(const struct setting *setting, uint64_t value, struct text *t)
 	}
 }
 
-bool event_is_call(const struct event *ev)
-{
-	return ev->shape && (ev->shape->flags & KIND_CALL) == KIND_CALL;
-}
-
-bool event_is_nested(const struct event *ev)
-{
-	return ev->v[F_call_flags] & CALL_NESTED;
-}
-
-uint64_t call_begin_ns(const struct event *ev)
-{
-	uint64_t dur_ns = ev->v[F_call_dur];
-
-	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
-}
-
 const char *call_name(const struct schema *schema, uint64_t probe)
 {
 	const struct probe *p = probe <= UINT16_MAX ? schema_probe(schema, (uint16_t)probe) : NULL;
 
 	return p ? p->name : "";
-}
-
-uint32_t as_tid(uint64_t v)
-{
-	return v < TID_NONE ? (uint32_t)v : TID_NONE;
 }
 
 int rule_no_memory(const struct rule *rule, struct fault *why)

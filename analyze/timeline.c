@@ -53,66 +53,88 @@ static void thread_reset(struct thread *th)
 	th->woken_while_running = false;
 }
 
-/* 0 with *out NULL: beyond the limit, or the idle task, which is no thread. */
-static int thread_get(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
+static int thread_add(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
 {
-	struct thread *th = table_find(&tl->threads, tid, 0);
+	struct thread *th;
 
-	if (!th && tid != TID_IDLE && tid != TID_NONE && tl->threads.nitems < TIMELINE_THREADS_MAX) {
-		th = table_add(&tl->threads, tid, 0, sizeof(*th));
-		if (!th)
-			return no_memory(why);
-		thread_reset(th);
-	}
+	if (tid == TID_IDLE || tid == TID_NONE || tl->threads.nitems >= TIMELINE_THREADS_MAX)
+		return 0;
+	th = table_add(&tl->threads, tid, 0, sizeof(*th));
+	if (!th)
+		return no_memory(why);
+	thread_reset(th);
 	*out = th;
 	return 0;
 }
 
-/* What it did until now is over: keep it, and begin something else. */
-static int thread_turn(struct thread *th, uint64_t at_ns, const struct span *next, struct fault *why)
+/* 0 with *out NULL: beyond the limit, or the idle task, which is no thread. */
+static inline int thread_get(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
 {
-	th->open.end_ns = at_ns;
+	*out = table_find(&tl->threads, tid, 0);
+	return *out ? 0 : thread_add(tl, tid, out, why);
+}
+
+/*
+ * What it did until now is over: keep it. What is learnt of it now is to be written to *was, which is kept, or is of no
+ * use; not before to th->open: the processor would have to wait until it can read back as a whole what was just written
+ * in pieces.
+ */
+static inline int thread_close(struct thread *th, uint64_t at_ns, struct span **was, struct fault *why)
+{
+	*was = &th->open;
 	if (th->first_ns == NEVER)
 		th->first_ns = at_ns;
-	else if (th->open.begin_ns < at_ns && !ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX))
+	else if (th->open.begin_ns < at_ns)
+		*was = ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX);
+	if (!*was)
 		return no_memory(why);
-	th->open = *next;
-	th->open.begin_ns = at_ns;
+	(*was)->end_ns = at_ns;
 	return 0;
 }
 
-/* The rows do not fit: since the row before, nothing is known. */
-static void contradict(struct thread *th)
+/* And this is what it does from now on. */
+static inline __attribute__((always_inline)) void thread_begin(struct thread *th, uint64_t at_ns, struct span next)
 {
-	th->open.state = STATE_UNKNOWN;
-	th->open.reason = UNKNOWN_CONTRADICTED;
-	th->open.flags = 0;
+	next.begin_ns = at_ns;
+	th->open = next;
 }
 
-static int thread_runs(struct thread *th, uint64_t at_ns, uint32_t cpu, struct fault *why)
+static inline void thread_runs(struct thread *th, uint64_t at_ns, uint32_t cpu)
 {
-	const struct span running = {.state = STATE_RUNNING, .cpu = cpu, .other_tid = TID_NONE};
+	th->woken_while_running = false;
+	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNING, .cpu = cpu, .other_tid = TID_NONE});
+}
 
-	return thread_turn(th, at_ns, &running, why);
+/* The rows do not fit: since the row before, nothing is known. */
+static void contradict(struct span *was)
+{
+	was->state = STATE_UNKNOWN;
+	was->reason = UNKNOWN_CONTRADICTED;
+	was->flags = 0;
 }
 
 /* Rows of its own say that it ran at this moment. */
 static int prove_running(struct thread *th, uint64_t at_ns, uint32_t cpu, struct fault *why)
 {
 	bool known = th->first_ns != NEVER;
+	struct span *was;
+	int r;
 
 	if (known && th->open.state == STATE_RUNNING && th->open.cpu == cpu)
 		return 0;
 	if (known && th->open.begin_ns == at_ns) /* it ran until now */
 		return 0;
+	r = thread_close(th, at_ns, &was, why);
+	if (r < 0)
+		return r;
 	if (known) {
-		contradict(th);
+		contradict(was);
 	} else {
 		th->began_running = true;
 		th->first_cpu = cpu;
 	}
-	th->woken_while_running = false;
-	return thread_runs(th, at_ns, cpu, why);
+	thread_runs(th, at_ns, cpu);
+	return 0;
 }
 
 /* 0 with *out NULL: beyond the limit. */
@@ -151,17 +173,22 @@ static int cpu_switch(struct timeline *tl, const struct switch_row *row, struct 
 
 static int leave_cpu(struct timeline *tl, const struct switch_row *row, struct fault *why)
 {
-	struct span next = {.cpu = row->cpu, .other_tid = TID_NONE};
+	struct span *was, next = {.cpu = row->cpu, .other_tid = TID_NONE};
 	struct thread *th;
+	bool known;
 	int r = thread_get(tl, row->prev_tid, &th, why);
 
 	if (r < 0 || !th)
 		return r;
-	if (th->first_ns == NEVER) {
+	known = th->first_ns != NEVER;
+	r = thread_close(th, row->at_ns, &was, why);
+	if (r < 0)
+		return r;
+	if (!known) {
 		th->began_running = true;
 		th->first_cpu = row->cpu;
-	} else if (th->open.state != STATE_RUNNING || th->open.cpu != row->cpu) {
-		contradict(th);
+	} else if (was->state != STATE_RUNNING || was->cpu != row->cpu) {
+		contradict(was);
 		th->woken_while_running = false;
 	}
 	if (row->prev_state == 0) {
@@ -175,32 +202,45 @@ static int leave_cpu(struct timeline *tl, const struct switch_row *row, struct f
 		next.flags = (uint16_t)((row->prev_flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
 					(row->prev_flags & SWITCH_IO ? SPAN_IO : 0));
 	}
-	return thread_turn(th, row->at_ns, &next, why);
+	thread_begin(th, row->at_ns, next);
+	return 0;
+}
+
+/* It ran from now on: what that says of what it did before. */
+static void entered(struct thread *th, struct span *was, bool known, uint32_t cpu, uint32_t prev_tid)
+{
+	if (was->state == STATE_ASLEEP && th->woken_while_running) {
+		was->state = STATE_RUNNABLE; /* see timeline.h: the waking row came first */
+		was->task_state = 0;
+		was->syscall = 0;
+		was->flags = 0;
+		was->cpu = cpu;
+		was->other_tid = prev_tid;
+	} else if (was->state == STATE_RUNNABLE && !(was->flags & SPAN_PREEMPTED)) {
+		was->cpu = cpu;
+		was->other_tid = prev_tid;
+	} else if (known && was->state != STATE_RUNNABLE) {
+		contradict(was);
+	}
 }
 
 static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t prev_tid,
 		     struct fault *why)
 {
 	struct thread *th;
+	struct span *was;
+	bool known;
 	int r = thread_get(tl, tid, &th, why);
 
 	if (r < 0 || !th)
 		return r;
-	if (th->open.state == STATE_ASLEEP && th->woken_while_running) {
-		th->open.state = STATE_RUNNABLE; /* see timeline.h: the waking row came first */
-		th->open.task_state = 0;
-		th->open.syscall = 0;
-		th->open.flags = 0;
-		th->open.cpu = cpu;
-		th->open.other_tid = prev_tid;
-	} else if (th->open.state == STATE_RUNNABLE && !(th->open.flags & SPAN_PREEMPTED)) {
-		th->open.cpu = cpu;
-		th->open.other_tid = prev_tid;
-	} else if (th->first_ns != NEVER && th->open.state != STATE_RUNNABLE) {
-		contradict(th);
-	}
-	th->woken_while_running = false;
-	return thread_runs(th, at_ns, cpu, why);
+	known = th->first_ns != NEVER;
+	r = thread_close(th, at_ns, &was, why);
+	if (r < 0)
+		return r;
+	entered(th, was, known, cpu, prev_tid);
+	thread_runs(th, at_ns, cpu);
+	return 0;
 }
 
 int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why)
@@ -215,8 +255,8 @@ int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fa
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
 		    struct fault *why)
 {
-	const struct span runnable = {.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = cpu};
 	struct thread *th, *waker;
+	struct span *was;
 	int r = thread_get(tl, waker_tid, &waker, why);
 
 	if (r == 0 && waker)
@@ -233,18 +273,22 @@ int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t 
 	}
 	if (th->open.state == STATE_RUNNABLE)
 		return 0;
-	if (th->open.state == STATE_ASLEEP) {
+	r = thread_close(th, at_ns, &was, why);
+	if (r < 0)
+		return r;
+	if (was->state == STATE_ASLEEP) {
 		/* The idle task does nothing of its own: who interrupted it did. */
-		th->open.flags |= (uint16_t)(SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0));
-		th->open.other_tid = waker_tid;
+		was->flags |= (uint16_t)(SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0));
+		was->other_tid = waker_tid;
 	}
-	return thread_turn(th, at_ns, &runnable, why);
+	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = cpu});
+	return 0;
 }
 
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why)
 {
-	const struct span runnable = {.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE};
 	struct thread *th;
+	struct span *was;
 	int r = thread_get(tl, parent_tid, &th, why);
 
 	/* Which CPU the parent is on, the row does not say: where it was. */
@@ -257,7 +301,9 @@ int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint
 	if (th->first_ns != NEVER)
 		thread_reset(th);
 	th->tracked_since_ns = at_ns;
-	return thread_turn(th, at_ns, &runnable, why);
+	r = thread_close(th, at_ns, &was, why);
+	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE});
+	return r;
 }
 
 int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct fault *why)
@@ -284,9 +330,11 @@ int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32
 	if (th->began_running && begin_ns < th->first_ns && begin_ns < th->ran_since_ns)
 		th->ran_since_ns = begin_ns;
 	/* No row at all so far: had it left the CPU since begin_ns, there would be one. */
-	if (th->first_ns == NEVER)
-		return thread_runs(th, begin_ns, cpu, why);
-	return prove_running(th, at_ns, cpu, why);
+	if (th->first_ns != NEVER)
+		return prove_running(th, at_ns, cpu, why);
+	th->first_ns = begin_ns;
+	thread_runs(th, begin_ns, cpu);
+	return 0;
 }
 
 /* futex(2) commands that never sleep in the futex; all others, later ones too, may. */

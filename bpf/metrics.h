@@ -75,8 +75,8 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 }
 
 /*
- * What a CPU has done and the time at which that is so. Between the reads the host may take the CPU away from us, and the
- * CPU in question may begin or end to idle: then they do not belong together, and are read again.
+ * What a CPU has done and the time at which that is so. Between the reads the host may take the CPU away from us, and
+ * the CPU in question may begin or end to idle: then they do not belong together, and are read again.
  */
 #define METRICS_TRIES 4
 #define METRICS_APART_NS 2000

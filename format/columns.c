@@ -177,9 +177,9 @@ static inline __attribute__((always_inline)) void join_planes(const uint8_t *p, 
 	}
 }
 
-/* n values of a column, `stride` rows long, from row `p` on; to every FIELDS_MAX-th of out[]. */
+/* n values of a column, `stride` rows long, from row `p` on; to every pitch-th of out[]. */
 static inline __attribute__((always_inline)) void column_values(const uint8_t *p, int width, size_t stride,
-								bool is_signed, uint32_t n, uint64_t *out)
+								bool is_signed, uint32_t n, uint64_t *out, size_t pitch)
 {
 	uint32_t low[COLUMNS_BLOCK], high[COLUMNS_BLOCK];
 
@@ -187,13 +187,13 @@ static inline __attribute__((always_inline)) void column_values(const uint8_t *p
 	if (width > 4) {
 		join_planes(p + 4 * stride, width - 4, stride, n, high);
 		for (uint32_t i = 0; i < n; i++)
-			out[(size_t)i * FIELDS_MAX] = low[i] | (uint64_t)high[i] << 32;
+			out[i * pitch] = low[i] | (uint64_t)high[i] << 32;
 	} else {
 		for (uint32_t i = 0; i < n; i++)
-			out[(size_t)i * FIELDS_MAX] = low[i];
+			out[i * pitch] = low[i];
 	}
 	for (uint32_t i = 0; is_signed && i < n; i++)
-		out[(size_t)i * FIELDS_MAX] = unzigzag(out[(size_t)i * FIELDS_MAX]);
+		out[i * pitch] = unzigzag(out[i * pitch]);
 }
 
 /* What comes next is needed soon. */
@@ -203,10 +203,10 @@ static void prefetch_planes(const uint8_t *p, int width, size_t stride)
 		__builtin_prefetch(p + (size_t)plane * stride + COLUMNS_BLOCK);
 }
 
-void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out)
+void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out, size_t pitch)
 {
 	for (uint32_t i = 0; i < n; i++)
-		out[(size_t)i * FIELDS_MAX] = rows->v[first_row + i];
+		out[i * pitch] = rows->v[first_row + i];
 	for (size_t f = 1; f < rows->kind->nfields; f++) {
 		const struct column *c = &rows->columns[f];
 		const uint8_t *p = c->planes + first_row;
@@ -216,9 +216,9 @@ void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint
 			continue;
 		prefetch_planes(p, c->width, rows->nrows);
 		if (n == COLUMNS_BLOCK)
-			column_values(p, c->width, rows->nrows, is_signed, COLUMNS_BLOCK, out + f);
+			column_values(p, c->width, rows->nrows, is_signed, COLUMNS_BLOCK, out + f, pitch);
 		else
-			column_values(p, c->width, rows->nrows, is_signed, n, out + f);
+			column_values(p, c->width, rows->nrows, is_signed, n, out + f, pitch);
 	}
 }
 

@@ -58,9 +58,9 @@ int column_check(struct column_input *in, enum encoding enc, uint32_t n, uint64_
 
 /*
  * Values of rows first_row on, at most COLUMNS_BLOCK of them, by row: that of field f in the i-th of them goes to
- * out[i * FIELDS_MAX + f]. Fields of width 0 and those that the kind has not are left as they are. `rows` has columns.
+ * out[i * pitch + f]. Fields of width 0 and those that the kind has not are left as they are. `rows` has columns.
  */
-void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out);
+void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out, size_t pitch);
 
 /* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n], unless that is NULL. */
 int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why);

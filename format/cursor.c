@@ -16,6 +16,7 @@ struct head {
 /* Some rows of a group with columns, by row: see columns_block(). */
 struct block {
 	uint64_t *v;
+	size_t pitch;
 	uint32_t first, end; /* rows that are there */
 };
 
@@ -28,8 +29,7 @@ struct lane {
 	uint32_t end;                 /* index after the last chunk of this class */
 	struct head heads[KINDS_MAX]; /* ascending by group */
 	size_t nheads;
-	size_t first; /* if nheads: the head that is next, */
-	size_t rival; /* and the one that would be next without it; nheads: none */
+	size_t first; /* if nheads: the head that is next */
 	struct block blocks[KINDS_MAX];
 	struct content content;
 };
@@ -52,7 +52,13 @@ struct cursor {
 	size_t nlanes;
 	struct lane *first; /* as in a lane; NULL: to be found out */
 	struct lane *rival; /* NULL: none */
+	/* Of the latest event, if its kind has texts. */
+	uint64_t values[FIELDS_MAX];
+	const char *texts[FIELDS_MAX];
 };
+
+static const uint64_t no_values[FIELDS_MAX];
+static const char *const no_texts[FIELDS_MAX];
 
 int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, struct fault *why)
 {
@@ -151,22 +157,23 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 	return 0;
 }
 
-/* Find the lane's earliest row, that of the lesser group if two have the same time; and its rival. */
+/*
+ * Find the lane's earliest row, that of the lesser group if two have the same time. Which one it is nobody can foresee,
+ * a processor neither: so it is chosen without a jump.
+ */
 static void find_first(struct lane *lane)
 {
 	const struct head *heads = lane->heads;
-	size_t first = 0, rival = lane->nheads;
+	uint64_t least = heads[0].at_ns;
+	size_t first = 0;
 
 	for (size_t i = 1; i < lane->nheads; i++) {
-		if (heads[i].at_ns < heads[first].at_ns) {
-			rival = first;
-			first = i;
-		} else if (rival == lane->nheads || heads[i].at_ns < heads[rival].at_ns) {
-			rival = i;
-		}
+		size_t earlier = -(size_t)(heads[i].at_ns < least);
+
+		first ^= (first ^ i) & earlier;
+		least ^= (least ^ heads[i].at_ns) & earlier;
 	}
 	lane->first = first;
-	lane->rival = rival;
 }
 
 /* Room for rows of the groups that are decoded by and by. */
@@ -183,7 +190,8 @@ static int lane_blocks(struct lane *lane, struct fault *why)
 			b->v = malloc(bytes);
 		if (!b->v)
 			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
-		memset(b->v, 0, bytes);
+		b->pitch = kind_nvalues(lane->content.groups[g].kind);
+		memset(b->v, 0, sizeof(uint64_t) * COLUMNS_BLOCK * b->pitch);
 		b->first = b->end = 0;
 	}
 	return 0;
@@ -250,76 +258,43 @@ static void pass_row(struct cursor *cur, struct lane *lane)
 {
 	const struct rows *rows = first_rows(lane);
 	struct head *head = &lane->heads[lane->first];
-	const struct head *rival = &lane->heads[lane->rival];
 
 	cur->npassed++;
-	if (++head->row == rows->nrows) {
+	if (++head->row < rows->nrows) {
+		head->at_ns = rows->v[head->row];
+	} else {
 		lane->nheads--;
 		memmove(head, head + 1, (lane->nheads - lane->first) * sizeof(*head));
-		find_first(lane);
-		return;
 	}
-	head->at_ns = rows->v[head->row];
-	if (lane->rival < lane->nheads &&
-	    (head->at_ns > rival->at_ns || (head->at_ns == rival->at_ns && head->group > rival->group)))
-		find_first(lane);
+	find_first(lane);
 }
 
-_Static_assert(sizeof(char *) == sizeof(uint64_t), "texts are cleared in pairs");
-
-/* The row from its block: all FIELDS_MAX values, 0 for those that the kind has not. */
-static void give_numbers(struct block *b, const struct rows *rows, uint32_t row, struct event *ev)
+static const uint64_t *row_values(struct block *b, const struct rows *rows, uint32_t row)
 {
-	const fields_pair *from;
-	fields_pair *v = (fields_pair *)ev->v, *text = (fields_pair *)ev->text;
-
 	if (row >= b->end) {
 		b->first = row;
 		b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
-		columns_block(rows, row, b->end - row, b->v);
+		columns_block(rows, row, b->end - row, b->v, b->pitch);
 	}
-	/* Both in one loop: compilers make something slower of the second by itself. */
-	from = (const fields_pair *)(b->v + (size_t)(row - b->first) * FIELDS_MAX);
-	for (size_t i = 0; i < FIELDS_MAX / 2; i++) {
-		v[i] = from[i];
-		text[i] = (fields_pair){0};
-	}
+	return b->v + (row - b->first) * b->pitch;
 }
 
-/* The row of a kind with texts. */
-static void give_texts(const struct rows *rows, uint32_t row, struct event *ev)
+/* A row of a kind with texts. What this build knows and the capture does not has stayed 0. */
+static void gather_row(struct cursor *cur, const struct rows *rows, uint32_t row)
 {
 	size_t nfields = rows->kind->nfields;
 
+	memset(cur->values, 0, sizeof(cur->values));
+	memset(cur->texts, 0, sizeof(cur->texts));
 	for (size_t f = 0; f < nfields; f++) {
-		ev->v[f] = rows->v[f * rows->nrows + row];
-		ev->text[f] = rows->text[f * rows->nrows + row];
+		cur->values[f] = rows->v[f * rows->nrows + row];
+		cur->texts[f] = rows->text[f * rows->nrows + row];
 	}
-	/* An older capture may know fewer fields of this kind: they read as 0. */
-	memset(ev->v + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->v));
-	memset(ev->text + nfields, 0, (FIELDS_MAX - nfields) * sizeof(*ev->text));
-}
-
-static void give_row(struct cursor *cur, struct lane *lane, const struct epoch *e, struct event *ev)
-{
-	const struct head *head = &lane->heads[lane->first];
-	const struct rows *rows = first_rows(lane);
-
-	ev->kind = rows->kind->id;
-	ev->at_ns = head->at_ns;
-	ev->shape = rows->kind;
-	ev->epoch = e;
-	if (rows->columns)
-		give_numbers(&lane->blocks[head->group], rows, head->row, ev);
-	else
-		give_texts(rows, head->row, ev);
-	pass_row(cur, lane);
-	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
 }
 
 static void give_mark(const struct epoch *e, struct event *ev)
 {
-	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e};
+	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e, .v = no_values, .text = no_texts};
 }
 
 static bool is_wanted(const struct cursor *cur, const struct lane *lane)
@@ -327,56 +302,95 @@ static bool is_wanted(const struct cursor *cur, const struct lane *lane)
 	return !cur->limited || cur->wanted[first_rows(lane)->kind - cur->reader->header.schema.kinds];
 }
 
+/* The time of the next row of a lane that has one. */
+static uint64_t next_ns(const struct lane *lane)
+{
+	return lane->heads[lane->first].at_ns;
+}
+
 /* Whether lane `a`, which has rows, comes before `b`, which has some or is NULL. */
 static bool comes_before(const struct lane *a, const struct lane *b)
 {
-	uint64_t a_ns = a->heads[a->first].at_ns, b_ns = b ? b->heads[b->first].at_ns : 0;
-
-	return !b || a_ns < b_ns || (a_ns == b_ns && first_rows(a)->kind->id < first_rows(b)->kind->id);
+	if (!b || next_ns(a) < next_ns(b))
+		return true;
+	return next_ns(a) == next_ns(b) && first_rows(a)->kind->id < first_rows(b)->kind->id;
 }
 
-/* The lane with the row that is next: *out is NULL at the epoch's end. */
-static int next_lane(struct cursor *cur, const struct epoch *e, struct lane **out, struct fault *why)
+/* Beyond the next row; the one behind it mostly is in the same lane. */
+static void advance(struct cursor *cur)
 {
-	struct lane *first = cur->first;
+	pass_row(cur, cur->first);
+	if (!cur->first->nheads || !comes_before(cur->first, cur->rival))
+		cur->first = NULL;
+}
 
-	if (!first || first->nheads == 0 || !comes_before(first, cur->rival)) {
-		first = cur->first = cur->rival = NULL;
-		for (size_t i = 0; i < cur->nlanes; i++) {
-			struct lane *lane = &cur->lanes[i];
-			int r = lane_fill(cur, lane, e, why);
+/* The next row of the lane that is first. */
+static void give_row(struct cursor *cur, const struct epoch *e, struct event *ev)
+{
+	struct lane *lane = cur->first;
+	const struct head *head = &lane->heads[lane->first];
+	const struct rows *rows = &lane->content.groups[head->group];
 
-			if (r < 0)
-				return r;
-			if (lane->nheads == 0)
-				continue;
-			if (comes_before(lane, first)) {
-				cur->rival = first;
-				first = lane;
-			} else if (comes_before(lane, cur->rival)) {
-				cur->rival = lane;
-			}
-		}
-		cur->first = first;
+	ev->kind = rows->kind->id;
+	ev->at_ns = head->at_ns;
+	ev->shape = rows->kind;
+	ev->epoch = e;
+	if (rows->columns) {
+		ev->v = row_values(&lane->blocks[head->group], rows, head->row);
+		ev->text = no_texts;
+	} else {
+		gather_row(cur, rows, head->row);
+		ev->v = cur->values;
+		ev->text = cur->texts;
 	}
-	*out = first && first->heads[first->first].at_ns < cur->to_ns ? first : NULL;
+	advance(cur);
+	ev->last = cur->first && next_ns(lane) > ev->at_ns;
+	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
+}
+
+/* Find out which lane has the next row: cur->first, NULL at the epoch's end; and the one that would have it otherwise.
+ */
+static int find_lanes(struct cursor *cur, const struct epoch *e, struct fault *why)
+{
+	struct lane *first = NULL, *rival = NULL;
+
+	cur->first = NULL;
+	for (size_t i = 0; i < cur->nlanes; i++) {
+		struct lane *lane = &cur->lanes[i];
+		int r = lane_fill(cur, lane, e, why);
+
+		if (r < 0)
+			return r;
+		if (lane->nheads == 0)
+			continue;
+		if (comes_before(lane, first)) {
+			rival = first;
+			first = lane;
+		} else if (comes_before(lane, rival)) {
+			rival = lane;
+		}
+	}
+	cur->first = first;
+	cur->rival = rival;
 	return 0;
 }
 
 /* The next row of the open epoch: 1; none left: 0; or an error. */
 static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev, struct fault *why)
 {
-	struct lane *lane;
-	int r;
+	for (;;) {
+		int r = cur->first ? 0 : find_lanes(cur, e, why);
 
-	while ((r = next_lane(cur, e, &lane, why)) == 0 && lane) {
-		if (is_wanted(cur, lane)) {
-			give_row(cur, lane, e, ev);
+		if (r < 0)
+			return r;
+		if (!cur->first || next_ns(cur->first) >= cur->to_ns)
+			return 0;
+		if (is_wanted(cur, cur->first)) {
+			give_row(cur, e, ev);
 			return 1;
 		}
-		pass_row(cur, lane);
+		advance(cur);
 	}
-	return r;
 }
 
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)

@@ -14,25 +14,20 @@
 #include "format/reader.h"
 
 struct event {
-	uint16_t kind;                /* enum kind_id, or an unknown one that the schema names; KIND_epoch: a mark */
-	uint64_t at_ns;               /* boot clock; = v[0]; for a mark the epoch's begin_ns */
-	const struct kind *shape;     /* name and fields, from the capture's schema; NULL for a mark */
-	const struct epoch *epoch;    /* where it stands */
-	uint64_t v[FIELDS_MAX];       /* by field; SINT: cast to int64_t; TEXT: length in bytes */
-	const char *text[FIELDS_MAX]; /* TEXT: v[i] bytes, any bytes, no terminating NUL; else NULL */
-	uint64_t number;              /* its place among all rows of the file, from 1; see struct cursor_wish */
+	uint16_t kind;             /* enum kind_id, or an unknown one that the schema names; KIND_epoch: a mark */
+	bool last;                 /* surely no row after it has the same time */
+	uint64_t at_ns;            /* boot clock; = v[0]; for a mark the epoch's begin_ns */
+	const struct kind *shape;  /* name and fields, from the capture's schema; NULL for a mark */
+	const struct epoch *epoch; /* where it stands */
+	const uint64_t *v;         /* by field; SINT: cast to int64_t; TEXT: length in bytes */
+	const char *const *text;   /* TEXT: v[i] bytes, any bytes, no terminating NUL; else NULL */
+	uint64_t number;           /* its place among all rows of the file, from 1; see struct cursor_wish */
 };
 
-/* Two numbers at a time, as every 64-bit machine can; for a copy of such a length compilers do worse. */
-typedef uint64_t fields_pair __attribute__((vector_size(2 * sizeof(uint64_t)), aligned(8), may_alias));
-_Static_assert(FIELDS_MAX % 2 == 0, "fields are copied in pairs");
-
-/* Copy the FIELDS_MAX values of an event. */
-static inline void fields_copy(uint64_t *to, const uint64_t *from)
-{
-	for (size_t i = 0; i < FIELDS_MAX; i += 2)
-		*(fields_pair *)(to + i) = *(const fields_pair *)(from + i);
-}
+/*
+ * There are as many values and texts as the kind has fields, here or in the capture: what an older capture does not
+ * know reads as 0.
+ */
 
 struct cursor;
 
@@ -45,7 +40,7 @@ void cursor_close(struct cursor *cur);
 
 /*
  * The next event: 1; at the end: 0; negative: ERR_FORGED, ERR_FORMAT, ERR_IO, ERR_MEMORY, after which the cursor stays
- * where it was. What *ev points to is valid until the next call.
+ * where it was. What *ev points to, its values too, is valid until the next call.
  */
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why);
 

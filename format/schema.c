@@ -452,6 +452,16 @@ const struct kind *schema_kind(const struct schema *s, uint16_t id)
 	FIND(s->kinds, s->nkinds, id);
 }
 
+size_t kind_nvalues(const struct kind *k)
+{
+	size_t n = k->nfields > NFIELDS_call ? k->nfields : NFIELDS_call;
+
+	for (size_t i = 0; i < NKNOWN; i++)
+		if (known_kinds[i].id == k->id && known_kinds[i].nfields > n)
+			n = known_kinds[i].nfields;
+	return n;
+}
+
 const struct probe *schema_probe(const struct schema *s, uint16_t id)
 {
 	FIND(s->probes, s->nprobes, id);

@@ -91,6 +91,12 @@ struct kind {
 	struct field fields[FIELDS_MAX];
 };
 
+/*
+ * How many values an event of this kind has: one for each field that it has in the capture or in this build, whichever
+ * are more, and at least those that all calls have.
+ */
+size_t kind_nvalues(const struct kind *k);
+
 struct probe {
 	char name[NAME_MAX_BYTES + 1]; /* "cudaLaunchKernel", "sched_switch" */
 	uint16_t id;

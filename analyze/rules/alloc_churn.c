@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/lives.h"
 #include "analyze/place.h"
 #include "analyze/roster.h"
 
@@ -39,7 +38,6 @@ struct born {
 };
 
 struct churn_state {
-	struct lives lives;
 	struct table groups, born;
 	uint64_t nskipped;
 	struct explained scratch;
@@ -61,24 +59,23 @@ static void churn_close(void *state)
 		tally_clear(&((struct group *)s->groups.items[i])->tally);
 	table_clear(&s->groups);
 	table_clear(&s->born);
-	lives_clear(&s->lives);
 	free(s);
 }
 
-static int take_alloc(struct churn_state *s, const struct process *p, const struct event *ev, struct fault *why)
+static int take_alloc(struct churn_state *s, uint64_t process, const struct event *ev, struct fault *why)
 {
 	uint64_t b = ev->v[F_alloc_stack] ? ev->v[F_alloc_stack] & ~NO_STACK : ev->v[F_call_probe] | NO_STACK;
-	struct group *g = table_find(&s->groups, p->key.a, b);
+	struct group *g = table_find(&s->groups, process, b);
 	struct born *born;
 
-	table_remove(&s->born, p->key.a, ev->v[F_alloc_addr]);
+	table_remove(&s->born, process, ev->v[F_alloc_addr]);
 	if ((!g && s->groups.nitems >= GROUPS_MAX) || s->born.nitems >= BORN_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!g)
-		g = table_add(&s->groups, p->key.a, b, sizeof(*g));
-	born = g ? table_add(&s->born, p->key.a, ev->v[F_alloc_addr], sizeof(*born)) : NULL;
+		g = table_add(&s->groups, process, b, sizeof(*g));
+	born = g ? table_add(&s->born, process, ev->v[F_alloc_addr], sizeof(*born)) : NULL;
 	if (!born)
 		return rule_no_memory(&alloc_churn_rule, why);
 	g->probe = ev->v[F_call_probe];
@@ -88,10 +85,11 @@ static int take_alloc(struct churn_state *s, const struct process *p, const stru
 }
 
 /* The second half of a short life: only now it is known to be one. */
-static int take_free(struct churn_state *s, const struct context *ctx, const uint64_t *set, const struct process *p,
-		     const struct event *ev, struct fault *why)
+static int take_free(struct churn_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
 {
-	struct born *born = table_find(&s->born, p->key.a, ev->v[F_free_addr]);
+	uint64_t process = ctx->caller->key.b;
+	struct born *born = table_find(&s->born, process, ev->v[F_free_addr]);
 	struct group *g = born ? born->group : NULL;
 	bool kept = true;
 	struct who who;
@@ -108,7 +106,7 @@ static int take_free(struct churn_state *s, const struct context *ctx, const uin
 				      call_begin_ns(ev), ev->at_ns, &s->scratch);
 	}
 	if (born)
-		table_remove(&s->born, p->key.a, ev->v[F_free_addr]);
+		table_remove(&s->born, process, ev->v[F_free_addr]);
 	return kept ? 0 : rule_no_memory(&alloc_churn_rule, why);
 }
 
@@ -126,24 +124,16 @@ static int churn_feed(void *state, const struct context *ctx, const uint64_t *se
 		      struct fault *why)
 {
 	struct churn_state *s = state;
-	struct process *p;
 
 	if (ev->kind == KIND_exit) {
 		forget(s, ctx, ev);
 		return 0;
 	}
-	if (event_is_nested(ev))
-		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	if (!lives_add(&s->lives, p->key.a, ev))
-		return rule_no_memory(&alloc_churn_rule, why);
-	if ((int64_t)ev->v[F_call_ret] != 0 || (ev->kind != KIND_alloc && ev->kind != KIND_free))
+	if (event_is_nested(ev) || !ctx->caller || (int64_t)ev->v[F_call_ret] != 0)
 		return 0;
 	if (ev->kind == KIND_alloc)
-		return ev->v[F_alloc_addr] ? take_alloc(s, p, ev, why) : 0;
-	return take_free(s, ctx, set, p, ev, why);
+		return ev->v[F_alloc_addr] ? take_alloc(s, ctx->caller->key.b, ev, why) : 0;
+	return take_free(s, ctx, set, ev, why);
 }
 
 static int tell_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
@@ -200,7 +190,7 @@ static int churn_finish(void *state, const struct context *ctx, const uint64_t *
 
 	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
 		struct group *g = (struct group *)s->groups.items[i];
-		uint64_t life_ns = lives_length(&s->lives, g->key.a), cost_ns = g->alloc_ns + g->free_ns;
+		uint64_t life_ns = callers_life_ns(ctx->callers, g->key.a), cost_ns = g->alloc_ns + g->free_ns;
 
 		if (g->nlives >= set[SET_COUNT] && cost_ns >= set[SET_TOTAL] &&
 		    cost_ns >= life_ns / 100 * set[SET_SHARE])
@@ -222,7 +212,7 @@ const struct rule alloc_churn_rule = {
 	.remedy = "Keep the buffer, or use a pool or the framework's caching allocator.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.kinds = {KIND_alloc, KIND_free, KIND_exit, 0},
 	.open = churn_open,
 	.feed = churn_feed,
 	.finish = churn_finish,

@@ -48,15 +48,7 @@ static const struct setting settings[] = {
 		       "or so much time at one futex, however few they are"},
 };
 
-#define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each); gaps of others are not judged */
-#define GROUPS_MAX 1024  /* futexes told apart; stalls at others are not counted */
-
-struct feeder {
-	struct table_key key; /* a: tid, b: process instance */
-	uint64_t last_end_ns; /* of its latest call; 0: none */
-	uint64_t nlaunches;
-	struct baseline gaps;
-};
+#define GROUPS_MAX 1024 /* futexes told apart; stalls at others are not counted */
 
 struct futex_group {
 	struct table_key key; /* a: process instance, b: address */
@@ -71,7 +63,6 @@ struct futex_group {
 };
 
 struct stall_state {
-	struct table feeders;
 	struct table groups;
 	uint64_t nskipped; /* calls and stalls not judged for the limits' sake */
 	struct split split;
@@ -97,7 +88,6 @@ static void stall_close(void *state)
 		return;
 	for (size_t i = 0; i < s->groups.nitems; i++)
 		tally_clear(&((struct futex_group *)s->groups.items[i])->tally);
-	table_clear(&s->feeders);
 	table_clear(&s->groups);
 	free(s);
 }
@@ -176,19 +166,24 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 	return r;
 }
 
-static int judge_gap(struct stall_state *s, const struct context *ctx, const uint64_t *set, struct feeder *f,
-		     const struct event *ev, struct fault *why)
+static int judge_gap(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
 {
-	uint64_t begin_ns = f->last_end_ns, end_ns = call_begin_ns(ev), gap_ns;
+	const struct caller *caller = ctx->caller;
+	uint64_t begin_ns = caller->end_ns, end_ns = call_begin_ns(ev), gap_ns;
 	uint32_t tid = as_tid(ev->v[F_call_tid]);
 	const struct part *part;
 
 	if (begin_ns == 0 || end_ns <= begin_ns)
 		return 0;
 	gap_ns = end_ns - begin_ns;
-	if (gap_ns < set[SET_GAP_MIN] || f->gaps.n < set[SET_WARM_UP] || f->nlaunches < set[SET_WARM_UP] / 2)
+	if (gap_ns < set[SET_GAP_MIN] || caller->nlaunches < set[SET_WARM_UP] / 2)
 		return 0;
-	if (gap_ns / set[SET_GAP_FACTOR] < baseline_quantile(&f->gaps, 90))
+	if (!caller->gaps) {
+		s->nskipped++;
+		return 0;
+	}
+	if (caller->gaps->n < set[SET_WARM_UP] || gap_ns / set[SET_GAP_FACTOR] < baseline_quantile(caller->gaps, 90))
 		return 0;
 	split_make(&s->split, ctx->timeline, tid, begin_ns, end_ns);
 	part = split_longest(&s->split, CAUSE_FUTEX);
@@ -200,46 +195,19 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 		return 0;
 	if (!(part->flags & SPAN_LOCK) && s->scratch.cause.end != CHAIN_NO_CPU)
 		return 0;
-	return add_stall(s, ctx, f->key.b, part, true, ev->v[F_call_probe], why);
+	return add_stall(s, ctx, caller->key.b, part, true, ev->v[F_call_probe], why);
 }
 
 static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
 	struct stall_state *s = state;
-	struct process *p;
-	struct feeder *f;
 	int r;
 
-	if (ev->kind == KIND_exit) {
-		p = names_process(ctx->names, ev->v[F_exit_pid]);
-		if (p)
-			table_remove(&s->feeders, ev->v[F_exit_tid], p->key.a);
+	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
-	}
-	if (!event_is_call(ev) || event_is_nested(ev))
-		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	r = judge_call(s, ctx, set, p->key.a, ev, why);
-	if (r < 0)
-		return r;
-	f = table_find(&s->feeders, ev->v[F_call_tid], p->key.a);
-	if (!f && s->feeders.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!f)
-		f = table_add(&s->feeders, ev->v[F_call_tid], p->key.a, sizeof(*f));
-	if (!f)
-		return no_memory(why);
-	r = judge_gap(s, ctx, set, f, ev, why);
-	if (f->last_end_ns && call_begin_ns(ev) >= f->last_end_ns)
-		baseline_add(&f->gaps, call_begin_ns(ev) - f->last_end_ns);
-	f->last_end_ns = ev->at_ns;
-	f->nlaunches += ev->kind == KIND_launch;
-	return r;
+	r = judge_call(s, ctx, set, ctx->caller->key.b, ev, why);
+	return r < 0 ? r : judge_gap(s, ctx, set, ev, why);
 }
 
 static void tell_headline(struct text *t, const struct futex_group *g, const struct context *ctx)
@@ -346,7 +314,7 @@ const struct rule futex_stall_rule = {
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.kinds = {RULE_CALLS, 0},
 	.open = stall_open,
 	.feed = stall_feed,
 	.finish = stall_finish,

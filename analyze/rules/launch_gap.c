@@ -32,17 +32,9 @@ static const struct setting settings[] = {
 		 "habit, such as a checkpoint, and no finding"},
 };
 
-#define THREADS_MAX 8192 /* threads whose cadence is known (10 KiB each) */
 #define GROUPS_MAX 1024
 #define BEGINS_KEPT 64 /* of the gaps of a group: what shows whether they are regular */
 #define REGULAR_LEAST 5
-
-struct feeder {
-	struct table_key key; /* a: tid, b: process instance */
-	uint64_t last_end_ns; /* of its latest call; 0: none */
-	uint64_t nlaunches;
-	struct baseline gaps;
-};
 
 struct group {
 	struct table_key key; /* a: tid, b: process instance << 8 | class */
@@ -53,7 +45,7 @@ struct group {
 };
 
 struct gap_state {
-	struct table feeders, groups;
+	struct table groups;
 	uint64_t nskipped;
 	struct explained scratch;
 };
@@ -72,27 +64,27 @@ static void gap_close(void *state)
 		return;
 	for (size_t i = 0; i < s->groups.nitems; i++)
 		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->feeders);
 	table_clear(&s->groups);
 	free(s);
 }
 
-static int add_gap(struct gap_state *s, const struct context *ctx, const struct feeder *f, const struct event *ev,
-		   uint64_t usual_ns, struct fault *why)
+static int add_gap(struct gap_state *s, const struct context *ctx, const struct event *ev, uint64_t usual_ns,
+		   struct fault *why)
 {
+	const struct table_key *who = &ctx->caller->key;
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class = split_main(split);
-	struct group *g = table_find(&s->groups, f->key.a, f->key.b << 8 | class);
+	struct group *g = table_find(&s->groups, who->a, who->b << 8 | class);
 
 	if (!g && s->groups.nitems >= GROUPS_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!g)
-		g = table_add(&s->groups, f->key.a, f->key.b << 8 | class, sizeof(*g));
+		g = table_add(&s->groups, who->a, who->b << 8 | class, sizeof(*g));
 	if (!g)
 		return rule_no_memory(&launch_gap_rule, why);
-	g->process = f->key.b;
+	g->process = who->b;
 	g->class = class;
 	if (split->end_ns - split->begin_ns > g->tally.max_ns) {
 		g->next_probe = ev->v[F_call_probe];
@@ -106,62 +98,39 @@ static int add_gap(struct gap_state *s, const struct context *ctx, const struct 
 		       : rule_no_memory(&launch_gap_rule, why);
 }
 
-static int judge(struct gap_state *s, const struct context *ctx, const uint64_t *set, const struct feeder *f,
-		 const struct event *ev, struct fault *why)
+static int judge(struct gap_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		 struct fault *why)
 {
-	uint64_t begin_ns = f->last_end_ns, end_ns = call_begin_ns(ev), gap_ns, usual_ns;
+	const struct caller *caller = ctx->caller;
+	uint64_t begin_ns = caller->end_ns, end_ns = call_begin_ns(ev), gap_ns, usual_ns;
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class;
 
 	if (begin_ns == 0 || end_ns <= begin_ns)
 		return 0;
 	gap_ns = end_ns - begin_ns;
-	if (gap_ns < set[SET_MIN] || f->gaps.n < set[SET_WARM_UP] || f->nlaunches < set[SET_WARM_UP] / 2)
+	if (gap_ns < set[SET_MIN] || caller->nlaunches < set[SET_WARM_UP] / 2)
 		return 0;
-	usual_ns = baseline_quantile(&f->gaps, 90);
+	if (!caller->gaps) {
+		s->nskipped++;
+		return 0;
+	}
+	if (caller->gaps->n < set[SET_WARM_UP])
+		return 0;
+	usual_ns = baseline_quantile(caller->gaps, 90);
 	if (gap_ns / set[SET_FACTOR] < usual_ns)
 		return 0;
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), begin_ns, end_ns);
 	class = split_main(split);
 	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_UNKNOWN || split->ns[class] < set[SET_MIN])
 		return 0;
-	return add_gap(s, ctx, f, ev, usual_ns, why);
+	return add_gap(s, ctx, ev, usual_ns, why);
 }
 
 static int gap_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		    struct fault *why)
 {
-	struct gap_state *s = state;
-	struct process *p;
-	struct feeder *f;
-	int r;
-
-	if (ev->kind == KIND_exit) {
-		p = names_process(ctx->names, ev->v[F_exit_pid]);
-		if (p)
-			table_remove(&s->feeders, ev->v[F_exit_tid], p->key.a);
-		return 0;
-	}
-	if (event_is_nested(ev))
-		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	f = table_find(&s->feeders, ev->v[F_call_tid], p->key.a);
-	if (!f && s->feeders.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!f)
-		f = table_add(&s->feeders, ev->v[F_call_tid], p->key.a, sizeof(*f));
-	if (!f)
-		return rule_no_memory(&launch_gap_rule, why);
-	r = judge(s, ctx, set, f, ev, why);
-	if (f->last_end_ns && call_begin_ns(ev) >= f->last_end_ns)
-		baseline_add(&f->gaps, call_begin_ns(ev) - f->last_end_ns);
-	f->last_end_ns = ev->at_ns;
-	f->nlaunches += ev->kind == KIND_launch;
-	return r;
+	return event_is_nested(ev) || !ctx->caller ? 0 : judge(state, ctx, set, ev, why);
 }
 
 /* The longest and the shortest interval between the gaps differ by no more than `percent` of the longest. */
@@ -302,7 +271,7 @@ const struct rule launch_gap_rule = {
 		"By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.kinds = {RULE_CALLS, 0},
 	.open = gap_open,
 	.feed = gap_feed,
 	.finish = gap_finish,

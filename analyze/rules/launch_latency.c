@@ -37,12 +37,6 @@ static const struct setting settings[] = {
 #define KEYS_MAX 4096     /* (process, function) pairs with a baseline */
 #define KERNELS_MAX 65536 /* (process, GPU function) pairs whose first launch is known; later ones count as seen */
 #define GROUPS_MAX 1024   /* causes told apart */
-#define THREADS_MAX 65536 /* threads whose first launches are known; later ones count as old */
-
-struct launcher {
-	struct table_key key; /* a: tid, b: process instance */
-	uint64_t nlaunches;
-};
 
 struct function {
 	struct table_key key; /* a: process instance, b: probe */
@@ -64,7 +58,6 @@ struct launch_state {
 	struct table functions;
 	struct table kernels; /* a: process instance, b: GPU function */
 	struct table groups;
-	struct table launchers;
 	uint64_t nskipped; /* launches not judged for the limits' sake */
 	struct explained scratch;
 };
@@ -91,7 +84,6 @@ static void launch_close(void *state)
 	table_clear(&s->functions);
 	table_clear(&s->kernels);
 	table_clear(&s->groups);
-	table_clear(&s->launchers);
 	free(s);
 }
 
@@ -104,22 +96,6 @@ static int is_first_launch(struct launch_state *s, uint64_t process, uint64_t ke
 	if (table_find(&s->kernels, process, kernel) || s->kernels.nitems >= KERNELS_MAX)
 		return 0;
 	return table_add(&s->kernels, process, kernel, sizeof(struct table_key)) ? 1 : no_memory(why);
-}
-
-/* Which of the thread's launches this is, from 0; UINT64_MAX: one of many. Or false: no memory. */
-static bool count_launch(struct launch_state *s, uint64_t process, uint64_t tid, uint64_t *number)
-{
-	struct launcher *l = table_find(&s->launchers, tid, process);
-
-	*number = UINT64_MAX;
-	if (!l && s->launchers.nitems >= THREADS_MAX)
-		return true;
-	if (!l)
-		l = table_add(&s->launchers, tid, process, sizeof(*l));
-	if (!l)
-		return false;
-	*number = l->nlaunches++;
-	return true;
 }
 
 /* From how long on a launch with this cause is slow. */
@@ -145,14 +121,14 @@ static uint64_t group_probe(enum cause_class class, uint64_t probe)
 	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
 }
 
-static int add_slow(struct launch_state *s, const struct context *ctx, const struct process *p, const struct event *ev,
-		    uint64_t median_ns, struct fault *why)
+static int add_slow(struct launch_state *s, const struct context *ctx, const struct event *ev, uint64_t median_ns,
+		    struct fault *why)
 {
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class = split_main(split);
 	const struct part *part = split_longest(split, class);
 	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
-	uint64_t a = p->key.a << 32 | group_probe(class, probe) << 8 | class;
+	uint64_t process = ctx->caller->key.b, a = process << 32 | group_probe(class, probe) << 8 | class;
 	struct group *g = table_find(&s->groups, a, futex);
 	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns;
 
@@ -164,7 +140,7 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 		g = table_add(&s->groups, a, futex, sizeof(*g));
 		if (!g)
 			return no_memory(why);
-		g->process = p->key.a;
+		g->process = process;
 		g->class = class;
 	}
 	if (g->tally.max_ns < dur_ns) {
@@ -176,8 +152,8 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 	return tally_add(&g->tally, ctx->timeline, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
 }
 
-static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, const struct process *p,
-		 struct function *f, const struct event *ev, struct fault *why)
+static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, struct function *f,
+		 const struct event *ev, struct fault *why)
 {
 	uint64_t dur_ns = ev->v[F_call_dur], median_ns;
 
@@ -189,21 +165,18 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev), ev->at_ns);
 	if (dur_ns < threshold_ns(&s->scratch, set))
 		return 0;
-	return add_slow(s, ctx, p, ev, median_ns, why);
+	return add_slow(s, ctx, ev, median_ns, why);
 }
 
-/* What was usual for threads and processes that are gone: memory grows with those that live. */
+/* What was usual for processes that are gone: memory grows with those that live. */
 static void forget(struct launch_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid]);
+	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
 
-	if (!p)
-		return;
-	table_remove(&s->launchers, ev->v[F_exit_tid], p->key.a);
-	for (size_t i = s->functions.nitems; ev->v[F_exit_last] && i-- > 0;)
+	for (size_t i = s->functions.nitems; p && i-- > 0;)
 		if (s->functions.items[i]->a == p->key.a)
 			table_remove(&s->functions, s->functions.items[i]->a, s->functions.items[i]->b);
-	for (size_t i = s->kernels.nitems; ev->v[F_exit_last] && i-- > 0;)
+	for (size_t i = s->kernels.nitems; p && i-- > 0;)
 		if (s->kernels.items[i]->a == p->key.a)
 			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
 }
@@ -212,35 +185,31 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 		       struct fault *why)
 {
 	struct launch_state *s = state;
+	const struct caller *caller = ctx->caller;
 	struct function *f;
-	struct process *p;
-	uint64_t number;
+	uint64_t process;
 	int r;
 
 	if (ev->kind == KIND_exit) {
 		forget(s, ctx, ev);
 		return 0;
 	}
-	if (event_is_nested(ev))
+	if (event_is_nested(ev) || !caller)
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	if (!count_launch(s, p->key.a, ev->v[F_call_tid], &number))
-		return no_memory(why);
-	r = is_first_launch(s, p->key.a, ev->v[F_launch_function], why);
+	process = caller->key.b;
+	r = is_first_launch(s, process, ev->v[F_launch_function], why);
 	if (r)
 		return r < 0 ? r : 0;
-	f = table_find(&s->functions, p->key.a, ev->v[F_call_probe]);
+	f = table_find(&s->functions, process, ev->v[F_call_probe]);
 	if (!f && s->functions.nitems >= KEYS_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!f)
-		f = table_add(&s->functions, p->key.a, ev->v[F_call_probe], sizeof(*f));
+		f = table_add(&s->functions, process, ev->v[F_call_probe], sizeof(*f));
 	if (!f)
 		return no_memory(why);
-	r = number >= set[SET_THREAD] ? judge(s, ctx, set, p, f, ev, why) : 0;
+	r = caller->nlaunches >= set[SET_THREAD] ? judge(s, ctx, set, f, ev, why) : 0;
 	baseline_add(&f->baseline, ev->v[F_call_dur]);
 	return r;
 }

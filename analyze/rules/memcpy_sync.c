@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/lives.h"
 #include "analyze/place.h"
 #include "analyze/roster.h"
 
@@ -30,7 +29,6 @@ struct group {
 #define NO_STACK (1ULL << 63)
 
 struct copy_state {
-	struct lives lives;
 	struct table groups;
 	uint64_t nskipped;
 	struct explained scratch;
@@ -51,13 +49,12 @@ static void copy_close(void *state)
 	for (size_t i = 0; i < s->groups.nitems; i++)
 		tally_clear(&((struct group *)s->groups.items[i])->tally);
 	table_clear(&s->groups);
-	lives_clear(&s->lives);
 	free(s);
 }
 
 static bool is_meant(const struct context *ctx, const struct event *ev)
 {
-	return ev->kind == KIND_copy && (int64_t)ev->v[F_call_ret] == 0 && ev->v[F_copy_direction] != 0 &&
+	return (int64_t)ev->v[F_call_ret] == 0 && ev->v[F_copy_direction] != 0 &&
 	       !is_async(call_name(ctx->schema, ev->v[F_call_probe]));
 }
 
@@ -65,29 +62,22 @@ static int copy_feed(void *state, const struct context *ctx, const uint64_t *set
 		     struct fault *why)
 {
 	struct copy_state *s = state;
-	struct process *p;
 	struct group *g;
 	struct who who;
-	uint64_t b;
+	uint64_t process, b;
 
 	(void)set;
-	if (event_is_nested(ev))
+	if (event_is_nested(ev) || !ctx->caller || !is_meant(ctx, ev))
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	if (!lives_add(&s->lives, p->key.a, ev))
-		return rule_no_memory(&memcpy_sync_rule, why);
-	if (!is_meant(ctx, ev))
-		return 0;
+	process = ctx->caller->key.b;
 	b = ev->v[F_copy_stack] ? ev->v[F_copy_stack] & ~NO_STACK : ev->v[F_call_probe] | NO_STACK;
-	g = table_find(&s->groups, p->key.a, b);
+	g = table_find(&s->groups, process, b);
 	if (!g && s->groups.nitems >= GROUPS_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!g)
-		g = table_add(&s->groups, p->key.a, b, sizeof(*g));
+		g = table_add(&s->groups, process, b, sizeof(*g));
 	if (!g)
 		return rule_no_memory(&memcpy_sync_rule, why);
 	g->probe = ev->v[F_call_probe];
@@ -145,7 +135,7 @@ static int copy_finish(void *state, const struct context *ctx, const uint64_t *s
 
 	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
 		struct group *g = (struct group *)s->groups.items[i];
-		uint64_t life_ns = lives_length(&s->lives, g->key.a);
+		uint64_t life_ns = callers_life_ns(ctx->callers, g->key.a);
 
 		if (g->tally.count < set[SET_COUNT] || g->tally.total_ns < set[SET_TOTAL] ||
 		    g->tally.total_ns / (g->threads.n ? g->threads.n : 1) < life_ns / 100 * set[SET_SHARE])
@@ -171,7 +161,7 @@ const struct rule memcpy_sync_rule = {
 		"Use the Async call on a stream of its own with pinned memory, and synchronise where the data is used.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {KIND_copy, 0},
 	.open = copy_open,
 	.feed = copy_feed,
 	.finish = copy_finish,

@@ -166,21 +166,19 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 {
 	struct straggler_state *s = state;
 	struct membership *m;
-	struct process *p;
 	struct worker *w;
 	int r = 0;
 
 	(void)set;
-	if (event_is_nested(ev))
+	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	w = p ? table_find(&s->workers, p->key.a, 0) : NULL;
-	if (!p || (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX)) {
+	w = table_find(&s->workers, ctx->caller->key.b, 0);
+	if (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!w)
-		w = table_add(&s->workers, p->key.a, 0, sizeof(*w));
+		w = table_add(&s->workers, ctx->caller->key.b, 0, sizeof(*w));
 	if (!w)
 		return rule_no_memory(&straggler_rule, why);
 	if (ev->kind == KIND_launch) {

@@ -27,9 +27,10 @@ static const struct setting settings[] = {
 #define GROUPS_MAX 1024
 
 struct waiter {
-	struct table_key key; /* a: tid, b: process instance */
-	uint64_t begin_ns, end_ns;
-	uint64_t nlaunches; /* since the last wait */
+	struct table_key key;        /* a: tid, b: process instance */
+	const struct caller *caller; /* NULL: it ended */
+	uint64_t ended_life_ns;      /* then: in which it made calls */
+	uint64_t nlaunches;          /* of the caller, at the last wait */
 	uint64_t probe, stack;
 	struct tally tally; /* of waits after few launches */
 };
@@ -123,9 +124,9 @@ static int judge_long(struct sync_state *s, const struct context *ctx, const uin
 static int take_wait(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct waiter *w,
 		     const struct event *ev, struct fault *why)
 {
-	uint64_t nlaunches = w->nlaunches;
+	uint64_t nlaunches = ctx->caller->nlaunches - w->nlaunches;
 
-	w->nlaunches = 0;
+	w->nlaunches = ctx->caller->nlaunches;
 	if (nlaunches == 0 || nlaunches > set[SET_LAUNCHES])
 		return 0;
 	if (ev->v[F_call_dur] >= w->tally.max_ns) {
@@ -138,62 +139,62 @@ static int take_wait(struct sync_state *s, const struct context *ctx, const uint
 		       : rule_no_memory(&sync_stall_rule, why);
 }
 
+static uint64_t life_ns(const struct waiter *w)
+{
+	return w->caller ? w->caller->end_ns - w->caller->begin_ns : w->ended_life_ns;
+}
+
 static bool is_enough(const struct waiter *w, const uint64_t *set)
 {
 	return w->tally.count >= set[SET_COUNT] && w->tally.total_ns >= set[SET_TOTAL] &&
-	       w->tally.total_ns >= (w->end_ns - w->begin_ns) / 100 * set[SET_SHARE];
+	       w->tally.total_ns >= life_ns(w) / 100 * set[SET_SHARE];
 }
 
-/* A thread ended of which there is nothing to tell. */
-static void forget(struct sync_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
+/* A thread ended; there may be nothing to tell of it. */
+static void end(struct sync_state *s, const struct caller *caller, const uint64_t *set)
 {
-	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid]);
-	struct waiter *w = p ? table_find(&s->waiters, ev->v[F_exit_tid], p->key.a) : NULL;
+	struct waiter *w = caller ? table_find(&s->waiters, caller->key.a, caller->key.b) : NULL;
 
-	if (!w || is_enough(w, set))
+	if (!w)
+		return;
+	w->ended_life_ns = life_ns(w);
+	w->caller = NULL;
+	if (is_enough(w, set))
 		return;
 	tally_clear(&w->tally);
-	table_remove(&s->waiters, ev->v[F_exit_tid], p->key.a);
+	table_remove(&s->waiters, caller->key.a, caller->key.b);
 }
 
 static int sync_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		     struct fault *why)
 {
+	const struct caller *caller = ctx->caller;
 	struct sync_state *s = state;
-	struct process *p;
 	struct waiter *w;
 	int r;
 
 	if (ev->kind == KIND_exit) {
-		forget(s, ctx, set, ev);
+		end(s, caller, set);
 		return 0;
 	}
-	if (event_is_nested(ev))
+	if (event_is_nested(ev) || !caller)
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
-		return 0;
-	w = table_find(&s->waiters, ev->v[F_call_tid], p->key.a);
+	w = table_find(&s->waiters, caller->key.a, caller->key.b);
 	if (!w && s->waiters.nitems >= THREADS_MAX) {
 		s->nskipped++;
 		return 0;
 	}
-	if (!w) {
-		w = table_add(&s->waiters, ev->v[F_call_tid], p->key.a, sizeof(*w));
-		if (!w)
-			return rule_no_memory(&sync_stall_rule, why);
-		w->begin_ns = call_begin_ns(ev);
-	}
-	w->end_ns = ev->at_ns;
-	w->nlaunches += ev->kind == KIND_launch;
-	if (ev->kind != KIND_wait)
-		return 0;
-	r = judge_long(s, ctx, set, p->key.a, ev, why);
+	if (!w)
+		w = table_add(&s->waiters, caller->key.a, caller->key.b, sizeof(*w));
+	if (!w)
+		return rule_no_memory(&sync_stall_rule, why);
+	w->caller = caller;
+	r = judge_long(s, ctx, set, caller->key.b, ev, why);
 	return r < 0 ? r : take_wait(s, ctx, set, w, ev, why);
 }
 
 /* Threads of one process that do it at one place are one finding; `w` is the first of them, and holds their tally. */
-static int tell_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t life_ns,
+static int tell_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
 			const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -221,13 +222,13 @@ static int tell_waiters(struct waiter *w, const struct roster *waiters, unsigned
 		 (unsigned long long)w->tally.count, name);
 	text_add_ns(&f->headline, w->tally.total_ns);
 	text_add(&f->headline, " in all, ");
-	share_add(&f->headline, w->tally.total_ns, life_ns);
+	share_add(&f->headline, w->tally.total_ns, lives_ns);
 	text_add(&f->headline, nthreads > 1 ? " of the threads' time" : " of the thread's time");
 	place_add(&f->headline, ctx, w->stack);
 	text_add(&f->advice, "Wait once where the results are needed, not after each launch; look for .item(), .cpu(), "
 			     "print and CUDA_LAUNCH_BLOCKING=1");
 	finding_number(f, "threads", nthreads);
-	finding_number(f, "threads_ns", life_ns);
+	finding_number(f, "threads_ns", lives_ns);
 	if (!finding_text(f, "function", name, strlen(name)))
 		return rule_no_memory(&sync_stall_rule, why);
 	tally_give(&w->tally, f);
@@ -242,7 +243,7 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 	for (size_t i = 0; i < s->waiters.nitems && r == 0; i++) {
 		struct waiter *w = (struct waiter *)s->waiters.items[i];
 		struct roster waiters = {0};
-		uint64_t life_ns = 0;
+		uint64_t lives_ns = 0;
 		unsigned nthreads = 0;
 		struct who who;
 
@@ -256,12 +257,12 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 				continue;
 			names_who(ctx->names, o->key.a, &who);
 			roster_add(&waiters, &who, o->tally.total_ns);
-			life_ns += o->end_ns - o->begin_ns;
+			lives_ns += life_ns(o);
 			nthreads++;
 			if (k > i)
 				tally_join(&w->tally, &o->tally);
 		}
-		r = tell_waiters(w, &waiters, nthreads, life_ns, ctx, out, why);
+		r = tell_waiters(w, &waiters, nthreads, lives_ns, ctx, out, why);
 	}
 	return r;
 }
@@ -321,7 +322,7 @@ const struct rule sync_stall_rule = {
 	.remedy = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.kinds = {KIND_wait, KIND_exit, 0},
 	.open = sync_open,
 	.feed = sync_feed,
 	.finish = sync_finish,

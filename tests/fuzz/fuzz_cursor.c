@@ -14,6 +14,7 @@
 struct seen {
 	uint64_t epoch, at_ns, hash;
 	uint16_t kind;
+	bool last;
 };
 
 struct walk {
@@ -47,7 +48,8 @@ static void walk(struct walk *w, const struct reader *r, bool unverified, const 
 		cursor_seek(cur, *seek);
 	while ((w->end = cursor_next(cur, &ev, &why)) > 0 && w->n < EVENTS_MAX) {
 		MUST((ev.kind == KIND_epoch) == !ev.shape);
-		w->seen[w->n++] = (struct seen){(uint64_t)(ev.epoch - r->epochs), ev.at_ns, hash_event(&ev), ev.kind};
+		w->seen[w->n++] = (struct seen){(uint64_t)(ev.epoch - r->epochs), ev.at_ns, hash_event(&ev), ev.kind,
+						ev.kind != KIND_epoch && ev.last};
 	}
 	if (w->end < 0) {
 		MUST(why.code == w->end && why.text[0]);
@@ -65,7 +67,7 @@ static void must_be_ordered(const struct walk *w)
 		MUST(b->epoch == a->epoch ? b->kind != KIND_epoch : b->kind == KIND_epoch && b->epoch == a->epoch + 1);
 		if (b->epoch != a->epoch || a->kind == KIND_epoch)
 			continue;
-		MUST(b->at_ns > a->at_ns || (b->at_ns == a->at_ns && b->kind >= a->kind));
+		MUST(b->at_ns > a->at_ns || (b->at_ns == a->at_ns && b->kind >= a->kind && !a->last));
 	}
 }
 

@@ -9,19 +9,20 @@
 
 #include "replay/where.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/event.h"
 
 static struct schema schema;
 
 /* One event of each kind, its numbers and texts made from the input. */
 static void make_event(struct event *ev, const struct kind *k, const uint8_t *bytes, size_t n)
 {
-	*ev = (struct event){.kind = k->id, .shape = k, .at_ns = n};
+	*ev = event_made(k->id, k, n);
 	for (uint8_t f = 0; f < k->nfields; f++) {
 		if (k->fields[f].encoding == ENC_TEXT) {
-			ev->v[f] = n < 16 ? n : 16;
-			ev->text[f] = (const char *)bytes;
+			event_room(ev)->v[f] = n < 16 ? n : 16;
+			event_room(ev)->text[f] = (const char *)bytes;
 		} else {
-			ev->v[f] = n > f ? (uint64_t)bytes[f] << bytes[n - 1] % 57 : f;
+			event_room(ev)->v[f] = n > f ? (uint64_t)bytes[f] << bytes[n - 1] % 57 : f;
 		}
 	}
 }

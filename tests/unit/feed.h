@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "analyze/engine.h"
+#include "tests/unit/event.h"
 
 #define US UINT64_C(1000)
 #define MS (1000 * US)
@@ -51,10 +52,10 @@ static inline void feed_close(struct feed *f)
 
 static inline void feed_row(struct feed *f, uint16_t kind, unsigned n, const uint64_t *v)
 {
-	struct event ev = {.kind = kind, .at_ns = v[0], .shape = schema_kind(&f->schema, kind)};
+	struct event ev = event_made(kind, schema_kind(&f->schema, kind), v[0]);
 	struct fault why;
 
-	memcpy(ev.v, v, n * sizeof(v[0]));
+	memcpy(event_room(&ev)->v, v, n * sizeof(v[0]));
 	assert_int_equal(engine_feed(f->engine, &ev, &why), 0);
 }
 
@@ -95,12 +96,11 @@ static inline void feed_futex(struct feed *f, uint64_t begin, uint64_t end, uint
 static inline void feed_named(struct feed *f, uint16_t kind, const uint64_t *v, unsigned n, unsigned field,
 			      const char *name)
 {
-	struct event ev = {.kind = kind, .at_ns = v[0], .shape = schema_kind(&f->schema, kind)};
+	struct event ev = event_made(kind, schema_kind(&f->schema, kind), v[0]);
 	struct fault why;
 
-	memcpy(ev.v, v, n * sizeof(v[0]));
-	ev.v[field] = strlen(name);
-	ev.text[field] = name;
+	memcpy(event_room(&ev)->v, v, n * sizeof(v[0]));
+	event_set_text(&ev, field, name);
 	assert_int_equal(engine_feed(f->engine, &ev, &why), 0);
 }
 

@@ -344,31 +344,31 @@ struct alloc_row {
 
 static void memory_alloc(struct feed *f, struct memory *m, const struct alloc_row *row)
 {
-	struct event ev = {.kind = KIND_alloc, .at_ns = row->at, .shape = schema_kind(&f->schema, KIND_alloc)};
+	struct event ev = event_made(KIND_alloc, schema_kind(&f->schema, KIND_alloc), row->at);
 
-	ev.v[F_alloc_at] = row->at;
-	ev.v[F_alloc_tid] = row->tid;
-	ev.v[F_alloc_dur] = row->dur;
-	ev.v[F_alloc_flags] = row->flags;
-	ev.v[F_alloc_ret] = (uint64_t)row->ret;
-	ev.v[F_alloc_bytes] = row->bytes;
-	ev.v[F_alloc_addr] = row->addr;
-	ev.v[F_alloc_stack] = row->stack;
-	ev.v[F_alloc_probe] = PROBE_alloc;
+	event_room(&ev)->v[F_alloc_at] = row->at;
+	event_room(&ev)->v[F_alloc_tid] = row->tid;
+	event_room(&ev)->v[F_alloc_dur] = row->dur;
+	event_room(&ev)->v[F_alloc_flags] = row->flags;
+	event_room(&ev)->v[F_alloc_ret] = (uint64_t)row->ret;
+	event_room(&ev)->v[F_alloc_bytes] = row->bytes;
+	event_room(&ev)->v[F_alloc_addr] = row->addr;
+	event_room(&ev)->v[F_alloc_stack] = row->stack;
+	event_room(&ev)->v[F_alloc_probe] = PROBE_alloc;
 	assert_int_equal(memory_feed(m, 1, &ev, NULL), 0);
 }
 
 static void memory_free(struct feed *f, struct memory *m, uint64_t at, uint64_t tid, uint64_t dur, uint64_t flags,
 			uint64_t addr, int64_t ret)
 {
-	struct event ev = {.kind = KIND_free, .at_ns = at, .shape = schema_kind(&f->schema, KIND_free)};
+	struct event ev = event_made(KIND_free, schema_kind(&f->schema, KIND_free), at);
 
-	ev.v[F_free_at] = at;
-	ev.v[F_free_tid] = tid;
-	ev.v[F_free_dur] = dur;
-	ev.v[F_free_flags] = flags;
-	ev.v[F_free_ret] = (uint64_t)ret;
-	ev.v[F_free_addr] = addr;
+	event_room(&ev)->v[F_free_at] = at;
+	event_room(&ev)->v[F_free_tid] = tid;
+	event_room(&ev)->v[F_free_dur] = dur;
+	event_room(&ev)->v[F_free_flags] = flags;
+	event_room(&ev)->v[F_free_ret] = (uint64_t)ret;
+	event_room(&ev)->v[F_free_addr] = addr;
 	assert_int_equal(memory_feed(m, 1, &ev, NULL), 0);
 }
 
@@ -402,7 +402,7 @@ static void an_allocation_inside_an_allocation_counts_once(void **state)
 {
 	struct feed f = {0};
 	struct memory m = {0};
-	struct event launch = {.kind = KIND_launch, .at_ns = 400};
+	struct event launch;
 	const struct site *s;
 
 	(void)state;
@@ -417,9 +417,9 @@ static void an_allocation_inside_an_allocation_counts_once(void **state)
 	memory_alloc(&f, &m, &(struct alloc_row){310, 1, 30, 0, 50, 0x3000, 5, 0});
 	assert_true(s->count == 2 && !s->next);
 	/* Inside a launch it is an allocation of its own. */
-	launch.shape = schema_kind(&f.schema, KIND_launch);
-	launch.v[F_call_tid] = 2;
-	launch.v[F_call_dur] = 200;
+	launch = event_made(KIND_launch, schema_kind(&f.schema, KIND_launch), 400);
+	event_room(&launch)->v[F_call_tid] = 2;
+	event_room(&launch)->v[F_call_dur] = 200;
 	assert_int_equal(memory_feed(&m, 1, &launch, NULL), 0);
 	assert_true(s->next && s->next->stack == 6 && s->next->bytes == 64);
 	/* A free within a free, of the same address, is one. */

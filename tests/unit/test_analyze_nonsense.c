@@ -47,22 +47,22 @@ static void make_row(struct event *ev, const struct schema *schema, uint64_t *st
 	static const char text[] = "x86_64\xff<&>";
 	const struct kind *k = &schema->kinds[next(state) % schema->nkinds];
 
-	memset(ev, 0, sizeof(*ev));
+	uint64_t *v;
+
 	*now_ns += next(state) % 4 ? next(state) % (200 * US) : 0;
-	ev->kind = k->id;
-	ev->shape = k;
-	ev->at_ns = ev->v[0] = *now_ns;
+	*ev = event_made(k->id, k, *now_ns);
+	v = event_room(ev)->v;
 	for (unsigned i = 1; i < k->nfields; i++) {
-		ev->v[i] = value(state, &k->fields[i]);
+		v[i] = value(state, &k->fields[i]);
 		if (k->fields[i].encoding == ENC_TEXT) {
-			ev->v[i] = next(state) % sizeof(text);
-			ev->text[i] = text;
+			v[i] = next(state) % sizeof(text);
+			event_room(ev)->text[i] = text;
 		}
 	}
 	if ((k->flags & KIND_CALL) == KIND_CALL) {
-		ev->v[F_call_probe] = next(state) % 7;
-		ev->v[F_call_flags] = next(state) % 8 == 0;
-		ev->v[F_call_ret] = next(state) % 4 ? 0 : ev->v[F_call_ret];
+		v[F_call_probe] = next(state) % 7;
+		v[F_call_flags] = next(state) % 8 == 0;
+		v[F_call_ret] = next(state) % 4 ? 0 : v[F_call_ret];
 	}
 }
 

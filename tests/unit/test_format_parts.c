@@ -122,9 +122,11 @@ static void times_that_overflow_anywhere_are_refused(void **state)
 #define BLOCK_ROWS (2 * COLUMNS_BLOCK + 9)
 
 /* A column of values that need `width` bytes, decoded in blocks from row `first` on, beside a column of zeros. */
+#define PITCH 5
+
 static void check_blocks(enum encoding enc, unsigned width, uint32_t first)
 {
-	static uint64_t want[BLOCK_ROWS], v[BLOCK_ROWS], times[BLOCK_ROWS], out[COLUMNS_BLOCK * FIELDS_MAX];
+	static uint64_t want[BLOCK_ROWS], v[BLOCK_ROWS], times[BLOCK_ROWS], out[COLUMNS_BLOCK * PITCH];
 	struct kind kind = {.nfields = 3,
 			    .fields = {{.encoding = ENC_TIME}, {.encoding = ENC_UINT}, {.encoding = enc}}};
 	struct column columns[3] = {{.width = 0}};
@@ -145,12 +147,12 @@ static void check_blocks(enum encoding enc, unsigned width, uint32_t first)
 	while (first < BLOCK_ROWS) {
 		uint32_t n = BLOCK_ROWS - first < COLUMNS_BLOCK ? BLOCK_ROWS - first : COLUMNS_BLOCK;
 
-		columns_block(&rows, first, n, out);
+		columns_block(&rows, first, n, out, PITCH);
 		for (uint32_t i = 0; i < n; i++) {
-			assert_true(out[i * FIELDS_MAX] == times[first + i]);
-			assert_true(out[i * FIELDS_MAX + 1] == 0);
-			assert_true(out[i * FIELDS_MAX + 2] == want[first + i]);
-			assert_true(out[i * FIELDS_MAX + 3] == 0);
+			assert_true(out[i * PITCH] == times[first + i]);
+			assert_true(out[i * PITCH + 1] == 0);
+			assert_true(out[i * PITCH + 2] == want[first + i]);
+			assert_true(out[i * PITCH + 3] == 0);
 		}
 		first += n;
 	}

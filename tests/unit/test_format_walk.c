@@ -63,9 +63,10 @@ static void expect(struct cursor *cur, uint16_t kind, uint64_t after_ns, uint64_
 		return;
 	assert_int_equal(ev.v[0], ev.at_ns);
 	assert_int_equal(ev.v[2], tid);
-	for (size_t f = ev.shape->nfields; f < FIELDS_MAX; f++)
+	assert_true(kind_nvalues(ev.shape) >= ev.shape->nfields);
+	for (size_t f = ev.shape->nfields; f < kind_nvalues(ev.shape); f++)
 		assert_int_equal(ev.v[f], 0);
-	for (size_t f = 0; f < FIELDS_MAX; f++)
+	for (size_t f = 0; f < kind_nvalues(ev.shape); f++)
 		assert_true(!ev.text[f] == !(f < ev.shape->nfields && ev.shape->fields[f].encoding == ENC_TEXT));
 }
 
@@ -105,6 +106,33 @@ static void at_equal_times_events_come_by_kind_and_then_as_recorded(void **state
 	expect(w.cur, KIND_process, 5, 1);
 	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
 	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
+	walk_close(&w);
+}
+
+static void the_last_event_of_a_moment_says_so_where_another_one_follows(void **state)
+{
+	static const bool lasts[] = {true, false, false, true, false, false};
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct event ev;
+	struct fault why;
+
+	(void)state;
+	add(writer, KIND_waking, 4, 1);
+	add(writer, KIND_launch, 5, 2);
+	add(writer, KIND_launch, 5, 3);
+	add(writer, KIND_waking, 5, 4);
+	add(writer, KIND_launch, 6, 5); /* the row of another class at the same time comes after it */
+	add(writer, KIND_process, 6, 6);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	expect(w.cur, KIND_epoch, 0, 0);
+	for (size_t i = 0; i < sizeof(lasts); i++) {
+		assert_int_equal(cursor_next(w.cur, &ev, &why), 1);
+		assert_int_equal(ev.v[2], i + 1);
+		assert_int_equal(ev.last, lasts[i]);
+	}
 	walk_close(&w);
 }
 
@@ -575,6 +603,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(at_equal_times_events_come_by_kind_and_then_as_recorded),
+		cmocka_unit_test(the_last_event_of_a_moment_says_so_where_another_one_follows),
 		cmocka_unit_test(at_equal_times_kinds_come_in_order_across_classes),
 		cmocka_unit_test(more_classes_than_may_be_are_refused_without_verification_too),
 		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),

@@ -19,6 +19,7 @@
 #include "replay/people.h"
 #include "replay/target.h"
 #include "replay/words.h"
+#include "tests/unit/event.h"
 
 /* What an out function writes, as a string. */
 static char shown[1024];
@@ -219,18 +220,18 @@ static int drop_schema(void **state)
 
 static struct event event(uint16_t kind, uint64_t at_ns)
 {
-	return (struct event){.kind = kind, .at_ns = at_ns, .shape = schema_kind(&schema, kind), .v = {at_ns}};
+	return event_made(kind, schema_kind(&schema, kind), at_ns);
 }
 
 static void tell_process(struct people *p, uint64_t at_ns, uint64_t pid, uint64_t start_ns, const char *name)
 {
 	struct event ev = event(KIND_process, at_ns);
 
-	ev.v[F_process_pid] = pid;
-	ev.v[F_process_start] = start_ns;
-	ev.v[F_process_tracked] = 1;
-	ev.v[F_process_name] = strlen(name);
-	ev.text[F_process_name] = name;
+	event_room(&ev)->v[F_process_pid] = pid;
+	event_room(&ev)->v[F_process_start] = start_ns;
+	event_room(&ev)->v[F_process_tracked] = 1;
+	event_room(&ev)->v[F_process_name] = strlen(name);
+	event_room(&ev)->text[F_process_name] = name;
 	assert_int_equal(people_see(p, &ev, NULL), 0);
 }
 
@@ -239,11 +240,11 @@ static void tell_thread(struct people *p, uint64_t at_ns, uint64_t tid, uint64_t
 {
 	struct event ev = event(KIND_thread, at_ns);
 
-	ev.v[F_thread_tid] = tid;
-	ev.v[F_thread_pid] = pid;
-	ev.v[F_thread_start] = start_ns;
-	ev.v[F_thread_name] = strlen(name);
-	ev.text[F_thread_name] = name;
+	event_room(&ev)->v[F_thread_tid] = tid;
+	event_room(&ev)->v[F_thread_pid] = pid;
+	event_room(&ev)->v[F_thread_start] = start_ns;
+	event_room(&ev)->v[F_thread_name] = strlen(name);
+	event_room(&ev)->text[F_thread_name] = name;
 	assert_int_equal(people_see(p, &ev, NULL), 0);
 }
 
@@ -251,8 +252,8 @@ static struct event launch(uint64_t at_ns, uint64_t pid, uint64_t tid)
 {
 	struct event ev = event(KIND_launch, at_ns);
 
-	ev.v[F_launch_pid] = pid;
-	ev.v[F_launch_tid] = tid;
+	event_room(&ev)->v[F_launch_pid] = pid;
+	event_room(&ev)->v[F_launch_tid] = tid;
 	return ev;
 }
 
@@ -260,9 +261,9 @@ static void tell_exit(struct people *p, uint64_t at_ns, uint64_t pid, uint64_t t
 {
 	struct event ev = event(KIND_exit, at_ns);
 
-	ev.v[F_exit_pid] = pid;
-	ev.v[F_exit_tid] = tid;
-	ev.v[F_exit_last] = 1;
+	event_room(&ev)->v[F_exit_pid] = pid;
+	event_room(&ev)->v[F_exit_tid] = tid;
+	event_room(&ev)->v[F_exit_last] = 1;
 	assert_int_equal(people_see(p, &ev, NULL), 0);
 }
 
@@ -350,8 +351,8 @@ static void a_fork_ends_the_hold_of_a_dead_thread_on_its_id(void **state)
 	tell_thread(&p, 10, 5, 5, 10, "old");
 	dead = people_thread(&p, 5);
 	tell_exit(&p, 20, 5, 5);
-	fork_event.v[F_fork_pid] = fork_event.v[F_fork_tid] = 1;
-	fork_event.v[F_fork_child_pid] = fork_event.v[F_fork_child_tid] = 5;
+	event_room(&fork_event)->v[F_fork_pid] = event_room(&fork_event)->v[F_fork_tid] = 1;
+	event_room(&fork_event)->v[F_fork_child_pid] = event_room(&fork_event)->v[F_fork_child_tid] = 5;
 	assert_int_equal(people_see(&p, &fork_event, NULL), 0);
 	assert_int_not_equal(people_thread(&p, 5), dead);
 	assert_null(people_find_thread(&p, 5)->name);
@@ -364,7 +365,7 @@ static void the_idle_threads_are_nobody(void **state)
 	struct event ev = event(KIND_switch, 10);
 
 	(void)state;
-	ev.v[F_switch_next_tid] = 7;
+	event_room(&ev)->v[F_switch_next_tid] = 7;
 	assert_int_equal(people_see(&p, &ev, NULL), 0);
 	assert_int_equal(people_thread(&p, 0), 0);
 	assert_int_not_equal(people_thread(&p, 7), 0);
@@ -427,11 +428,11 @@ static void a_filter_knows_the_process_of_a_thread_in_a_switch(void **state)
 	f = (struct filter){.to_ns = NO_TIME, .pids = {5}, .npids = 1};
 	tell_process(&p, 1, 5, 1, "x");
 	tell_thread(&p, 1, 6, 5, 1, "x");
-	ev.v[F_switch_prev_tid] = 99;
-	ev.v[F_switch_next_tid] = 6;
+	event_room(&ev)->v[F_switch_prev_tid] = 99;
+	event_room(&ev)->v[F_switch_next_tid] = 6;
 	assert_int_equal(people_see(&p, &ev, NULL), 0);
 	assert_true(filter_passes(&f, &ev, &p, false));
-	ev.v[F_switch_next_tid] = 98;
+	event_room(&ev)->v[F_switch_next_tid] = 98;
 	assert_int_equal(people_see(&p, &ev, NULL), 0);
 	assert_false(filter_passes(&f, &ev, &p, false));
 	people_clear(&p);

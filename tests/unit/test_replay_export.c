@@ -10,6 +10,7 @@
 #include "replay/memory.h"
 #include "replay/proto.h"
 #include "tests/unit/sample.h"
+#include "tests/unit/event.h"
 
 /* The encoder ------------------------------------------------------------------------------------------------------ */
 
@@ -123,26 +124,24 @@ static void see(struct story *s, struct event *ev)
 static void see_alloc(struct story *s, uint64_t at, uint32_t pid, uint64_t addr, uint64_t bytes, int ret,
 		      uint64_t flags)
 {
-	struct event ev = {.kind = KIND_alloc};
+	struct event ev = event_made(KIND_alloc, NULL, at);
 
-	ev.v[0] = at;
-	ev.v[F_alloc_pid] = ev.v[F_alloc_tid] = pid;
-	ev.v[F_alloc_ret] = (uint64_t)(int64_t)ret;
-	ev.v[F_alloc_flags] = flags;
-	ev.v[F_alloc_bytes] = bytes;
-	ev.v[F_alloc_addr] = addr;
-	ev.v[F_alloc_memory] = MEM_DEVICE;
+	event_room(&ev)->v[F_alloc_pid] = event_room(&ev)->v[F_alloc_tid] = pid;
+	event_room(&ev)->v[F_alloc_ret] = (uint64_t)(int64_t)ret;
+	event_room(&ev)->v[F_alloc_flags] = flags;
+	event_room(&ev)->v[F_alloc_bytes] = bytes;
+	event_room(&ev)->v[F_alloc_addr] = addr;
+	event_room(&ev)->v[F_alloc_memory] = MEM_DEVICE;
 	see(s, &ev);
 }
 
 static void see_free(struct story *s, uint64_t at, uint64_t dur, uint32_t pid, uint64_t addr)
 {
-	struct event ev = {.kind = KIND_free};
+	struct event ev = event_made(KIND_free, NULL, at);
 
-	ev.v[0] = at;
-	ev.v[F_free_dur] = dur;
-	ev.v[F_free_pid] = ev.v[F_free_tid] = pid;
-	ev.v[F_free_addr] = addr;
+	event_room(&ev)->v[F_free_dur] = dur;
+	event_room(&ev)->v[F_free_pid] = event_room(&ev)->v[F_free_tid] = pid;
+	event_room(&ev)->v[F_free_addr] = addr;
 	see(s, &ev);
 }
 
@@ -195,15 +194,14 @@ static void a_free_means_the_allocation_that_was_there_when_it_began(void **stat
 
 static void the_end_of_a_process_gives_back_what_it_held(void **state)
 {
-	struct event ev = {.kind = KIND_exit};
+	struct event ev = event_made(KIND_exit, NULL, 20);
 	struct story *s = *state;
 
 	see_alloc(s, 10, 7, 0x1000, 64, 0, 0);
-	ev.v[0] = 20;
-	ev.v[F_exit_pid] = ev.v[F_exit_tid] = 7;
+	event_room(&ev)->v[F_exit_pid] = event_room(&ev)->v[F_exit_tid] = 7;
 	see(s, &ev);
 	assert_int_equal(held(s, 7), 64); /* a thread ended, not the process */
-	ev.v[F_exit_last] = 1;
+	event_room(&ev)->v[F_exit_last] = 1;
 	see(s, &ev);
 	assert_int_equal(held(s, 7), 0);
 	assert_int_equal(s->process, people_process(&s->walk.people, 7));
@@ -241,12 +239,12 @@ static void the_longest_ending_names_the_exporter(void **state)
 
 static void a_call_cannot_begin_before_the_clock(void **state)
 {
-	struct event ev = {.at_ns = 100};
+	struct event ev = event_made(KIND_launch, NULL, 100);
 
 	(void)state;
-	ev.v[F_call_dur] = 30;
+	event_room(&ev)->v[F_call_dur] = 30;
 	assert_int_equal(export_begin_ns(&ev), 70);
-	ev.v[F_call_dur] = UINT64_MAX;
+	event_room(&ev)->v[F_call_dur] = UINT64_MAX;
 	assert_int_equal(export_begin_ns(&ev), 0);
 }
 

@@ -4,18 +4,19 @@
 
 #include "replay/where.h"
 #include "tests/unit/sample.h"
+#include "tests/unit/event.h"
 
 static struct schema schema;
 static struct people people;
 
 static void see(uint16_t kind, const uint64_t *v, size_t n, uint8_t text_field, const char *text)
 {
-	struct event ev = {.kind = kind, .shape = schema_kind(&schema, kind), .at_ns = v[0]};
+	struct event ev = event_made(kind, schema_kind(&schema, kind), v[0]);
 
-	memcpy(ev.v, v, n * sizeof(*v));
+	memcpy(event_room(&ev)->v, v, n * sizeof(*v));
 	if (text) {
-		ev.text[text_field] = text;
-		ev.v[text_field] = strlen(text);
+		event_room(&ev)->text[text_field] = text;
+		event_room(&ev)->v[text_field] = strlen(text);
 	}
 	assert_int_equal(people_see(&people, &ev, NULL), 0);
 }
@@ -40,22 +41,22 @@ static int tear_down(void **state)
 
 static struct event event_of(uint16_t kind)
 {
-	return (struct event){.kind = kind, .shape = schema_kind(&schema, kind)};
+	return event_made(kind, schema_kind(&schema, kind), 0);
 }
 
 static struct event alloc(void)
 {
 	struct event ev = event_of(KIND_alloc);
 
-	ev.at_ns = ev.v[F_alloc_at] = 5000;
-	ev.v[F_alloc_pid] = 100;
-	ev.v[F_alloc_tid] = 101;
-	ev.v[F_alloc_dur] = 1500000;
-	ev.v[F_alloc_probe] = 21;
-	ev.v[F_alloc_ret] = (uint64_t)-2;
-	ev.v[F_alloc_bytes] = 64 << 20;
-	ev.v[F_alloc_addr] = UINT64_MAX;
-	ev.v[F_alloc_memory] = MEM_PINNED;
+	ev.at_ns = event_room(&ev)->v[F_alloc_at] = 5000;
+	event_room(&ev)->v[F_alloc_pid] = 100;
+	event_room(&ev)->v[F_alloc_tid] = 101;
+	event_room(&ev)->v[F_alloc_dur] = 1500000;
+	event_room(&ev)->v[F_alloc_probe] = 21;
+	event_room(&ev)->v[F_alloc_ret] = (uint64_t)-2;
+	event_room(&ev)->v[F_alloc_bytes] = 64 << 20;
+	event_room(&ev)->v[F_alloc_addr] = UINT64_MAX;
+	event_room(&ev)->v[F_alloc_memory] = MEM_PINNED;
 	return ev;
 }
 
@@ -118,9 +119,9 @@ static void numbers_compare_to_the_last_digit(void **state)
 		if (holds(no[i], &ev))
 			fail_msg("holds: %s", no[i]);
 	assert_true(holds("dur=0.000025m and dur<0.001m", &ev));
-	ev.v[F_alloc_bytes] = UINT64_C(2) << 40;
+	event_room(&ev)->v[F_alloc_bytes] = UINT64_C(2) << 40;
 	assert_true(holds("bytes=2T and bytes=2TiB and bytes=2048G", &ev));
-	ev.v[F_alloc_ret] = (uint64_t)INT64_MIN;
+	event_room(&ev)->v[F_alloc_ret] = (uint64_t)INT64_MIN;
 	assert_true(holds("ret=-9223372036854775808", &ev));
 	assert_true(holds("ret<18446744073709551615", &ev));
 	assert_true(holds("ret>-18446744073709551615", &ev));
@@ -171,7 +172,8 @@ static void who_is_not_known_has_no_name(void **state)
 	struct people nobody = {0}, saved = people;
 
 	(void)state;
-	ev.v[F_alloc_pid] = ev.v[F_alloc_tid] = waking.v[F_waking_waker_tid] = 999;
+	event_room(&ev)->v[F_alloc_pid] = event_room(&ev)->v[F_alloc_tid] = event_room(&waking)->v[F_waking_waker_tid] =
+		999;
 	for (int i = 0; i < 2; i++) {
 		assert_false(holds("process~\"\" or process!=x or thread~\"\" or thread!=x", &ev));
 		assert_false(holds("process~\"\" or process!=x or thread~\"\" or thread!=x", &waking));
@@ -185,9 +187,9 @@ static void texts_compare_byte_by_byte(void **state)
 	struct event ev = event_of(KIND_fact);
 
 	(void)state;
-	ev.text[F_fact_name] = "a\0b\xff";
-	ev.v[F_fact_name] = 4;
-	ev.text[F_fact_value] = "";
+	event_room(&ev)->text[F_fact_name] = "a\0b\xff";
+	event_room(&ev)->v[F_fact_name] = 4;
+	event_room(&ev)->text[F_fact_value] = "";
 	assert_true(holds("name=\"a\\x00b\\xff\"", &ev));
 	assert_false(holds("name=\"a\\x00b\"", &ev));
 	assert_false(holds("name=a", &ev));
@@ -203,15 +205,15 @@ static void switches_and_wakings_are_their_threads_own(void **state)
 	struct event ev = event_of(KIND_switch), waking = event_of(KIND_waking);
 
 	(void)state;
-	ev.v[F_switch_prev_tid] = 101;
-	ev.v[F_switch_next_tid] = 102;
-	ev.v[F_switch_prev_state] = 1;
+	event_room(&ev)->v[F_switch_prev_tid] = 101;
+	event_room(&ev)->v[F_switch_next_tid] = 102;
+	event_room(&ev)->v[F_switch_prev_state] = 1;
 	assert_true(holds("thread=worker and process~train and prev_state=sleeping", &ev));
 	assert_false(holds("thread=other", &ev));
 	assert_true(holds("prev_state!=preempted and prev_state~sleep and prev_state=1", &ev));
-	waking.v[F_waking_tid] = 101;
-	waking.v[F_waking_waker_tid] = 102;
-	waking.v[F_waking_context] = WAKE_IRQ;
+	event_room(&waking)->v[F_waking_tid] = 101;
+	event_room(&waking)->v[F_waking_waker_tid] = 102;
+	event_room(&waking)->v[F_waking_context] = WAKE_IRQ;
 	assert_true(holds("thread=other and tid=101 and context=irq", &waking));
 }
 
@@ -355,8 +357,8 @@ static void a_condition_can_be_bound_to_one_capture_after_another(void **state)
 	assert_int_equal(where_bind(w, &second, 5000, &why), 0);
 	ev.shape = schema_kind(&second, KIND_alloc);
 	assert_false(where_holds(w, &ev, &people));
-	ev.v[F_alloc_probe] = 5;
-	ev.v[0] = 6001;
+	event_room(&ev)->v[F_alloc_probe] = 5;
+	event_room(&ev)->v[0] = 6001;
 	assert_true(where_holds(w, &ev, &people));
 	where_free(w);
 	schema_clear(&second);

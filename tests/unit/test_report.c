@@ -7,6 +7,7 @@
 #include "analyze/pictures.h"
 #include "analyze/svg.h"
 #include "tests/unit/feed.h"
+#include "tests/unit/event.h"
 
 static void html_is_closed_in_order_and_escaped(void **state)
 {
@@ -161,16 +162,16 @@ static void absurd_series_are_drawn_or_left_out(void **state)
 static void gauges_keep_lows_and_highs_of_each_gpu(void **state)
 {
 	struct gauges g = {.begin_ns = 0, .end_ns = GAUGES_SLICES * 10};
-	struct event ev = {.kind = KIND_health};
+	struct event ev = event_made(KIND_health, NULL, 0);
 	struct fault why;
 
 	(void)state;
-	ev.v[F_health_gpu] = 3;
-	ev.v[F_health_known] = 1U << (F_health_temperature_c - F_health_known);
+	event_room(&ev)->v[F_health_gpu] = 3;
+	event_room(&ev)->v[F_health_known] = 1U << (F_health_temperature_c - F_health_known);
 	for (unsigned i = 0; i < 3; i++) {
 		ev.at_ns = i;
-		ev.v[F_health_temperature_c] = 70 - i * 10;
-		ev.v[F_health_power_mw] = 5; /* not known: not told */
+		event_room(&ev)->v[F_health_temperature_c] = 70 - i * 10;
+		event_room(&ev)->v[F_health_power_mw] = 5; /* not known: not told */
 		assert_int_equal(gauges_feed(&g, &ev, &why), 0);
 	}
 	assert_int_equal(g.ngpus, 1);
@@ -179,14 +180,14 @@ static void gauges_keep_lows_and_highs_of_each_gpu(void **state)
 	assert_false(g.gpus[0].told[GAUGE_POWER]);
 	assert_false(g.gpus[0].throttled[0]);
 	ev.at_ns = UINT64_MAX;
-	ev.v[F_health_throttle] = 0x40;
+	event_room(&ev)->v[F_health_throttle] = 0x40;
 	assert_int_equal(gauges_feed(&g, &ev, &why), 0);
 	assert_true(g.gpus[0].throttled[GAUGES_SLICES - 1]);
-	ev.v[F_health_gpu] = UINT64_MAX;
+	event_room(&ev)->v[F_health_gpu] = UINT64_MAX;
 	assert_int_equal(gauges_feed(&g, &ev, &why), 0);
 	assert_int_equal(g.ngpus, 1);
 	for (unsigned i = 0; i < 2 * GAUGES_GPUS_MAX; i++) {
-		ev.v[F_health_gpu] = i;
+		event_room(&ev)->v[F_health_gpu] = i;
 		assert_int_equal(gauges_feed(&g, &ev, &why), 0);
 	}
 	assert_int_equal(g.ngpus, GAUGES_GPUS_MAX);
