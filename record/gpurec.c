@@ -419,7 +419,11 @@ static int command_exit_status(const struct recording_result *result)
 static void tell_failure(const struct recording_result *result, const struct fault *why)
 {
 	tool_fault(result->path, why);
-	if (result->nepochs)
+	if (result->nepochs && result->end_unknown)
+		tool_error("whether the end of %s reached the disk is not known, gpuverify tells: what its seals cover "
+			   "is authentic",
+			   result->path);
+	else if (result->nepochs)
 		tool_error("%s has no end: what its %llu seal%s authentic, gpuverify calls it UNSEALED", result->path,
 			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
 	else

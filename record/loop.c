@@ -303,11 +303,13 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	await_command(s, reason);
 	n = rotate_counters(s, true, &counters);
 	anchor_read(&anchor);
+	s->end_unknown = r == 0;
 	if (r == 0)
 		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n,
 			       why);
 	if (r < 0)
 		return r;
+	s->end_unknown = false;
 	n = counters_collect(&s->counters, true, &counters);
 	result->counters = calloc(n + 1, sizeof(*counters));
 	if (!result->counters)
@@ -352,6 +354,7 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->ncaptures = s->rotation.ncaptures + 1;
 	result->written_bytes = written_bytes(s);
 	result->nepochs = s->nepochs;
+	result->end_unknown = s->end_unknown;
 	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
 	result->duration_ns = clock_ns(CLOCK_BOOTTIME) - s->status.begin_ns;
 	result->cpu_ns = own_cpu_ns(&usage);

@@ -46,6 +46,7 @@ struct recording_result {
 	uint64_t ncaptures;     /* 1 without rotation */
 	uint64_t written_bytes; /* of all of them together */
 	uint64_t nepochs;       /* of the last one */
+	bool end_unknown;       /* writing its end failed: it may be there */
 	uint64_t nrows;         /* events of all kinds in all of them */
 	uint64_t duration_ns;
 	uint64_t cpu_ns, peak_bytes; /* of gpurec itself: CPU time; the most memory it had */

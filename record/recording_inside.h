@@ -69,6 +69,7 @@ struct recording {
 	struct rotation rotation;
 	struct status status;
 	uint64_t latest_ns; /* time of the youngest record read so far */
+	bool end_unknown;   /* its end was written and the disk refused it, or part of it */
 	bool file_made;     /* and may be removed while nothing is sealed */
 	struct attach *attach;
 	struct ring life, bulk;

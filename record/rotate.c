@@ -145,7 +145,9 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"mode", s->command.pid ? "command"
 			 : s->o.npids   ? "processes"
 					: "all that use CUDA"},
-		{"futex", s->o.futex ? "recorded" : "not recorded"},
+		{"futex", attach_has_futex(s->attach) ? "recorded"
+			  : s->o.futex                ? "not recorded: this kernel does not offer it"
+						      : "not recorded"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
 		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
@@ -180,6 +182,7 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 	struct probe *probes = calloc(nprobes, sizeof(*probes));
 	struct clock_anchor start;
 	struct sink sink;
+	struct fault said;
 	char text[KEY_ID_CHARS + 1];
 	int r;
 
@@ -191,7 +194,9 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 	if (r == 0) {
 		s->file_made = true;
 		anchor_read(&start);
-		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, why);
+		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, &said);
+		if (r < 0)
+			fault_set(why, r, FAULT_NOWHERE, "%s: %s", s->path, said.text);
 	}
 	free(probes);
 	if (r < 0)
@@ -247,10 +252,20 @@ static int use_held(struct recording *s, ring_use *use, void *self, struct fault
 	return r < 0 ? r : 0;
 }
 
+/* On the old beat; what passed while the machine was asleep, or this process stopped, is not made up for. */
+static void due_again(struct recording *s)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), every_ns = s->o.rotate_ns, *next_ns = &s->rotation.next_ns;
+
+	*next_ns += every_ns;
+	if (*next_ns <= now_ns)
+		*next_ns += ((now_ns - *next_ns) / every_ns + 1) * every_ns;
+}
+
 int rotate_cancel(struct recording *s, ring_use *use, void *self, struct fault *why)
 {
 	if (s->rotation.cut_ns)
-		s->rotation.next_ns += s->o.rotate_ns;
+		due_again(s);
 	s->rotation.cut_ns = 0;
 	return use_held(s, use, self, why);
 }
@@ -423,19 +438,21 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	uint64_t number = 0;
 	int r = begin_next(s, &next, path, &number, &said);
 
-	rot->next_ns += s->o.rotate_ns;
+	due_again(s);
 	rot->cut_ns = 0;
 	if (r < 0) {
 		recording_note(s, 0, "cannot begin another capture, %s goes on: %s", s->path, said.text);
 		return use_held(s, translate, &s->translator, why);
 	}
 	anchor_read(&now);
+	s->end_unknown = true;
 	r = writer_end(s->writer, REASON_rotated, NULL, &now, counters, ncounters, why);
 	if (r < 0) {
 		writer_close(next);
 		unlink(path);
 		return r;
 	}
+	s->end_unknown = false;
 	recording_note(s, 1, "%s is complete, %s continues it", s->path, path);
 	rebase(rot, counters, ncounters);
 	rot->number = number;
