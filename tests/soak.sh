@@ -1,16 +1,25 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Long runs and bad days. After each: what is sealed verifies, the sums hold, nothing hangs, the exit status and the message
-# are right. `make soak H=1` gives it an hour of steady load besides; `make test` runs it short (tests/cli/record_soak.sh).
+# Long runs and bad days. After each: what is sealed verifies, the sums hold (recorded + lost = made, by what the program
+# itself counted), nothing hangs, the exit status and the message are right. `make soak H=1` gives it an hour of steady load
+# besides; `make test` runs it short (tests/cli/record_soak.sh).
 #
-#   BUILD=build H=hours KILLS=300 PROCESSES=10000 tests/soak.sh
-. "$(dirname "$0")/cli/lib.sh"
-H=${H:-1} KILLS=${KILLS:-300} PROCESSES=${PROCESSES:-10000} WRITES=${WRITES:-12} STALL_MS=${STALL_MS:-3000} STOP=${STOP:-10}
-build=$(cd "$BUILD" && pwd)
-gpurec=$build/gpurec verify=$build/gpuverify replay=$build/gpureplay driver=$build/workload/driver
-preload=$build/tests/soak/faultio.so
+#   BUILD=build H=hours KILLS=300 PROCESSES=10000 tests/soak.sh [PART...]      kills disk clock stands library many starved steady
+#
+# What was seen is told in lines that begin with "# ". Where RESULTS names a file, it gets them as a table once all went well;
+# NOTE is what is to be said there of the machine. docs/BENCHMARKS.md is made with tests/soak/endurance.md.
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/tests/cli/lib.sh"
+H=${H:-1} KILLS=${KILLS:-300} PROCESSES=${PROCESSES:-10000} STALL_MS=${STALL_MS:-3000} STOP=${STOP:-10} SEED=${SEED:-$$}
+gpurec=$BUILD/gpurec verify=$BUILD/gpuverify replay=$BUILD/gpureplay driver=$BUILD/workload/driver
+preload=$BUILD/tests/soak/faultio.so
+TURNS=${TURNS:-4500} # of the runs in which each write fails: a second has a thousand
+RATE=4300            # turns a second that make 50,000 events and more
+[ -z "${RESULTS:-}" ] || RESULTS=$(realpath "$RESULTS")
+[ $# -gt 0 ] || set -- kills disk clock stands library many starved steady
 cd "$TMP" || exit 1
 cap=$TMP/run.cap
+exec 3>&1
 
 if [ "$(id -u)" != 0 ] || ! "$gpurec" --check >check 2>&1; then
 	skip "long runs and bad days" "this machine cannot record: $(grep -m1 -iE 'not|missing|denied' check 2>/dev/null || echo 'not root')"
@@ -18,6 +27,12 @@ if [ "$(id -u)" != 0 ] || ! "$gpurec" --check >check 2>&1; then
 fi
 # The sanitizers want to be loaded first; they are not what is tried here.
 nm -D "$gpurec" 2>/dev/null | grep -q __asan_ && { skip "long runs and bad days" "not with sanitizers"; finish; }
+
+# told WHAT FIGURES: for the reader of the log, and of the table
+told() {
+	echo "# $1: $2" >&3
+	echo "| $1 | $2 |" >>"$TMP/table"
+}
 
 # with FAULT... -- gpurec's arguments: its exit status, at most two minutes
 with() {
@@ -31,195 +46,390 @@ with() {
 verdict() {
 	local file=$1 status=0 want
 	shift
-	"$verify" -q "$file" >verdict 2>&1 || status=$?
+	timeout 300 "$verify" -q "$file" >verdict 2>&1 || status=$?
 	for want in "$@"; do [ "$status" -ne "$want" ] || return 0; done
 	echo "exit status $status of $(cat verdict), wanted $*"
 	return 1
 }
 
-# Sealed epochs of a capture, whatever its end.
-epochs() {
-	"$verify" --json "$1" 2>/dev/null | sed -n 's/.*"epochs":\([0-9]*\).*/\1/p'
-}
+sql() { sqlite3 :memory: "$@"; }
 
-# 1. SIGKILL at any moment.
-kill_at_random() {
-	local i status sealed=0 unsealed=0 nothing=0 pid delay
-	for ((i = 0; i < KILLS; i++)); do
-		rm -f "$cap"
-		"$gpurec" -q -o "$cap" -d 20s >out 2>err &
-		pid=$!
-		delay=$((RANDOM % 3500))
-		sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
-		kill -KILL $pid
-		wait $pid 2>/dev/null
-		if [ ! -s "$cap" ]; then
-			nothing=$((nothing + 1)) # before the header was there
+# sums TRUTH FILE...: all captures are OK (each says so only if fired = recorded + lost for each probe, and the rows are as
+# many as were recorded), and what they recorded and lost of calls is what the program counted. $recorded, $lost, $made
+sums() {
+	local truth=$1 calls file
+	shift
+	calls=$(sed -n 's/^\tK([0-9]*, \([a-z_]*\), [a-z]*, CALL).*/"\1"/p' "$top/format/kinds.h" | paste -sd,)
+	for file in "$@"; do
+		timeout 600 "$verify" --json "$file" || { "$verify" "$file" | head -n 1; return 1; }
+	done >verdicts
+	{ echo '['; sed '/^$/d' verdicts | paste -sd,; echo ']'; } >verdicts.json
+	read -r recorded lost made < <(sql -separator ' ' "
+		CREATE TABLE v AS SELECT value FROM json_each(CAST(readfile('verdicts.json') AS TEXT));
+		CREATE TABLE t AS SELECT CAST(readfile('$truth') AS TEXT) AS value;
+		SELECT (SELECT coalesce(sum(k.value), 0) FROM v, json_each(v.value, '\$.kinds') k WHERE k.key IN (${calls//\"/\'})),
+			(SELECT coalesce(sum(l.value ->> 'count'), 0) FROM v, json_each(v.value, '\$.lost') l WHERE l.value ->> 'probe' LIKE '%cu%'),
+			(SELECT sum(f.value ->> 'calls') FROM t, json_each(t.value, '\$.functions') f) +
+			(SELECT coalesce(sum(f.value), 0) FROM t, json_each(t.value, '\$.driver_functions') f)")
+	[ "${made:-0}" -gt 0 ] && [ $((recorded + lost)) -eq "$made" ] && return 0
+	echo "$recorded recorded, $lost lost, ${made:-nothing} made"
+	return 1
+}
+calls_lost() { echo "$lost of $made calls lost and counted"; }
+
+
+
+# SIGKILL at any moment: while it starts, while events come and are written, at the joints of rotation. Alternately of a command,
+# and of what there is on the host; every third one rotates.
+LANES=3
+killed() { # NUMBER DELAY_MS: one of them, in this folder; what came of it is a line of counts for each file
+	local way=(-o run.cap) delay=$2 pid file status sealed rows last n program=
+	local command=(sh -c "echo >began; exec '$driver' -q --flood 7000 --rate 2000 --truth truth")
+	rm -f ./*.cap truth began
+	[ $(($1 % 3)) -ne 0 ] || way+=(--rotate 1s)
+	if [ $(($1 % 2)) -eq 0 ]; then
+		way+=(-- "${command[@]}")
+	else
+		way+=(-d 20s)
+		"${command[@]}" &
+		program=$!
+	fi
+	"$gpurec" -q "${way[@]}" >out 2>err &
+	pid=$!
+	sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
+	kill -KILL $pid 2>/dev/null || { echo "it had ended: $(cat err)"; return 1; }
+	wait $pid 2>/dev/null
+	last=$(find . -name '*.cap' | sort | tail -n 1)
+	for file in $(find . -name '*.cap' | sort); do
+		if [ ! -s "$file" ]; then
+			echo nothing >>counts # killed before there was a header
 			continue
 		fi
 		status=0
-		"$verify" -q "$cap" >verdict 2>&1 || status=$?
+		"$verify" --json "$file" >verdict 2>&1 || status=$?
+		sealed=$(sed -n 's/.*"epochs":\([0-9]*\).*/\1/p' verdict) rows=$(sed -n 's/.*"events":\([0-9]*\).*/\1/p' verdict)
 		case $status in
-		5) unsealed=$((unsealed + 1)); [ "$(epochs "$cap")" = 0 ] || sealed=$((sealed + 1)) ;;
-		4) # the header itself was cut: nothing can be checked, and nothing is claimed
-			[ "$(stat -c %s "$cap")" -lt 65536 ] || { echo "killed after $delay ms: $(cat verdict)"; return 1; } ;;
-		*) echo "killed after $delay ms: exit status $status, $(cat verdict)"; return 1 ;;
+		0) # has its end, so another one must continue it
+			[ "$file" != "$last" ] || { echo "$file has an end"; return 1; }
+			echo complete >>counts
+			;;
+		5)
+			if [ "$sealed" = 0 ]; then
+				echo unsealed >>counts
+			else
+				echo sealed "$rows" >>counts
+				[ "$("$replay" -q --json "$file" | grep '^{"at":' | grep -vc '"kind":"lost"')" -eq "$rows" ] ||
+					{ echo "not all of $rows sealed events of $file can be read"; return 1; }
+			fi
+			;;
+		*) echo "exit status $status of $file: $(cat verdict)"; return 1 ;;
 		esac
 	done
-	echo "# $KILLS kills: $nothing before there was a file, $unsealed UNSEALED, $sealed of them with sealed epochs" >&3
-	[ "$unsealed" -gt 0 ]
+	# What was recorded goes on: nobody stays stopped, no probe stays in the way.
+	[ -z "$program" ] || wait "$program" || { echo "the program that was recorded ended with $?"; return 1; }
+	for ((n = 0; n < 200; n++)); do
+		[ -e began ] && [ ! -s truth ] || break
+		sleep 0.1
+	done
+	[ -e began ] || { echo early >>counts; return 0; }
+	[ -s truth ] || { echo "the command that was recorded does not end"; return 1; }
+	echo went-on >>counts
 }
-exec 3>&1
-check "killed at $KILLS random moments, what is sealed verifies" kill_at_random
+lane() { # NUMBER: every LANES-th kill
+	local i delay failed=0
+	mkdir "lane-$1" && cd "lane-$1" || return 1
+	RANDOM=$((SEED + $1))
+	for ((i = $1; i < KILLS; i += LANES)); do
+		delay=$((RANDOM % 3000))
+		killed "$i" "$delay" >said 2>&1 && continue
+		echo "kill $i of seed $SEED, after $delay ms: $(cat said)"
+		failed=1
+	done
+	return $failed
+}
+kill_at_random() {
+	local i n failed=0 jobs=()
+	rm -rf lane-*
+	for ((i = 0; i < LANES; i++)); do
+		lane $i >"lane-$i.log" 2>&1 &
+		jobs+=($!)
+	done
+	for i in "${jobs[@]}"; do wait "$i" || failed=1; done
+	cat lane-*.log
+	n() { cat lane-*/counts | grep -c "^$1"; }
+	told "SIGKILL at $KILLS random moments" "$(n nothing) files without a byte, $(n unsealed) with a header only, $(n sealed) \`UNSEALED\` with sealed \
+epochs ($(cat lane-*/counts | awk '/^sealed/ { n += $2 } END { print n + 0 }') events, each read again), $(n complete) \`OK\`, completed by rotation before; \
+of the programs $(n went-on) went on to their end, $(n early) had not begun"
+	[ $failed -eq 0 ] && [ "$(n sealed)" -gt 0 ] && [ "$(n went-on)" -gt 0 ]
+}
+kills() {
+	check "killed at $KILLS random moments: what is sealed verifies and can be read, what was recorded goes on" kill_at_random
+}
 
-# 2. Every write fails once, as on a full disk and as on a broken one.
-every_write() {
-	local errno=$1 n status
-	for ((n = 1; n <= WRITES; n++)); do
-		rm -f "$cap"
+# Every write fails, one after the other, until a run is through with all its writes: N of them.
+fails_each() { # WHAT REGEX FAULT...: FAULT's first setting is counted up
+	local what=$1 regex=$2 fault=$3 n status
+	shift 3
+	for ((n = 1; n <= 60; n++)); do
+		rm -f run*.cap truth
 		status=0
-		with FAULTIO_WRITE=$n FAULTIO_ERRNO="$errno" -- -o "$cap" -d 20s -- "$driver" -q --flood 1000 || status=$?
+		with "$fault=$n" "$@" -- -o "$cap" ${rotating:+--rotate 1s} -- "$driver" -q --flood "$TURNS" --rate 1000 --truth truth || status=$?
 		if [ "$status" -eq 0 ]; then
-			verdict "$cap" 0 && return 0 # fewer writes than that
+			if [ -n "${rotating:-}" ] && grep -q 'cannot begin another capture' err; then
+				sums truth run*.cap || return 1 # the old one goes on instead, and nothing is missing
+				continue
+			fi
+			[ $n -gt 3 ] || { echo "$fault=$n: all went well"; return 1; }
+			sums truth run*.cap || return 1
+			told "$what" "each of $((n - 1)) in turn: exit status 3 and the reason; whole up to the last seal"
+			return 0
 		fi
-		[ "$status" -eq 3 ] || { echo "write $n: exit status $status"; cat err; return 1; }
-		grep -qE "$2" err || { echo "write $n: the message does not say why"; cat err; return 1; }
-		[ ! -s "$cap" ] || verdict "$cap" 4 5 || { echo "write $n"; return 1; }
+		[ "$status" -eq 3 ] || { echo "$fault=$n: exit status $status"; cat err; return 1; }
+		grep -qE "run[-0-9]*\.cap.*$regex" err || { echo "$fault=$n: the message does not say what and why"; cat err; return 1; }
+		left "$n" || return 1
+		for ((i = 0; i < 100; i++)); do [ ! -s truth ] || break; sleep 0.1; done
+		[ -s truth ] || [ "$n" = 1 ] || { echo "$fault=$n: the command did not end"; return 1; }
+	done
+	echo "$fault: no end after $n"
+	return 1
+}
+left() { # NUMBER: what a failure leaves: nothing, or what is whole up to the last seal; and what the message says of it
+	local file last allowed=5
+	last=$(find . -name 'run*.cap' | sort | tail -n 1)
+	! grep -q 'end of .* reached the disk is not known' err || allowed="0 5"
+	if grep -q 'nothing was sealed; .* was removed' err; then
+		allowed=0 # that it is whole, for another one was to continue it
+	elif ! grep -qE 'calls it UNSEALED|disk is not known' err; then
+		[ -z "$last" ] || { echo "$1: no word about $last"; cat err; return 1; }
+	fi
+	for file in $(find . -name 'run*.cap' | sort); do
+		[ -s "$file" ] || { echo "$1: $file is empty and was left"; return 1; }
+		# shellcheck disable=SC2086 # one word each
+		if [ "$file" = "$last" ]; then verdict "$file" $allowed; else verdict "$file" 0; fi || { cat err; return 1; }
 	done
 }
-check "no space at each of the first $WRITES writes: exit status 3, said so, what is sealed verifies" every_write 28 'No space left'
-check "an input/output error at each of them" every_write 5 'Input/output error'
-every_sync() {
-	local n status
-	for n in 1 2 3; do
-		rm -f "$cap"
-		status=0
-		with FAULTIO_SYNC=$n FAULTIO_ERRNO=5 -- -o "$cap" -d 20s -- sh -c 'sleep 4' || status=$?
-		[ "$status" -eq 3 ] && grep -q 'Input/output error' err || { echo "sync $n: exit status $status"; cat err; return 1; }
-		[ ! -s "$cap" ] || verdict "$cap" 4 5 || return 1
-	done
-}
-check "data that does not reach the disk is a failure too" every_sync
-check "short and interrupted writes are no failure" with FAULTIO_SHORT=1 -- -q --force -o "$cap" -- "$driver" -q --flood 2000
-check "and leave a whole capture" verdict "$cap" 0
-
-# A file system that is really full.
-full() {
+full() { # a file system that is really full
 	local status=0
 	mkdir -p small && mount -t tmpfs -o size=4m tmpfs small || return 77
-	"$gpurec" -o small/run.cap -- timeout 30 "$driver" -q --flood 400000 >out 2>err || status=$?
+	"$gpurec" -o small/run.cap -- timeout 60 "$driver" -q --flood 400000 >out 2>err || status=$?
 	cp small/run.cap full.cap
 	umount small
 	[ "$status" -eq 3 ] && grep -q 'No space left' err || { echo "exit status $status"; cat err; return 1; }
-	verdict full.cap 5
+	verdict full.cap 5 || return 1
+	told "a file system of 4 MiB" "exit status 3 at $(stat -c %s full.cap) bytes, \`UNSEALED\`"
 }
-status=0
-full >full.log 2>&1 || status=$?
-if [ "$status" -eq 77 ]; then
-	skip "a file system that is full" "no tmpfs can be mounted here"
-else
-	check "a file system that is full: exit status 3, UNSEALED" sh -c 'cat full.log; exit '"$status"
-fi
+short() {
+	with FAULTIO_SHORT=1 -- -q --force -o "$cap" -- "$driver" -q --flood 3000 --rate 1500 --truth truth && sums truth "$cap" || return 1
+	told "short and interrupted writes" "exit status 0, \`OK\`, $(calls_lost)"
+}
+stall() { # NTH [OPTION...]
+	local nth=$1
+	shift
+	rm -f truth
+	with FAULTIO_STALL="$nth" FAULTIO_MS="$STALL_MS" -- -q --force -o "$cap" "$@" -- "$driver" -q --flood $((STALL_MS * 5 + 10000)) --rate $RATE --truth truth || return 1
+	sums truth "$cap" || return 1
+	told "a disk that stalls for $STALL_MS ms, at 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
+}
+stall_lossy() { stall "$@" && [ "$lost" -gt 0 ]; }
+slow() {
+	rm -f truth
+	with FAULTIO_STALL=0 FAULTIO_MS=400 -- -q --force -o "$cap" -- "$driver" -q --flood 12000 --rate $RATE --truth truth && sums truth "$cap" || return 1
+	told "a disk whose every sync takes 400 ms" "\`OK\`, $(calls_lost)"
+}
+disk() {
+	local status=0
+	check "no space at each write: exit status 3, said so, whole up to the last seal" \
+		fails_each "no space, at every write" 'No space left' FAULTIO_WRITE FAULTIO_ERRNO=28
+	check "no space in the midst of each write" \
+		fails_each "no space in the midst of every write" 'No space left' FAULTIO_WRITE FAULTIO_ERRNO=28 FAULTIO_PART=1
+	check "an input/output error at each write, though the next would succeed" \
+		fails_each "an I/O error at every write" 'Input/output error' FAULTIO_WRITE FAULTIO_ERRNO=5 FAULTIO_ONCE=1
+	check "data that does not reach the disk, at each sync" \
+		fails_each "an I/O error at every sync" 'Input/output error' FAULTIO_SYNC FAULTIO_ERRNO=5
+	rotating=1
+	check "no space at each write, of captures that rotate" \
+		fails_each "no space, at every write, rotating" 'No space left' FAULTIO_WRITE FAULTIO_ERRNO=28
+	rotating=
+	check "short and interrupted writes: OK, and all calls accounted for" short
+	full >full.log 2>&1 || status=$?
+	if [ "$status" -eq 77 ]; then
+		skip "a file system that is full" "no tmpfs can be mounted here"
+	else
+		check "a file system that is full: exit status 3, UNSEALED" sh -c 'cat full.log; exit '"$status"
+	fi
+	check "a disk that stalls for $STALL_MS ms: OK, and all calls accounted for" stall 2
+	check "with a tiny ring too, and there are losses" stall_lossy 2 --ring 64K
+	check "a disk that is slow at each sync" slow
+}
 
-# 3. A disk that stalls: the ring absorbs, or what it cannot is counted.
-sums() { "$replay" -q --json "$1" | grep -c '"kind":"lost"' || :; }
-stall() {
-	with FAULTIO_STALL=2 FAULTIO_MS="$STALL_MS" -- -q --force -o "$cap" -- "$driver" -q --flood 20000 || return 1
-	verdict "$cap" 0
-	echo "# stalled for $STALL_MS ms: $("$verify" "$cap" | grep -m1 '^  lost')" >&3
+# Clocks: a wall clock that is set, and a boot clock that went on while the machine slept.
+step() { # SECONDS
+	with FAULTIO_STEP="$1" FAULTIO_AFTER=4 -- -q --force -o "$cap" -- "$driver" -q --flood 3000 --rate 1000 --truth truth && sums truth "$cap" || return 1
+	"$BUILD/gpuanalyze" -q "$cap" --report >report
+	grep -qi 'clock' report || { head -n 40 report; return 1; }
+	told "the wall clock steps by $1 s" "\`OK\`, $(calls_lost); the report: $(grep -i -m1 clock report | sed 's/^ *//')"
 }
-check "a disk that stalls for $STALL_MS ms: OK, and every event recorded or counted" stall
-tiny_ring() {
-	with FAULTIO_STALL=2 FAULTIO_MS="$STALL_MS" -- -q --force --ring 64K -o "$cap" -- "$driver" -q --flood 20000 || return 1
-	verdict "$cap" 0 && "$verify" "$cap" | grep -qE '^ +lost .*no room in the ring'
+asleep() {
+	rm -f run*.cap
+	with FAULTIO_ASLEEP=7200 FAULTIO_AFTER=100 -- -o "$cap" --rotate 20m -- "$driver" -q --flood 6000 --rate 1000 --truth truth && sums truth run*.cap || { cat err; return 1; }
+	"$BUILD/gpuanalyze" -q run*.cap --report >report
+	grep -qi 'suspended' report || { head -n 40 report; return 1; }
+	[ "$(find . -name 'run*.cap' | wc -l)" -le 2 ] || { echo "$(find . -name 'run*.cap' | wc -l) captures to make up for the time asleep"; return 1; }
+	told "two hours asleep, rotating each 20 minutes" "\`OK\`, $(find . -name 'run*.cap' | wc -l) captures, $(calls_lost); the report: $(grep -i -m1 suspended report | sed 's/^ *//')"
 }
-check "with a tiny ring too, and there are losses" tiny_ring
+clock() {
+	check "the wall clock steps two hours ahead: OK, and told" step 7200
+	check "and two hours back" step -7200
+	check "two hours asleep: OK, told, and no capture to make up for it" asleep
+}
 
-# 4. Clocks.
-step() {
-	with FAULTIO_STEP="$1" FAULTIO_AFTER=4 -- -q --force -o "$cap" -d 3s || return 1
-	verdict "$cap" 0 && "$build/gpuanalyze" -q "$cap" --report | grep -qi 'clock'
-}
-check "the wall clock steps two hours ahead: OK, and told" step 7200
-check "and two hours back" step -7200
-
-# 5. A recorder that stands still.
+# A recorder that stands still, while all goes on; and one that stands still with all that it records, as a suspension has it.
 stopped() {
 	local pid status=0
-	"$gpurec" -q --force -o "$cap" -- "$driver" -q --seconds $((STOP + 3)) --count 1000000 >out 2>err &
+	rm -f truth
+	"$gpurec" -q --force -o "$cap" -- "$driver" -q --flood $(((STOP + 3) * RATE)) --rate $RATE --truth truth >out 2>err &
 	pid=$!
 	sleep 2
 	kill -STOP $pid
 	sleep "$STOP"
 	kill -CONT $pid
-	sleep 1
-	kill -TERM $pid
 	wait $pid || status=$?
-	verdict "$cap" 0 && [ "$status" -lt 128 ] || [ "$status" -eq 143 ]
+	[ "$status" -eq 0 ] || { echo "exit status $status"; cat err; return 1; }
+	sums truth "$cap" || return 1
+	told "SIGSTOP for $STOP s, at 50,000 events a second" "\`OK\`, $(calls_lost)"
 }
-check "stopped for $STOP seconds: OK, and every event recorded or counted" stopped
-
-# 6. The library is replaced while it is in use.
-replaced() {
-	local pid
-	mkdir -p lib && cp "$build"/workload/libcudart.so.* lib/ || return 1
-	"$gpurec" -q --force -o "$cap" -d 4s >out 2>err &
+frozen() {
+	local group=/sys/fs/cgroup/freezer/gpurec-soak.$$ pid status=0
+	mkdir "$group" 2>/dev/null || { group=/sys/fs/cgroup/gpurec-soak.$$; mkdir "$group" 2>/dev/null; } || return 77
+	freeze() { if [ -e "$group/freezer.state" ]; then [ "$1" = 1 ] && echo FROZEN || echo THAWED; else echo "$1"; fi >"$group/$([ -e "$group/freezer.state" ] && echo freezer.state || echo cgroup.freeze)"; }
+	[ -e "$group/freezer.state" ] || [ -e "$group/cgroup.freeze" ] || { rmdir "$group"; return 77; }
+	rm -f truth
+	sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$gpurec" -q --force -o "$cap" -- "$driver" -q --flood 8000 --rate 2000 --truth truth >out 2>err &
 	pid=$!
-	sleep 1
-	LD_LIBRARY_PATH=$TMP/lib "$driver" -q --clean --seconds 2 &
-	sleep 1
-	for f in lib/*; do cp "$f" "$f.new" && mv "$f.new" "$f"; done
-	LD_LIBRARY_PATH=$TMP/lib "$driver" -q --clean --seconds 1
-	wait $pid
-	verdict "$cap" 0
-	[ "$("$replay" -q --json "$cap" | grep '"kind":"module"' | grep -c 'libcudart')" -ge 2 ] || { echo "one module only"; return 1; }
+	sleep 2
+	freeze 1
+	sleep "$STOP"
+	freeze 0
+	wait $pid || status=$?
+	rmdir "$group"
+	[ "$status" -eq 0 ] || { echo "exit status $status"; cat err; return 1; }
+	sums truth "$cap" || return 1
+	told "recorder and program frozen for $STOP s" "\`OK\`, $(calls_lost)"
 }
-check "a library that is replaced while in use: both are recorded" replaced
+stands() {
+	local status=0
+	check "stopped for $STOP seconds: OK, and all calls accounted for" stopped
+	frozen >frozen.log 2>&1 || status=$?
+	if [ "$status" -eq 77 ]; then
+		skip "frozen with all that it records" "there is no freezer here"
+	else
+		check "frozen with all that it records: OK" sh -c 'cat frozen.log; exit '"$status"
+	fi
+}
 
-# 7. Many processes.
-many() {
-	timeout -k 5 600 "$gpurec" -q --force -o "$cap" -- sh -c 'i=0; while [ $i -lt '"$PROCESSES"' ]; do /bin/true & i=$((i + 1)); [ $((i % 50)) -ne 0 ] || wait; done; wait' >out 2>err || return 1
+# The library is replaced while it is in use: those who have the old one and those who load the new one are recorded.
+replaced() {
+	rm -rf lib truth* && mkdir lib && cp "$BUILD"/workload/libcud*.so.* lib/ || return 1
+	LD_LIBRARY_PATH=$TMP/lib timeout 60 "$gpurec" -q --force -o "$cap" -- sh -c '"$0" -q --flood 2500 --rate 1000 --truth truth.old & sleep 1
+		for f in lib/*; do cp "$f" "$f.new" && mv "$f.new" "$f"; done
+		"$0" -q --flood 500 --truth truth.new && wait' "$driver" >out 2>err || { cat err; return 1; }
+	[ "$("$replay" -q --json "$cap" | grep '"kind":"module"' | grep "$TMP/lib/libcudart" | grep -o '"inode":[0-9]*' | sort -u | wc -l)" -eq 2 ] ||
+		{ echo "not two files of that name"; "$replay" -q --json "$cap" | grep '"kind":"module"'; return 1; }
+	# One sum of both.
+	sqlite3 :memory: "SELECT json_object('functions', json_group_object(n, json_object('calls', c)), 'driver_functions', json('{}')) FROM (
+		SELECT 1 AS n, sum(f.value ->> 'calls') AS c FROM (SELECT CAST(readfile('truth.old') AS TEXT) AS t UNION ALL SELECT CAST(readfile('truth.new') AS TEXT)),
+			json_each(t, '\$.functions') f UNION ALL
+		SELECT 2, sum(f.value) FROM (SELECT CAST(readfile('truth.old') AS TEXT) AS t UNION ALL SELECT CAST(readfile('truth.new') AS TEXT)),
+			json_each(t, '\$.driver_functions') f)" >truth
+	sums truth "$cap" || return 1
+	told "the library replaced while in use" "both files' calls recorded: $recorded of $made, $lost lost and counted"
+}
+library() {
+	check "a library that is replaced while in use: the calls of both are recorded" replaced
+}
+
+many_processes() {
+	local fired
+	timeout -k 5 900 "$gpurec" --force -o "$cap" -- sh -c 'i=0; while [ $i -lt '"$PROCESSES"' ]; do /bin/true & i=$((i + 1)); [ $((i % 50)) -ne 0 ] || wait; done; wait' >out 2>err || { cat err; return 1; }
 	verdict "$cap" 0 || return 1
-	local n
-	n=$("$verify" "$cap" | sed -n 's/.*exec \([0-9]*\).*/\1/p')
-	[ "$n" -ge "$PROCESSES" ] || "$verify" "$cap" | grep -q '^  lost *[0-9]' || { echo "$n execs and no loss"; return 1; }
+	"$verify" --json "$cap" >verdict.json
+	read -r recorded lost < <(sql -separator ' ' "SELECT v.j ->> '\$.kinds.exec', (SELECT coalesce(sum(l.value ->> 'count'), 0)
+		FROM json_each(v.j, '\$.lost') l WHERE l.value ->> 'probe' LIKE '%exec%') FROM (SELECT CAST(readfile('verdict.json') AS TEXT) AS j) v")
+	fired=$((recorded + lost))
+	# sh itself is one
+	[ $fired -eq $((PROCESSES + 1)) ] || { echo "$recorded execs recorded, $lost lost, of $((PROCESSES + 1))"; return 1; }
+	told "$PROCESSES processes" "\`OK\`, $recorded of $((PROCESSES + 1)) execs recorded, $lost lost and counted; $(grep -o '[0-9.]* MiB of memory' err)"
 }
-check "$PROCESSES processes: each recorded or counted" many
+many() {
+	check "$PROCESSES processes: each recorded or counted" many_processes
+}
 
-# 8. No CPU to spare.
-starved() {
-	local hogs=() i
+# No CPU to spare.
+hogged() {
+	local hogs=() i status=0
 	for ((i = 0; i < 2 * $(nproc); i++)); do
 		( while :; do :; done ) &
 		hogs+=($!)
 	done
-	timeout -k 60 300 nice -n 10 "$gpurec" -q --force -o "$cap" -- "$driver" -q --flood 2000 >out 2>err
-	local status=$?
+	rm -f truth
+	timeout -k 60 300 nice -n 10 "$gpurec" -q --force -o "$cap" -- "$driver" -q --flood 20000 --rate $RATE --truth truth >out 2>err || status=$?
 	kill "${hogs[@]}"
 	wait "${hogs[@]}" 2>/dev/null
-	[ "$status" -eq 0 ] && verdict "$cap" 0
+	[ "$status" -eq 0 ] && sums truth "$cap" || return 1
+	told "starved by $((2 * $(nproc))) hogs, at a nice value of 10" "\`OK\`, $(calls_lost)"
 }
-check "starved by $((2 * $(nproc))) hogs: OK, and every event recorded or counted" starved
+starved() {
+	check "starved by $((2 * $(nproc))) hogs: OK, and all calls accounted for" hogged
+}
 
-# 9. Steady load, with rotation: memory flat, nothing lost, every joint exact.
-steady() {
-	local seconds memory_first=0 memory=0 pid end
+# Steady load, with rotation: memory flat, nothing lost, every joint exact.
+hold_steady() {
+	local seconds pid begin first=0 least=0 most=0 kib n events
 	seconds=$(awk -v h="$H" 'BEGIN { print int(h * 3600) }')
-	[ "$seconds" -ge 5 ] || seconds=5
-	rm -f steady*.cap
-	"$gpurec" -o steady.cap --rotate "$((seconds / 6 > 1 ? seconds / 6 : 1))s" -- "$driver" -q --clean --seconds "$seconds" >out 2>err &
+	[ "$seconds" -ge 7 ] || seconds=7
+	rm -f steady*.cap truth
+	begin=$SECONDS
+	"$gpurec" -o steady.cap --rotate "$((seconds / 6))s" -- "$driver" -q --flood "$((seconds * RATE))" --rate $RATE --truth truth >out 2>err &
 	pid=$!
-	end=$((SECONDS + seconds / 2))
 	sleep 3
-	memory_first=$(awk '/VmRSS/ { print $2 }' /proc/$pid/status)
-	while [ $SECONDS -lt $end ]; do sleep 1; done
-	memory=$(awk '/VmRSS/ { print $2 }' /proc/$pid/status)
+	while kill -0 $pid 2>/dev/null; do
+		kib=$(awk '/^VmRSS/ { print $2 }' /proc/$pid/status 2>/dev/null) || :
+		if [ -n "$kib" ]; then
+			echo "$((SECONDS - begin)) $kib" >>memory
+			[ "$first" -ne 0 ] || [ $((SECONDS - begin)) -lt $((seconds / 5)) ] || first=$kib least=$kib most=$kib
+			[ "$first" -eq 0 ] || { [ "$kib" -ge "$least" ] || least=$kib; [ "$kib" -le "$most" ] || most=$kib; }
+		fi
+		sleep 1
+	done
 	wait $pid || { cat err; return 1; }
-	echo "# $seconds s: resident $memory_first KiB after 3 s, $memory KiB half way; $(ls steady*.cap | wc -l) captures" >&3
-	"$verify" steady*.cap >joints 2>&1 || { cat joints; return 1; }
-	[ "$(grep -c '^OK ' joints)" -ge 5 ] || { cat joints; return 1; }
-	grep -qE '^ +lost +[0-9]' joints && { grep lost joints; return 1; }
-	[ "$memory" -le $((memory_first + 16384)) ]
+	n=$(find . -name 'steady*.cap' | wc -l)
+	events=$(sed -n 's/.*: \([0-9]*\) events.*/\1/p' err | tail -n 1)
+	sums truth steady*.cap || return 1
+	timeout 600 "$verify" steady*.cap >joints 2>&1 || { cat joints; return 1; }
+	told "$seconds s of steady load, rotating" "$((events / seconds)) events a second ($events), $(calls_lost), $n captures with exact joints, \
+resident memory $least to $most KiB after the first fifth, $(grep -oE '[0-9.]+ s of CPU' err | head -n 1)"
+	[ "$n" -ge 6 ] || { cat joints; return 1; }
+	! grep -qE '^ +lost +[0-9]' joints || { grep -E 'lost' joints; return 1; }
+	[ $((most - least)) -le 8192 ] || { awk 'NR % 60 == 1' memory; return 1; }
 }
-check "$H hours of steady load, rotating: memory flat, nothing lost, every joint exact" steady
+steady() {
+	check "$H hours of steady load, rotating: memory flat, nothing lost, every joint exact" hold_steady
+}
+
+load_before=$(cut -d' ' -f1 /proc/loadavg) begun=$SECONDS
+for part in "$@"; do "$part"; done
+if [ -n "${RESULTS:-}" ] && [ "$lib_failed" -eq 0 ]; then
+	{
+		echo "## Endurance"
+		echo "Made by \`make soak\`. After each: what is sealed verifies, *recorded + lost = made* by what the program itself counted,"
+		echo "nothing hangs, exit status and message are right."
+		echo
+		echo "Machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, Linux $(uname -r); $(date -u +%Y-%m-%d),$(
+			git -C "$top" rev-parse --short HEAD 2>/dev/null | sed 's/.*/ commit &,/') $(((SECONDS - begun) / 60)) minutes; load $load_before at its beginning, $(cut -d' ' -f1 /proc/loadavg) at its end.${NOTE:+ $NOTE}"
+		echo
+		echo "| what | what came of it |"
+		echo "| --- | --- |"
+		cat table
+	} >"$RESULTS"
+fi
 finish

@@ -2,11 +2,16 @@
 /*
  * A bad disk and a bad clock, for one process (LD_PRELOAD). What it does stands in the environment:
  *
- *	FAULTIO_WRITE=N FAULTIO_ERRNO=28    the Nth write to a capture, and each one after, fails with this errno (EIO)
- *	FAULTIO_SHORT=1                     each write to a capture takes only half of what it is given, and is
- *interrupted once FAULTIO_SYNC=N                      the Nth fdatasync of a capture, and each one after, fails with
- *FAULTIO_ERRNO FAULTIO_STALL=N FAULTIO_MS=3000     the Nth fdatasync takes so long FAULTIO_STEP=SECONDS FAULTIO_AFTER=K
- *from the Kth reading on, the wall clock is wrong by so much
+ *	FAULTIO_WRITE=N FAULTIO_ERRNO=28   the Nth write to a capture and each one after fail with this errno (EIO),
+ *	FAULTIO_ONCE=1                     only the Nth; the disk is well again then
+ *	FAULTIO_PART=1                     of the Nth write, half is taken before
+ *	FAULTIO_SHORT=1                    each write to a capture takes half of what it is given; each other one is
+ *	                                   interrupted
+ *	FAULTIO_SYNC=N                     the Nth sync of a capture and each one after fail with FAULTIO_ERRNO
+ *	FAULTIO_STALL=N FAULTIO_MS=3000    the Nth sync of a capture takes so long; with N=0 each one
+ *	FAULTIO_STEP=S FAULTIO_AFTER=K     from the Kth reading of the wall clock on, it is S seconds ahead
+ *	FAULTIO_ASLEEP=S FAULTIO_AFTER=K   from the Kth reading of the boot clock on, it is S seconds ahead, as after a
+ *	                                   suspension, and so is the wall clock
  *
  * A capture is a file that was opened for appending.
  */
@@ -39,20 +44,23 @@ static bool is_capture(int fd)
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *buf, size_t n)
 {
 	static atomic_long writes, interrupted;
-	long nth = setting("FAULTIO_WRITE", 0);
+	long nth = setting("FAULTIO_WRITE", 0), now;
 
-	if (is_capture(fd)) {
-		if (nth && atomic_fetch_add(&writes, 1) + 1 >= nth) {
-			errno = (int)setting("FAULTIO_ERRNO", EIO);
+	if (!is_capture(fd))
+		return syscall(SYS_write, fd, buf, n);
+	now = atomic_fetch_add(&writes, 1) + 1;
+	if (nth && now == nth && n > 1 && setting("FAULTIO_PART", 0))
+		return syscall(SYS_write, fd, buf, n / 2); /* the rest is asked for next */
+	if (nth && (now == nth || (now > nth && !setting("FAULTIO_ONCE", 0)))) {
+		errno = (int)setting("FAULTIO_ERRNO", EIO);
+		return -1;
+	}
+	if (setting("FAULTIO_SHORT", 0)) {
+		if (atomic_fetch_xor(&interrupted, 1) == 0) {
+			errno = EINTR;
 			return -1;
 		}
-		if (setting("FAULTIO_SHORT", 0)) {
-			if (atomic_fetch_xor(&interrupted, 1) == 0) {
-				errno = EINTR;
-				return -1;
-			}
-			n = n > 1 ? n / 2 : n;
-		}
+		n = n > 1 ? n / 2 : n;
 	}
 	return syscall(SYS_write, fd, buf, n);
 }
@@ -61,13 +69,13 @@ __attribute__((visibility("default"))) int fdatasync(int fd)
 {
 	static atomic_long syncs;
 	long nth = atomic_fetch_add(&syncs, 1) + 1, fails = setting("FAULTIO_SYNC", 0);
-	long ms = setting("FAULTIO_MS", 0);
+	long stalls = setting("FAULTIO_STALL", -1), ms = setting("FAULTIO_MS", 0);
 
 	if (fails && nth >= fails) {
 		errno = (int)setting("FAULTIO_ERRNO", EIO);
 		return -1;
 	}
-	if (nth == setting("FAULTIO_STALL", 0)) {
+	if (nth == stalls || stalls == 0) {
 		struct timespec t = {ms / 1000, ms % 1000 * 1000000};
 
 		nanosleep(&t, NULL);
@@ -77,10 +85,15 @@ __attribute__((visibility("default"))) int fdatasync(int fd)
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	static atomic_long readings;
+	static atomic_long wall, boot;
+	static atomic_bool slept;
 	int r = (int)syscall(SYS_clock_gettime, clock, t);
 
-	if (clock == CLOCK_REALTIME && atomic_fetch_add(&readings, 1) + 1 >= setting("FAULTIO_AFTER", 1))
+	if (clock == CLOCK_REALTIME && atomic_fetch_add(&wall, 1) + 1 >= setting("FAULTIO_AFTER", 1))
 		t->tv_sec += setting("FAULTIO_STEP", 0);
+	if (clock == CLOCK_BOOTTIME && atomic_fetch_add(&boot, 1) + 1 >= setting("FAULTIO_AFTER", 1))
+		atomic_store(&slept, true);
+	if ((clock == CLOCK_BOOTTIME || clock == CLOCK_REALTIME) && atomic_load(&slept))
+		t->tv_sec += setting("FAULTIO_ASLEEP", 0);
 	return r;
 }

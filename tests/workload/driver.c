@@ -317,7 +317,7 @@ static int work(struct run *run, const struct options *opt)
 	if (status)
 		return status;
 	if (opt->flood) {
-		error = flood(run, opt->flood, (unsigned)opt->threads);
+		error = flood(run, opt->flood, opt->rate, (unsigned)opt->threads);
 		status = error ? complain("flood", error) : 0;
 	} else {
 		status = run_scenarios(run);

@@ -8,11 +8,13 @@
 #include "tests/workload/variants.h"
 
 #define FLOOD_BYTES (UINT64_C(8) << 10)
+#define BURST_NS (5 * MS) /* with a rate: what is due in so long is called at once */
 
 struct flooder {
 	struct worker worker;
 	pthread_mutex_t *gate; /* held until all threads are there: they call side by side */
 	uint64_t first, end;   /* turns */
+	uint64_t turn_ns;      /* of this thread; 0: as fast as they go */
 	unsigned number;
 	int error; /* of a call */
 };
@@ -23,12 +25,20 @@ static void *flooder_main(void *arg)
 	struct worker *w = &f->worker;
 	char name[16];
 	struct taken taken;
+	uint64_t begin_ns, bursts = 0;
 
 	snprintf(name, sizeof(name), "flood-%u", f->number);
 	pthread_setname_np(pthread_self(), name);
 	pthread_mutex_lock(f->gate);
 	pthread_mutex_unlock(f->gate);
+	begin_ns = monotonic_ns();
 	for (uint64_t turn = f->first; turn < f->end && !atomic_load(&w->run->stop); turn++) {
+		uint64_t burst = (turn - f->first) * f->turn_ns / BURST_NS;
+
+		if (burst > bursts) {
+			sleep_until_ns(begin_ns + burst * BURST_NS);
+			bursts = burst;
+		}
 		f->error |= variant_alloc(w, turn, FLOOD_BYTES, &taken);
 		f->error |= variant_launch(w, turn);
 		f->error |= variant_copy(w, turn);
@@ -39,7 +49,7 @@ static void *flooder_main(void *arg)
 	return NULL;
 }
 
-int flood(struct run *run, uint64_t ncalls, unsigned nthreads)
+int flood(struct run *run, uint64_t ncalls, uint64_t rate, unsigned nthreads)
 {
 	struct flooder *all = calloc(nthreads, sizeof(*all));
 	pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
@@ -58,6 +68,7 @@ int flood(struct run *run, uint64_t ncalls, unsigned nthreads)
 		f->number = started;
 		f->first = ncalls * started / nthreads;
 		f->end = ncalls * (started + 1) / nthreads;
+		f->turn_ns = rate ? SECOND * nthreads / rate : 0;
 		error = pthread_create(&f->worker.thread, NULL, flooder_main, f);
 	}
 	pthread_mutex_unlock(&gate);

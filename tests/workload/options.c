@@ -21,6 +21,7 @@ void options_help(FILE *out)
 	      "  --count N         run until the trainer made N launches instead\n"
 	      "  --seed N          of all that is random (1)\n"
 	      "  --flood N         no scenario: N calls of each kind, as fast as they go\n"
+	      "  --rate N          of a flood: so many of each kind a second, not as fast as they go\n"
 	      "  --threads N       of a flood (4)\n"
 	      "  --dlopen          open the library at run time, wait a little, then use it\n"
 	      "  --late-dlopen     open the library at run time and use it at once\n"
@@ -65,6 +66,7 @@ static const struct option_info option_infos[] = {
 	{"count", TYPE_NUMBER, AT(count), UINT32_MAX},
 	{"seed", TYPE_NUMBER, AT(seed), UINT32_MAX},
 	{"flood", TYPE_NUMBER, AT(flood), UINT32_MAX},
+	{"rate", TYPE_NUMBER, AT(rate), 1000000},
 	{"threads", TYPE_NUMBER, AT(threads), 8192},
 	{"load-after", TYPE_NUMBER, AT(load_after_ms), 3600000},
 	{"settle", TYPE_NUMBER, AT(settle_ms), 3600000},

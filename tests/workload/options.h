@@ -13,7 +13,7 @@ struct options {
 	const char *truth;
 	const char *faults;
 	const char *priority; /* NULL: the best that is permitted */
-	uint64_t seconds, count, seed, flood, threads, load_after_ms, settle_ms, exit_code;
+	uint64_t seconds, count, seed, flood, rate, threads, load_after_ms, settle_ms, exit_code;
 	bool clean, dlopen, late_dlopen, quiet;
 };
 
