@@ -11,7 +11,7 @@ analyze=$BUILD/gpuanalyze
 mkcap=$BUILD/tests/mkcap
 cd "$TMP" || exit 1
 
-# Every class that has content; each text is a mark that stands nowhere else.
+# For slices and order: a few events, of which the times are known.
 cat >run.script <<'END'
 start 500s 1790000000s
 process at=+0 pid=100 start=+0 uid=1000 tracked=1 name="QpsmarkProcessJ1"
@@ -49,69 +49,140 @@ is() {
 	[ "$word" = "$1 $2" ]
 }
 
+# A capture with every kind of event that format/kinds.h has, made from the list itself, so that a text that is added
+# there cannot be forgotten here. Each text, and each address of an event, is a mark of kind, field and epoch that
+# stands nowhere else: the file `marks` has lines of CLASS KIND FIELD MARK.
+here=${golden%/golden}
+sed -n 's/^\tC(\([0-9]*\), \([a-z]*\)).*/\2/p' "$here/../format/kinds.h" | head -n 6 >classes
+sed -n 's/^\tK([0-9]*, \([a-z_]*\), \([a-z]*\), \([A-Z]*\)).*/\1 \2 \3/p' "$here/../format/kinds.h" >kinds
+sed -n 's/^\tF(\([a-z_]*\), \([a-z_0-9]*\), \([A-Z]*\), \([A-Z_]*\)).*/\1 \2 \3 \4/p' "$here/../format/kinds.h" >fields
+check "the lists of classes, kinds and fields could be read" [ "$(paste -sd' ' classes) $(
+	grep -cE '^(launch events CALL|fact host PLAIN|cgroup cgroup PLAIN)$' kinds) $(grep -c '^xid text TEXT NONE$' fields)" = \
+	"events process path host symbol cgroup 3 1" ]
+awk '
+	FILENAME == "fields" && $3 == "TEXT" { texts[$1] = texts[$1] " " $2; next }
+	FILENAME == "fields" && $4 == "ADDRESS" { addresses[$1] = addresses[$1] " " $2; next }
+	FILENAME == "fields" { has[$1, $2] = 1; next }
+	$3 != "PLAIN" { print "probe", ++nprobes, "probe_of_" $1, $1 }
+	{ kinds[++n] = $1; class[$1] = $2; call[$1] = $3 == "CALL" }
+	function row(k, epoch, i,	line, names, count, f, mark) {
+		line = k " at=+" epoch * 1000 + 10 + i "ms"
+		if (call[k] || has[k, "pid"]) line = line " pid=100"
+		if (call[k] || has[k, "tid"]) line = line " tid=101"
+		if (call[k] || has[k, "dur"]) line = line " dur=5us"
+		if (k == "frame") line = line " stack=1 module=1"
+		if (k == "alloc") line = line " bytes=1M memory=1"
+		if (k == "alloc" || k == "launch") line = line " stack=1"
+		if (k == "module") line = line " id=1"
+		count = split(texts[k], names, " ")
+		for (f = 1; f <= count; f++) {
+			mark = "Qpsmark." k "." names[f] ".of" epoch "."
+			line = line " " names[f] "=\"" mark "\""
+			print class[k], k, names[f], mark >"marks"
+		}
+		count = class[k] == "events" ? split(addresses[k], names, " ") : 0
+		for (f = 1; f <= count; f++) {
+			mark = sprintf("5ec2e7add%03x", ++naddresses)
+			line = line " " names[f] "=0x" mark
+			print class[k], k, names[f], mark >"marks"
+		}
+		return line
+	}
+	END {
+		print "start 500s 1790000000s"
+		for (epoch = 0; epoch < 2; epoch++) {
+			for (i = 1; i <= n; i++)
+				print row(kinds[i], epoch, i)
+			if (epoch == 0)
+				print "lost probe_of_alloc ring_full 3"
+			print "epoch +" epoch + 1 "s"
+		}
+		print "end command 256"
+	}' fields kinds >every.script
+while read -r class kind field mark; do # an address is shown in decimal, too
+	[ "$class" != events ] || echo "$class $kind $field $((0x$mark))"
+done <marks >decimal
+cat decimal >>marks
+"$mkcap" -o every.cap --pub every.pub every.script || exit 1
+check "the narrower captures of both are of one key" cmp run.pub every.pub
+
 # views CAPTURE FOLDER: all that can be made of it
+formats="txt jsonl csv db perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
 views() {
-	rm -rf "$2" && mkdir "$2" && cp "$1" "$2/raw" && lz4 -dc "$1" >"$2/content" &&
-		"$replay" -q "$1" >"$2/text" && "$replay" -q "$1" --json >"$2/json" && "$replay" -q "$1" -o "$2/view.db" &&
-		sqlite3 -readonly "$2/view.db" .dump >"$2/dump" && "$verify" "$1" >"$2/verdict" &&
-		"$verify" --json "$1" >"$2/verdict.json" || return
-	"$analyze" "$1" >"$2/report.txt" && "$analyze" "$1" --json >"$2/report.json"
+	local suffix
+	rm -rf "$2" && mkdir "$2" && cp "$1" "$2/raw" && lz4 -dc "$1" >"$2/content" && "$replay" -q "$1" >"$2/text" &&
+		"$replay" -q "$1" --json >"$2/json" && "$verify" "$1" >"$2/verdict" && "$verify" --json "$1" >"$2/verdict.json" || return
+	for suffix in $formats; do
+		"$replay" -q "$1" -o "$2/view.$suffix" || return
+	done
+	sqlite3 -readonly "$2/view.db" .dump >"$2/dump" || return
+	"$replay" -q --diff "$1" "$1" >"$2/diff" && "$replay" -q --diff --json "$1" "$1" >"$2/diff.json" || return
+	"$analyze" "$1" >"$2/report.txt" && "$analyze" "$1" --json >"$2/report.json" || return
+	for suffix in html json sarif txt; do
+		"$analyze" -q "$1" --report="$2/report-file.$suffix" || return
+	done
 }
 
 # holds_none FOLDER WORDS: none of the lines of file WORDS stands in any file there
 holds_none() {
-	[ -s "$2" ] && [ "$(find "$1" -type f -size +0 | wc -l)" -ge 9 ] && ! grep -rlaF -f "$2" "$1"
+	[ -s "$2" ] && [ "$(find "$1" -type f -size +0 | wc -l)" -ge 20 ] && ! grep -rlaiF -f "$2" "$1"
 }
 
-marks() { # CLASS: the marks of its texts
-	case $1 in
-	process) printf 'Qpsmark%s\n' ProcessJ1 ThreadJ2 ThreadJ9 ;;
-	path) printf 'Qpsmark%s\n' BuildidJ3 ModuleJ4 ExecutableJ5 ;;
-	host) printf 'Qpsmark%s\n' FactnameJ6 FactvalueJ7 FactnameJ10 FactvalueJ11 ;;
-	symbol) printf 'Qpsmark%s\n' SymbolJ8 ;;
-	events) printf '%s\n' 5ec2e7addc0de 1667150284406998 ;; # an address, in hexadecimal and decimal
-	cgroup) printf 'Qpsmark-no-such-thing\n' ;;
-	esac
+marks() { # CLASS: its marks; no class: all
+	awk -v class="$1" 'class == "" || $1 == class { print $4 }' marks
+}
+missing() { # FILE WORDS: those of the lines of WORDS that do not stand in FILE
+	grep -oaiF -f "$2" "$1" | sort -u >present
+	sort "$2" | comm -23 - present
+}
+all_found() { # CLASS: in the whole, each of its marks is found: in lines of JSON, CSV and the database
+	local file mark
+	marks "$1" | grep -v '^[0-9]*$' >whole.marks
+	for file in json view.jsonl view.csv dump; do
+		# In decimal is as good as in hexadecimal.
+		grep -oaE "\\b$((0x5ec2e7add000 / 100000))[0-9]{5}\\b" "whole/$file" | sort -u | while read -r mark; do
+			printf '%x\n' "$mark"
+		done >in_hex
+		cat "whole/$file" in_hex >shown
+		[ -s whole.marks ] && [ -z "$(missing shown whole.marks)" ] || { echo "$file"; missing shown whole.marks; return 1; }
+	done
 }
 
 # Each class alone, all names together, everything together.
-check "all that can be made of the whole capture is made" views run.cap whole
-for class in process path host symbol events; do
-	for mark in $(marks $class); do
-		[ "$mark" != 1667150284406998 ] || continue
-		check "the whole capture holds $mark, so that it could be found" grep -rqaF "$mark" whole
-	done
-	check_exit 0 "class $class is withheld" "$replay" run.cap -o "$class.cap" --withhold $class
-	check_says "^gpureplay: $class\.cap: withheld from $class: [0-9]+ rows? in [0-9]+ chunks? of epoch" "and it is said how much"
+check "all that can be made of the whole capture is made" views every.cap whole
+marks "" >all.marks
+for file in $(find whole -type f ! -name raw ! -name 'diff*' ! -name 'verdict*' -printf '%f\n' | sort); do
+	check "of the whole some mark stands in $file, so that the search there can find one" grep -qaiF -f all.marks "whole/$file"
+done
+for class in $(cat classes); do
+	check "the whole capture shows each text of class $class, so that it could be found" all_found $class
+	check_exit 0 "class $class is withheld" "$replay" every.cap -o "$class.cap" --withhold $class
+	check_says "^gpureplay: $class\.cap: withheld from $class: [0-9]+ rows? in 2 chunks? of epochs 0 to 1" "and it is said how much"
 	check "the result is OK-REDACTED elsewhere, with the original signature" is OK-REDACTED "$class.cap"
 	check_exit 7 "--require-complete refuses it" "$verify" --require-complete "$class.cap"
 	check "it can be used like any capture" views "$class.cap" view
-	marks $class >marks
-	check "no text of class $class is left in it, nor in anything made of it" holds_none view marks
-	for other in process path host symbol; do
-		[ $other = $class ] || for mark in $(marks $other); do
-			grep -qaF "$mark" view/content || echo "$mark"
-		done
-	done >gone
-	check "what was not to be withheld is all there" [ ! -s gone ]
+	marks $class >gone
+	check "no text of class $class is left in it, nor in anything made of it" holds_none view gone
+	grep -v "^$class " marks | grep -v '^events' | cut -d' ' -f4 >kept
+	check "what was not to be withheld is all there" [ -z "$(missing view/content kept)" ]
 	check "gpuverify lists class $class and no other" [ "$(grep -cE '^  withheld  |^ {13}[a-z]+: ' view/verdict) $(
 		grep -oE '"class":"[a-z]+"' view/verdict.json)" = "1 \"class\":\"$class\"" ]
 done
-check_exit 0 "a class of which nothing was recorded can be withheld, too" "$replay" run.cap -o cgroup.cap --withhold cgroup
+check_exit 0 "a class of which nothing was recorded can be withheld, too" "$replay" run.cap -o none-of-it.cap --withhold cgroup
 check_says 'withheld from cgroup: nothing, for the capture has none of it$' "which is said"
 check_says 'nothing was withheld: it holds all that the capture does$' "as well as that nothing is missing"
-check "then the copy is the capture" cmp run.cap cgroup.cap
-check_exit 0 "all classes are withheld" "$replay" -q run.cap -o all.cap --withhold events,process,path,host,symbol,cgroup
+check "then the copy is the capture" cmp run.cap none-of-it.cap
+check_exit 0 "all classes are withheld" "$replay" -q every.cap -o all.cap --withhold "$(paste -sd, classes)"
 check "with -q without a word" [ ! -s err ]
 check "the result is OK-REDACTED" is OK-REDACTED all.cap
 check "it can be used" views all.cap view
-for class in process path host symbol events; do marks $class; done >marks
-check "no text of any class is left" holds_none view marks
+check "no text of any class is left" holds_none view all.marks
 check "stock lz4 finds no content in it" [ "$(wc -c <view/content)" -eq 0 ]
-check "the losses stay" grep -q '7 cudaMalloc: no room in the ring' view/verdict
+check "the losses stay" grep -q '3 probe_of_alloc: no room in the ring' view/verdict
 check "and the end" grep -q 'the command ended with exit status 1' view/verdict
-check "and the counts" grep -q 'launch 80, alloc 1, process 1, thread 2' view/verdict
+check "and the counts" [ "$(grep -oE '(launch|xid|kernel|cgroup) 2\b' view/verdict | wc -l)" -eq 4 ]
 check "only its owner and group may read a narrower capture" [ "$(stat -c %a all.cap)" = "$(printf '%o' $((0640 & ~0$(umask))))" ]
+for class in process path events; do "$replay" -q --force run.cap -o $class.cap --withhold $class || exit 1; done # for what follows
 
 # Losses, seals and END are no class.
 for what in losses lost seals seal end END "" "process," Process 1; do
@@ -250,6 +321,21 @@ echo 'whatever stands in it' >kept.cap.custody
 check_exit 0 "a capture with a chain of custody is narrowed" "$replay" kept.cap -o handed.cap --withhold process
 check_says 'handed\.cap\.custody: the chain of custody, as it was$' "which comes along"
 check "as it stands" cmp kept.cap.custody handed.cap.custody
+"$BUILD/gpukey" generate -W >/dev/null 2>&1 && "$mkcap" -k "$GPUREC_HOME/host.key" -o owned.cap run.script &&
+	"$BUILD/gpukey" sign --custody recorded owned.cap >/dev/null || exit 1
+me=$(id -un)@$(uname -n)
+check "who did an act is somebody at this host" [ "$(cut -f 10 owned.cap.custody)" = "$me" ]
+check_exit 0 "a chain that names it comes along when other things are withheld" "$replay" owned.cap -o unnamed.cap --withhold process
+check "without a word" [ "$(grep -c 'names a host' err)" -eq 0 ]
+check_exit 0 "and when what names the host is withheld" "$replay" owned.cap -o hostless.cap --withhold process,host
+check_says "hostless\.cap\.custody names a host, \"$me\" in act 1, though host is withheld: keep it back" "which is said"
+check_exit 0 "also when it was withheld before" "$replay" hostless.cap -o again.cap --withhold path
+check_says 'again\.cap\.custody names a host' "likewise"
+rm hostless.cap.custody
+check_exit 0 "a chain that is begun after that" "$BUILD/gpukey" sign --custody narrowed hostless.cap
+check "does not name the host by itself" [ "$(cut -f 10 hostless.cap.custody)" = "$(id -un)" ]
+check_exit 0 "but who says a name is taken by the word" "$BUILD/gpukey" sign --custody transferred --name dana@site hostless.cap
+check "as it is" [ "$(cut -f 10 hostless.cap.custody | tail -n 1)" = dana@site ]
 check "a capture without one gets none" [ ! -e told.cap.custody ]
 
 # A disk that is full, a signal, a kill: nothing under the final name.
