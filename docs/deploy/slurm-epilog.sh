@@ -1,23 +1,40 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Slurm epilog (Epilog= in slurm.conf): ends the job's recorder, which seals its capture, and gives the capture to the user.
+# Slurm epilog (Epilog= in slurm.conf, runs as root): ends the job's recorder, which seals its capture, and writes down the
+# verdict. Capture and verdict stay root's, for they tell of the whole node.
+#
+# With GPUREC_GIVE=user (in /etc/gpurec/slurm; slurm-prolog.sh tells of this file) they become the job's user's, unless a job
+# of another user was on the node meanwhile. Set it only where Slurm hands out whole nodes (OverSubscribe=EXCLUSIVE) and what
+# the system itself runs on them is no secret.
 set -u
+
+settings=${GPUREC_SLURM:-/etc/gpurec/slurm}
+# shellcheck source=/dev/null
+[ ! -r "$settings" ] || . "$settings"
+PATH=${GPUREC_BIN:-/usr/local/bin}:/usr/bin:/bin
+export PATH
+umask 077
 
 dir=${GPUREC_DIR:-/var/spool/gpurec}
 job=${SLURM_JOB_ID:?this is a Slurm epilog: SLURM_JOB_ID is not set}
 state=$dir/job-$job.recorder
+shared=$dir/job-$job.shared
+
+running() {
+	[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = gpurec ]
+}
 
 [ -r "$state" ] || exit 0
-read -r pid capture <"$state"
-rm -f "$state"
-if [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = gpurec ]; then
-	kill -TERM "$pid"
-	tries=100 # ten seconds: a capture that is not sealed by then is authentic up to its last seal
-	while kill -0 "$pid" 2>/dev/null && [ $tries -gt 0 ]; do
-		sleep 0.1
-		tries=$((tries - 1))
-	done
-fi
+read -r pid user _ capture <"$state"
+tries=100 # ten seconds: a capture that is not sealed by then is authentic up to its last seal
+running && kill -TERM "$pid"
+while running && [ $tries -gt 0 ]; do
+	sleep 0.1
+	tries=$((tries - 1))
+done
 gpuverify -q "$capture" >"$capture.verdict" 2>&1 || true
-[ -z "${SLURM_JOB_UID:-}" ] || chown "$SLURM_JOB_UID" "$capture" "$capture.verdict"
+if [ "${GPUREC_GIVE:-}" = user ] && [ ! -e "$shared" ] && ! running; then
+	chown "$user" "$capture" "$capture.verdict"
+fi
+rm -f "$state" "$shared"
 exit 0

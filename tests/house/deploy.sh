@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# What docs/deploy and docs/systemd hand to Slurm, Kubernetes and systemd does what docs/DEPLOY.md says, as far as one
+# machine without any of them can show: the scripts are run with Slurm's variables, the manifests' commands are run as they
+# stand there, with other folders.
+# shellcheck source-path=SCRIPTDIR/../cli
+. "$(dirname "$0")/../cli/lib.sh"
+repo=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+deploy=$repo/docs/deploy
+golden=$repo/tests/golden
+chmod 711 "$TMP"
+
+can_record=1
+[ "$(id -u)" = 0 ] && [ -x "$BUILD/gpurec" ] && [ "${BPF:-1}" != 0 ] && "$BUILD/gpurec" --check >/dev/null 2>&1 || can_record=
+
+# --- Slurm ---
+# A recorder that needs no rights, where it does not matter what is recorded.
+mkdir "$TMP/double" "$TMP/none"
+cat >"$TMP/double/gpurec" <<END
+#!/bin/sh
+trap 'exit 0' TERM
+while [ "\$1" != -o ]; do shift; done
+cp '$golden/demo.cap' "\$2"
+while :; do sleep 0.05; done
+END
+chmod 755 "$TMP/double/gpurec"
+ln -s "$BUILD/gpuverify" "$TMP/double/gpuverify"
+"$BUILD/gpukey" trust "$golden/demo.pub" --name demo >/dev/null || exit 1
+
+# slurm SCRIPT JOB UID [SETTING=VALUE]...: as slurmd starts it, with nothing but Slurm's variables
+slurm() {
+	local script=$1 job=$2 uid=$3
+	shift 3
+	env -i SLURM_JOB_ID="$job" SLURM_JOB_UID="$uid" SLURMD_NODENAME=node17 GPUREC_HOME="$GPUREC_HOME" GPUREC_SLURM="$TMP/slurm" \
+		GPUREC_DIR="$TMP/spool" GPUREC_BIN="${recorder:-$TMP/double}" "$@" /bin/sh "$deploy/slurm-$script.sh"
+}
+# job NUMBER UID [SETTING=VALUE]...: from prolog to epilog
+job() {
+	slurm prolog "$@" && appears "$TMP/spool/job-$1-node17.cap" && slurm epilog "$@"
+}
+appears() {
+	local tries=100
+	until [ -s "$1" ]; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || { echo "there is no $1"; cat "$1.log"; return 1; }
+		sleep 0.1
+	done
+}
+# may UID FILE, may_not UID FILE: that user can read it
+may() {
+	setpriv --reuid "$1" --regid "$1" --clear-groups cat "$2" >/dev/null
+}
+may_not() {
+	[ -s "$2" ] && ! may "$1" "$2" 2>/dev/null
+}
+spool=$TMP/spool
+if [ "$(id -u)" = 0 ]; then
+	if [ -n "$can_record" ]; then
+		recorder=$BUILD
+		check "a job under Slurm leaves a capture" job 70 1234
+		recorder=
+		check "which verifies" grep -q '^OK ' "$spool/job-70-node17.cap.verdict"
+		check "says that it was ended in order" "$BUILD/gpuverify" "$spool/job-70-node17.cap"
+		check "and holds other processes than the job's, so it stays root's" may_not 1234 "$spool/job-70-node17.cap"
+	else
+		skip "a job under Slurm leaves a capture" "this machine cannot record"
+	fi
+	check "one capture for each job" job 71 1234
+	check "of which the job's user reads nothing" may_not 1234 "$spool/job-71-node17.cap"
+	check "nor its verdict" may_not 1234 "$spool/job-71-node17.cap.verdict"
+	check "nor which captures there are" sh -c '! setpriv --reuid 1234 --regid 1234 --clear-groups ls "$1"' sh "$spool"
+	check "where nodes are whole, the capture can be given to its user" job 72 1234 GPUREC_GIVE=user
+	check "who then can read it" may 1234 "$spool/job-72-node17.cap"
+	check "and its verdict" may 1234 "$spool/job-72-node17.cap.verdict"
+	check "and nobody else" may_not 1235 "$spool/job-72-node17.cap"
+	two_users() {
+		slurm prolog 73 1234 GPUREC_GIVE=user && slurm prolog 74 1235 GPUREC_GIVE=user &&
+			appears "$spool/job-73-node17.cap" && appears "$spool/job-74-node17.cap" &&
+			slurm epilog 73 1234 GPUREC_GIVE=user && slurm epilog 74 1235 GPUREC_GIVE=user
+	}
+	check "two users meet on a node" two_users
+	check "the first is not given what tells of the second" may_not 1234 "$spool/job-73-node17.cap"
+	check "nor the second what tells of the first" may_not 1235 "$spool/job-74-node17.cap"
+	echo "1 1235 of-another-boot $spool/job-60-node17.cap" >"$spool/job-60.recorder"
+	check "a job that the node went down with does not count" job 75 1234 GPUREC_GIVE=user
+	check "its follower is given its capture" may 1234 "$spool/job-75-node17.cap"
+	echo GPUREC_GIVE=user >"$TMP/slurm"
+	check "a site's settings stand in a file" job 76 1234
+	check "which counts" may 1234 "$spool/job-76-node17.cap"
+	check "a job that is queued again is recorded again" job 71 1234
+	check "beside the first time" [ "$(find "$spool" -name 'job-71-node17*.cap' | wc -l)" -eq 2 ]
+	check "no recorder is left" sh -c '! ls "$1"/*.recorder "$1"/*.shared 2>/dev/null' sh "$spool"
+else
+	skip "what the scripts for Slurm do" "they run as root"
+fi
+recorder=$TMP/none
+check "a node without gpurec runs its jobs" slurm prolog 90 "$(id -u)"
+check "and ends them" slurm epilog 90 "$(id -u)"
+recorder=
+check "the log says what was missing" grep -q gpurec "$spool/job-90-node17.cap.log"
+finish
