@@ -236,7 +236,10 @@ static int take_switch(struct engine *e, const struct event *ev, struct fault *w
 				       .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
 				       .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
 
-	return timeline_switch(e->timeline, &row, why);
+	int r = timeline_switch(e->timeline, &row, why);
+
+	e->ctx.waited_ns = timeline_waited_ns(e->timeline);
+	return r;
 }
 
 static int take_fault(struct engine *e, const struct event *ev, struct fault *why)
@@ -245,37 +248,6 @@ static int take_fault(struct engine *e, const struct event *ev, struct fault *wh
 
 	return timeline_fault(e->timeline, dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, ev->at_ns,
 			      as_tid(ev->v[F_fault_tid]), (uint32_t)ev->v[F_fault_cpu], why);
-}
-
-static int take(struct engine *e, const struct event *ev, struct fault *why)
-{
-	struct timeline *tl = e->timeline;
-	const uint64_t *v = ev->v;
-	int r;
-
-	switch (ev->kind) {
-	case KIND_switch:
-		return take_switch(e, ev, why);
-	case KIND_waking:
-		return timeline_waking(tl, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
-				       as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
-	case KIND_fork:
-		return timeline_fork(tl, ev->at_ns, as_tid(v[F_fork_tid]), as_tid(v[F_fork_child_tid]), why);
-	case KIND_exit:
-		return timeline_exit(tl, ev->at_ns, as_tid(v[F_exit_tid]), why);
-	case KIND_futex:
-		return take_futex(e, ev, why);
-	case KIND_fault:
-		return take_fault(e, ev, why);
-	case KIND_cpu:
-		return timeline_steal(tl, ev->at_ns, (uint32_t)v[F_cpu_cpu], v[F_cpu_steal], why);
-	default:
-		if (!event_is_call(ev))
-			return 0;
-		r = timeline_call(tl, call_begin_ns(ev), ev->at_ns, as_tid(v[F_call_tid]), (uint32_t)v[F_call_cpu],
-				  why);
-		return r < 0 ? r : calls_feed(&e->calls, ev, why);
-	}
 }
 
 static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
@@ -304,10 +276,17 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 
 static int take_call(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct process *p = names_process(&e->names, ev->v[F_call_pid]);
+	const struct process *p;
 	struct caller *caller = NULL;
-	int r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
+	int r = timeline_call(e->timeline, call_begin_ns(ev), ev->at_ns, as_tid(ev->v[F_call_tid]),
+			      (uint32_t)ev->v[F_call_cpu], why);
 
+	if (r == 0)
+		r = calls_feed(&e->calls, ev, why);
+	if (r < 0 || ev->kind >= KINDS_SEEN)
+		return r;
+	p = names_process(&e->names, ev->v[F_call_pid]);
+	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
 	e->ctx.caller = caller;
 	if (r == 0)
 		r = to_rules(e, ev, why);
@@ -329,20 +308,47 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	return r;
 }
 
+/* Into all that rules may ask. */
+static int take_in(struct engine *e, const struct event *ev, struct fault *why)
+{
+	struct timeline *tl = e->timeline;
+	const uint64_t *v = ev->v;
+
+	switch (ev->kind) {
+	case KIND_switch:
+		return take_switch(e, ev, why);
+	case KIND_waking:
+		return timeline_waking(tl, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
+				       as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
+	case KIND_fork:
+		return timeline_fork(tl, ev->at_ns, as_tid(v[F_fork_tid]), as_tid(v[F_fork_child_tid]), why);
+	case KIND_exit:
+		return timeline_exit(tl, ev->at_ns, as_tid(v[F_exit_tid]), why);
+	case KIND_futex:
+		return take_futex(e, ev, why);
+	case KIND_fault:
+		return take_fault(e, ev, why);
+	case KIND_cpu:
+		return timeline_steal(tl, ev->at_ns, (uint32_t)v[F_cpu_cpu], v[F_cpu_steal], why);
+	default:
+		return 0;
+	}
+}
+
 static int take_one(struct engine *e, const struct event *ev, struct fault *why)
 {
 	int r = 0;
 
+	if (event_is_call(ev))
+		return take_call(e, ev, why);
 	if (ev->kind >= KINDS_SEEN)
-		return event_is_call(ev) ? take(e, ev, why) : 0;
+		return 0;
 	if (e->interests[ev->kind].named)
 		r = take_named(e, ev, why);
 	if (r == 0)
-		r = take(e, ev, why);
+		r = take_in(e, ev, why);
 	if (r < 0)
 		return r;
-	if (event_is_call(ev))
-		return take_call(e, ev, why);
 	return ev->kind == KIND_exit ? take_exit(e, ev, why) : to_rules(e, ev, why);
 }
 

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#define CACHE_LINE_BYTES 64
+
 /* Every item begins with one. */
 struct interval {
 	uint64_t begin_ns, end_ns;
@@ -35,6 +37,8 @@ static inline void *ring_at(const struct ring *r, unsigned i)
 /* Append a copy of `item`, and give it out; beyond `max` the oldest goes. NULL: no memory, nothing changed. */
 static inline void *ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
 {
+	unsigned char *at;
+
 	r->item_bytes = item_bytes;
 	if (r->n == r->room && r->room < max && !ring_grow(r, max))
 		return NULL;
@@ -44,7 +48,9 @@ static inline void *ring_push(struct ring *r, const void *item, size_t item_byte
 		r->truncated = true;
 	}
 	r->n++;
-	return memcpy(ring_at(r, r->n - 1), item, item_bytes);
+	at = ring_at(r, r->n - 1);
+	__builtin_prefetch(at + CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
+	return memcpy(at, item, item_bytes);
 }
 
 /* The first item that ends after `at_ns`; n if there is none. */

@@ -239,6 +239,8 @@ static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t
 	if (r < 0)
 		return r;
 	entered(th, was, known, cpu, prev_tid);
+	if (was->state == STATE_RUNNABLE)
+		tl->waited_ns = at_ns - was->begin_ns;
 	thread_runs(th, at_ns, cpu);
 	return 0;
 }
@@ -247,9 +249,15 @@ int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fa
 {
 	int r = cpu_switch(tl, row, why);
 
+	tl->waited_ns = 0;
 	if (r == 0)
 		r = leave_cpu(tl, row, why);
 	return r < 0 ? r : enter_cpu(tl, row->at_ns, row->cpu, row->next_tid, row->prev_tid, why);
+}
+
+uint64_t timeline_waited_ns(const struct timeline *tl)
+{
+	return tl->waited_ns;
 }
 
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,

@@ -94,6 +94,9 @@ struct switch_row {
  * and fault rows, calls. All return 0 or ERR_MEMORY.
  */
 int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why);
+/* At the latest switch row: for how long the thread that got the CPU had been ready for it. 0: not at all, or not
+ * known. */
+uint64_t timeline_waited_ns(const struct timeline *tl);
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
 		    struct fault *why);
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why);

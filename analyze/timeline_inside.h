@@ -43,6 +43,7 @@ struct cpu {
 };
 
 struct timeline {
+	uint64_t waited_ns; /* see timeline_waited_ns() */
 	struct table threads;
 	struct table cpus;
 	struct ring blind;                                  /* struct interval, disjoint */

@@ -168,10 +168,10 @@ static void find_first(struct lane *lane)
 	size_t first = 0;
 
 	for (size_t i = 1; i < lane->nheads; i++) {
-		size_t earlier = -(size_t)(heads[i].at_ns < least);
+		uint64_t at_ns = heads[i].at_ns;
 
-		first ^= (first ^ i) & earlier;
-		least ^= (least ^ heads[i].at_ns) & earlier;
+		first = at_ns < least ? i : first;
+		least = at_ns < least ? at_ns : least;
 	}
 	lane->first = first;
 }
@@ -309,7 +309,7 @@ static uint64_t next_ns(const struct lane *lane)
 }
 
 /* Whether lane `a`, which has rows, comes before `b`, which has some or is NULL. */
-static bool comes_before(const struct lane *a, const struct lane *b)
+static inline bool comes_before(const struct lane *a, const struct lane *b)
 {
 	if (!b || next_ns(a) < next_ns(b))
 		return true;

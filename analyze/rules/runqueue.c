@@ -80,13 +80,11 @@ static int take_call(struct queue_state *s, const struct context *ctx, const str
 static int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
-	struct user *u = table_find(&s->users, ev->v[F_switch_next_tid], 0);
+	struct user *u = ctx->waited_ns < set[SET_WAIT] ? NULL : table_find(&s->users, ev->v[F_switch_next_tid], 0);
 	const struct split *split = &s->scratch.cause.links[0];
 	struct span last;
 
 	if (!u || u->ncalls < CALLS_LEAST || !timeline_last(ctx->timeline, (uint32_t)u->key.a, &last))
-		return 0;
-	if (last.state != STATE_RUNNABLE || last.end_ns != ev->at_ns || last.end_ns - last.begin_ns < set[SET_WAIT])
 		return 0;
 	explain(&s->scratch, ctx->timeline, ctx->names, (uint32_t)u->key.a, last.begin_ns, last.end_ns);
 	for (unsigned i = 0; i < split->nparts; i++)
