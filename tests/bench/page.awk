@@ -26,15 +26,17 @@ BEGIN {
 	title["overhead"] = "Cost of a traced call"
 	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (the kernel's floor), and under gpurec; one after the other, per function. `ratio` is gpurec's added time over the empty pair's."
 	title["rate"] = "Cost of an event to the recorder"
-	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced. The ring is filled by a program in the kernel."
+	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced (`cpu`), beside draining and writing the records as they are (`bare`); the ring is filled by a program in the kernel. `call`: CPU time of the recording process for a call, of one thread that calls as fast as it goes."
 	title["size"] = "Bytes of an event on disk"
-	about["size"] = "The same events as a gpurec capture, as raw structs, those under lz4 and zstd -3, and in SQLite; and what perf record writes for a call."
+	about["size"] = "The same events as a gpurec capture, as raw structs, those under lz4 and zstd -3, and in SQLite; and what perf record writes of the same program: of a call its entry and return, each switch and each waking."
 	title["verify"] = "Verification"
 	about["verify"] = "One file of some 400 MB, from the page cache. `whole` decodes every row; `bytes-only` proves what `minisign -V` proves, and all seals."
 	title["load"] = "Loading the SQL view"
-	about["load"] = "Beside a bare loop of prepared inserts of the same rows."
+	about["load"] = "Beside a bare loop of prepared inserts of the same rows (`bare`), and `sqlite3 .import` of them as CSV. Ratios are the other's time over the loader's: 1 is as fast."
 	title["text"] = "Text"
+	about["text"] = "Lines that gpureplay writes, verifying included: as text with one clock or another, through a condition, as JSON, into a pipe."
 	title["module"] = "The SQLite module"
+	about["module"] = "Answers from the capture as it is; and the same queries by it and on the database that gpureplay makes. Ratios are the database's time over the module's: 1 is as fast."
 	title["detect"] = "Detectors"
 	about["detect"] = "All default rules over a large synthetic capture."
 	title["metrics"] = "Host metrics from events that fire anyway"
@@ -46,7 +48,8 @@ BEGIN {
 	print "Made by `make bench`, which runs `tests/bench/*.sh`. Each figure is the median of runs that alternate with those it is compared"
 	print "with, the least and the greatest of them in brackets. Nothing here gates a test."
 	print ""
-	printf "Machine: %s, %s cores, Linux %s; %s.\n", text("machine"), number("cores"), text("kernel"), text("date")
+	printf "Machine: %s, %s cores, Linux %s, load %s before; %s%s.\n", text("machine"), number("cores"), text("kernel"), text("load"), text("date"), \
+		text("commit") ? ", commit " text("commit") : ""
 	next
 }
 {
@@ -55,15 +58,25 @@ BEGIN {
 		printf "\n## %s\n", bench in title ? title[bench] : bench
 		if (bench in about)
 			printf "%s\n", about[bench]
+		last = bench
+		table = 0
+	}
+	if (text("missing")) {
+		printf "\nNot measured: %s.\n", text("missing")
+		table = 0
+		next
+	}
+	if (!table) {
 		print ""
 		print "| figure | median | least to greatest | runs | |"
 		print "| --- | --- | --- | --- | --- |"
-		last = bench
+		table = 1
 	}
 	note = ""
 	n = split("cores what lost calls peer note", keys, " ")
 	for (i = 1; i <= n; i++) {
 		v = text(keys[i])
+		gsub(/_/, " ", v)
 		if (v == "" && (keys[i] == "lost" || keys[i] == "calls" || keys[i] == "cores"))
 			v = number(keys[i])
 		if (v != "")
@@ -72,6 +85,7 @@ BEGIN {
 	printf "| %s | %s %s | %s to %s | %s | %s |\n", text("figure"), show(number("median")), text("unit"), show(number("low")), show(number("high")), number("runs"), note
 }
 END {
-	while ((getline line <"tests/bench/targets.md") > 0)
-		print line
+	for (i = 1; i <= split("tests/soak/endurance.md tests/bench/targets.md", files, " "); i++)
+		while ((getline line <files[i]) > 0)
+			print (line ~ /^## / && i == 1 ? "\n" : "") line
 }

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rate EVENTS-PER-SECOND SECONDS FILE: what an event costs the recorder from the ring to the disk, and whether it keeps
- * up.
+ * rate EVENTS-PER-SECOND SECONDS FILE [bare]: what an event costs the recorder from the ring to the disk, and whether
+ * it keeps up.
  *
  * A program in the kernel fills a ring of the recorder's size with records of calls, paced by another thread; this one
  * does what gpurec's loop does with them: drain, translate, stage, and once a second, or when as much is staged as
- * gpurec allows, encode, sign, write, sync. Prints: events, events that found no room, CPU nanoseconds of this side per
+ * gpurec allows, encode, sign, write, sync. `bare`: drains, and writes and syncs the records as they are, a mebibyte at
+ * a time: what no recorder can be below. Prints: events, events that found no room, CPU nanoseconds of this side per
  * event.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -79,6 +81,39 @@ static void *generate(void *arg)
 	return NULL;
 }
 
+/* Records as they are. */
+struct dump {
+	int fd;
+	size_t n;
+	uint8_t bytes[1 << 20];
+};
+
+static void dump_out(struct dump *d)
+{
+	if (write(d->fd, d->bytes, d->n) != (ssize_t)d->n)
+		fail("writing", NULL);
+	d->n = 0;
+}
+
+static int dump_take(void *self, const void *record, uint32_t n, struct fault *why)
+{
+	struct dump *d = self;
+
+	(void)why;
+	if (d->n + n > sizeof(d->bytes))
+		dump_out(d);
+	memcpy(d->bytes + d->n, record, n);
+	d->n += n;
+	return 0;
+}
+
+static void dump_sync(struct dump *d)
+{
+	dump_out(d);
+	if (fdatasync(d->fd) < 0)
+		fail("the disk", NULL);
+}
+
 static void seal(struct writer *w, struct counters *c, uint64_t end_ns)
 {
 	struct clock_anchor anchor = {now(CLOCK_BOOTTIME), now(CLOCK_REALTIME), now(CLOCK_MONOTONIC)};
@@ -99,16 +134,17 @@ int main(int argc, char **argv)
 	static struct counters counters;
 	struct translator t = {.counters = &counters, .begin_ns = start.boot_ns};
 	struct identity id = {0};
+	static struct dump dump;
 	struct writer *w = NULL;
 	struct sink sink;
 	struct ring ring;
 	struct fault why;
 	pthread_t thread;
 	uint64_t cpu, next, cut;
-	bool last = false;
+	bool last = false, bare = argc == 5 && !strcmp(argv[4], "bare");
 
-	if (argc != 4 || !g.skel || !probes || sodium_init() < 0)
-		fail("rate EVENTS-PER-SECOND SECONDS FILE, as root", NULL);
+	if ((argc != 4 && !bare) || !g.skel || !probes || sodium_init() < 0)
+		fail("rate EVENTS-PER-SECOND SECONDS FILE [bare], as root", NULL);
 	g.per_second = strtoull(argv[1], NULL, 10);
 	g.ticks = strtoull(argv[2], NULL, 10) * 1000;
 	probe_describe(probes);
@@ -117,6 +153,9 @@ int main(int argc, char **argv)
 	    writer_open(&w, sink, &id, probes, nprobes, &start, &why) < 0)
 		fail("the capture", &why);
 	t.writer = w;
+	dump.fd = bare ? open(argv[3], O_WRONLY | O_TRUNC | O_CLOEXEC) : -1;
+	if (bare && dump.fd < 0)
+		fail(argv[3], NULL);
 	if (ring_open(&ring, bpf_map__fd(g.skel->maps.bulk), 16u << 20, &why) < 0)
 		fail("the ring", &why);
 	if (pthread_create(&thread, NULL, generate, &g))
@@ -132,9 +171,13 @@ int main(int argc, char **argv)
 			clock_nanosleep(CLOCK_MONOTONIC, 0, &wait, NULL);
 		/* Records behind the head that is read now are from `cut` or later. */
 		cut = now(CLOCK_BOOTTIME);
-		if (ring_drain(&ring, ring_head(&ring), translate, &t, &why) < 0)
+		if (ring_drain(&ring, ring_head(&ring), bare ? dump_take : translate, bare ? (void *)&dump : &t, &why) <
+		    0)
 			fail("draining", &why);
-		if (cut >= next || writer_staged_bytes(w) >= EPOCH_BYTES || last) {
+		if (bare && (cut >= next || last)) {
+			dump_sync(&dump);
+			next = cut + EPOCH_NS;
+		} else if (!bare && (cut >= next || writer_staged_bytes(w) >= EPOCH_BYTES || last)) {
 			seal(w, &counters, cut);
 			t.begin_ns = cut;
 			next = cut + EPOCH_NS;

@@ -1,56 +1,96 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Bytes per event on disk: our capture, the same events as raw structs under lz4 and zstd -3, in SQLite, and, of the same
-# calls of one function, what perf record writes.
+# Bytes per event on disk: our capture, the same events as raw structs, those under lz4 and zstd -3, in SQLite, and what perf
+# record writes of the same program: of a call its entry and its return, and each switch and waking.
 #
-#   BUILD=build bash tests/bench/size.sh                      as root, to record
+#   BUILD=build bash tests/bench/size.sh [SECONDS]           as root; 20: of the launch-heavy run
 . "$(dirname "$0")/lib.sh"
+seconds=${1:-20}
 driver=$BUILD/workload/driver
+tracing=/sys/kernel/tracing
+group=gpbench$$
 
-# of CAPTURE NAME: all forms of it
+per_event() { # NAME FILE EVENTS [KEY=VALUE]
+	value "$1" "$(awk -v b="$(stat -c %s "$2")" -v n="$3" 'BEGIN { print b / n }')"
+	figure "$1" bytes/event 1 1 "${4:-}"
+}
+
+probe_events() { # the lines by which the kernel makes a pair of events for each function of the double
+	local library at
+	for library in libcudart.so.12 libcuda.so.1; do
+		at=$(readelf -lW "$BUILD/workload/$library" | awk '$1 == "LOAD" && / R E / { print $2, $3 }')
+		nm -D --defined-only "$BUILD/workload/$library" | awk -v g="$group" -v f="$BUILD/workload/$library" -v at="$at" -v name="${library%%.*}" '
+			BEGIN { split(at, a, " ") }
+			$2 == "T" && a[1] == a[2] { n++; print "p:" g "/" name n " " f ":0x" $1; print "r:" g "/" name n "r " f ":0x" $1 }'
+	done
+}
+probes_gone() {
+	[ ! -s "$scratch/probes" ] || sed 's/^[pr]:\([^ ]*\).*/-:\1/' "$scratch/probes" >>$tracing/uprobe_events 2>/dev/null || :
+	bench_cleanup
+}
+trap probes_gone EXIT
+
+# perf NAME EVENT... -- COMMAND...: two samples of the double's functions make a call
+perf_data() {
+	local name=$1 with=() samples ours events
+	shift
+	while [ "$1" != -- ]; do with+=(-e "$1"); shift; done
+	shift
+	perf record -q "${with[@]}" -o "$scratch/perf.data" -- "$@" >"$scratch/perf.said" 2>&1 || { cat "$scratch/perf.said" >&2; return 1; }
+	read -r samples ours lost < <(perf report -i "$scratch/perf.data" --stats 2>/dev/null | awk -v g="^$group:" '
+		/ stats:$/ { event = $1 }
+		/SAMPLE events:/ { if (event == "" || event == "Aggregated") next; all += $3; if (event ~ g) own += $3 }
+		/LOST_SAMPLES events:/ { if (event == "Aggregated") lost = $3 }
+		END { print all + 0, own + 0, lost + 0 }')
+	events=$((samples - ours + ours / 2))
+	[ "$events" -gt 0 ] || { note "$name: perf has no sample"; return 0; }
+	note "$name: perf.data of $(stat -c %s "$scratch/perf.data") bytes, $samples samples"
+	per_event "$name-perf.data" "$scratch/perf.data" "$events" note=${events}_events
+	ratio "$name-perf.data/capture" "$name-perf.data" "$name-capture"
+	rm -f "$scratch/perf.data"
+}
+
+# of NAME CAPTURE: all forms of it
 of() {
-	local cap=$1 name=$2 events bytes
+	local name=$1 cap=$2 events
 	events=$("$BUILD/gpuverify" --json "$cap" | sed -n 's/.*"events":\([0-9]*\).*/\1/p')
 	"$BUILD/tests/bench/raw" "$cap" >"$scratch/raw"
 	lz4 -q -f "$scratch/raw" "$scratch/raw.lz4"
 	"$BUILD/gpureplay" -q --force "$cap" -o "$scratch/run.db"
-	bytes=$(stat -c %s "$cap")
-	note "$name: $events events, $bytes bytes"
-	per() { value "$name-$1" "$(awk -v b="$(stat -c %s "$2")" -v n="$events" 'BEGIN { print b / n }')"; figure "$name-$1" bytes/event; }
-	per capture "$cap"
-	per raw "$scratch/raw"
-	per raw.lz4 "$scratch/raw.lz4"
+	note "$name: $events events, $(stat -c %s "$cap") bytes"
+	per_event "$name-capture" "$cap" "$events" "note=${events}_events"
+	per_event "$name-raw" "$scratch/raw" "$events"
+	per_event "$name-raw.lz4" "$scratch/raw.lz4" "$events"
 	if have zstd; then
 		zstd -q -3 -f "$scratch/raw" -o "$scratch/raw.zst"
-		per raw.zstd-3 "$scratch/raw.zst"
+		per_event "$name-raw.zstd-3" "$scratch/raw.zst" "$events"
+	else
+		note "zstd is not installed: left out"
 	fi
-	per sqlite "$scratch/run.db"
+	per_event "$name-sqlite" "$scratch/run.db" "$events"
+}
+record() { # NAME COMMAND...
+	"$BUILD/gpurec" -q -o "$scratch/$1.cap" -- "${@:2}"
+	of "$1" "$scratch/$1.cap"
 }
 
-"$BUILD/gpurec" -q -o "$scratch/workload.cap" -- "$driver" -q --seconds 10
-of "$scratch/workload.cap" workload
-"$BUILD/gpurec" -q -o "$scratch/launches.cap" -- "$driver" -q --flood 50000
-of "$scratch/launches.cap" calls
-"$BUILD/gpurec" -q -o "$scratch/launch.cap" --no-futex -- "$driver" -q --clean --count 200000
-of "$scratch/launch.cap" launch-heavy
-"$BUILD/gpurec" -q -o "$scratch/switches.cap" -- sh -c 'for i in 1 2 3 4; do (j=0; while [ $j -lt 3000 ]; do /bin/true; j=$((j + 1)); done) & done; wait'
-of "$scratch/switches.cap" scheduler-heavy
+workload=("$driver" -q --seconds 10)
+launches=("$driver" -q --clean --seconds "$seconds")
+switches=(sh -c 'for i in 1 2 3 4; do (j=0; while [ $j -lt 3000 ]; do /bin/true; j=$((j + 1)); done) & done; wait')
+record workload "${workload[@]}"
+record launch-heavy "${launches[@]}"
+record flood "$driver" -q --flood 50000
+record scheduler-heavy "${switches[@]}"
 
-# The same function under perf: a uprobe and a uretprobe, each hit a sample with its time, thread and CPU.
-if have perf; then
-	library=$(ldd "$driver" | sed -n 's/.*libcudart[^ ]* => \([^ ]*\).*/\1/p')
-	if perf probe -q -x "$library" bench=cudaLaunchKernel >/dev/null 2>&1 && perf probe -q -x "$library" 'bench_ret=cudaLaunchKernel%return' >/dev/null 2>&1; then
-		perf record -q -e 'probe_libcudart:bench*' -o "$scratch/perf.data" -- "$driver" -q --flood 20000 >/dev/null 2>&1
-		hits=$(perf report -i "$scratch/perf.data" --stats 2>/dev/null | awk '/SAMPLE events:/ { n = $NF } /SAMPLE/ && !n { n = $3 } END { print n + 0 }')
-		perf probe -q -d 'probe_libcudart:bench*' >/dev/null 2>&1
-		if [ "$hits" -gt 0 ]; then
-			# two samples make one call
-			value perf.data "$(awk -v b="$(stat -c %s "$scratch/perf.data")" -v n="$hits" 'BEGIN { print b / (n / 2) }')"
-			figure perf.data bytes/event calls=$((hits / 2))
-		fi
-	else
-		note "perf cannot set uprobes here: left out"
-	fi
+if ! have perf || [ ! -w $tracing/uprobe_events ]; then
+	note "perf is not installed, or cannot set probes here: left out"
+	exit 0
+fi
+perf_data scheduler-heavy sched:sched_switch sched:sched_waking -- "${switches[@]}"
+probe_events >"$scratch/probes"
+if [ -s "$scratch/probes" ] && cat "$scratch/probes" >>$tracing/uprobe_events; then
+	perf_data workload "$group:*" sched:sched_switch sched:sched_waking -- "${workload[@]}"
+	perf_data launch-heavy "$group:*" sched:sched_switch sched:sched_waking -- "${launches[@]}"
 else
-	note "perf is not installed: left out"
+	note "the kernel takes no probes of the double: left out"
 fi
