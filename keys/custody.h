@@ -121,13 +121,18 @@ int custody_append(const char *path, struct custody_line *l, const struct custod
  */
 int custody_copy(const char *from, const char *to, bool replace, struct fault *why);
 
+/* Whether any of class `host` was withheld: then no line should say what was taken out. */
+bool custody_host_withheld(const struct evidence *e);
+/* The first act by somebody at a host ("user@host"), or NULL. */
+const struct custody_line *custody_with_host(const struct custody *c);
+
 /* BLAKE2b-256 of a file. */
 int custody_hash_file(uint8_t hash[HASH_BYTES], const struct source *source, struct fault *why);
 
 /* An act on a capture that was judged: what gpukey and gpuverify are told. */
 struct custody_request {
 	enum custody_action action;
-	const char *who;  /* NULL: user@host */
+	const char *who;  /* NULL: user@host; only the user if class `host` was withheld */
 	const char *note; /* NULL: none */
 	const char *path; /* of the chain */
 };

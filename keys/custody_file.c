@@ -253,8 +253,28 @@ int custody_hash_file(uint8_t hash[HASH_BYTES], const struct source *source, str
 	return r;
 }
 
-/* Who, if nobody said: user@host. From the file itself: the system's name services may ask a network. */
-static void name_of_user(char who[CUSTODY_WHO_MAX + 1])
+bool custody_host_withheld(const struct evidence *e)
+{
+	for (uint64_t i = 0; e->readable && i < e->reader.nepochs; i++)
+		for (uint32_t c = 0; c < e->reader.epochs[i].nchunks; c++)
+			if (e->reader.epochs[i].chunks[c].withheld && e->reader.epochs[i].chunks[c].class == CLASS_host)
+				return true;
+	return false;
+}
+
+const struct custody_line *custody_with_host(const struct custody *c)
+{
+	for (size_t i = 0; i < c->nlines; i++)
+		if (strchr(c->lines[i].who, '@'))
+			return &c->lines[i];
+	return NULL;
+}
+
+/*
+ * Who, if nobody said: user@host; only the user if the host's name was withheld from the capture. From the file itself:
+ * the system's name services may ask a network.
+ */
+static void name_of_user(char who[CUSTODY_WHO_MAX + 1], bool with_host)
 {
 	FILE *users = fopen("/etc/passwd", "re");
 	const struct passwd *entry = NULL;
@@ -268,10 +288,14 @@ static void name_of_user(char who[CUSTODY_WHO_MAX + 1])
 		snprintf(user, sizeof(user), "%s", entry->pw_name);
 	if (users)
 		fclose(users);
-	snprintf(who, CUSTODY_WHO_MAX + 1, "%.120s@%.120s", user, uname(&host) == 0 ? host.nodename : "somewhere");
+	if (with_host)
+		snprintf(who, CUSTODY_WHO_MAX + 1, "%.120s@%.120s", user,
+			 uname(&host) == 0 ? host.nodename : "somewhere");
+	else
+		snprintf(who, CUSTODY_WHO_MAX + 1, "%.120s", user);
 }
 
-static int fill_texts(const struct custody_request *q, struct custody_line *l, struct fault *why)
+static int fill_texts(const struct custody_request *q, bool with_host, struct custody_line *l, struct fault *why)
 {
 	if (q->who && (!*q->who || strlen(q->who) > CUSTODY_WHO_MAX))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "a name in custody has 1 to %d bytes, not %zu",
@@ -282,7 +306,7 @@ static int fill_texts(const struct custody_request *q, struct custody_line *l, s
 	if (q->who)
 		strcpy(l->who, q->who);
 	else
-		name_of_user(l->who);
+		name_of_user(l->who, with_host);
 	strcpy(l->note, q->note ? q->note : "");
 	return 0;
 }
@@ -297,7 +321,7 @@ int custody_record(const struct custody_request *q, const struct evidence *e, co
 	if (!e->readable || line.verdict == VERDICT_UNCHECKED || line.verdict >= VERDICT_MALFORMED)
 		return fault_set(why, ERR_FORGED, FAULT_NOWHERE, "no act is recorded on a capture that is %s",
 				 verdict_word(line.verdict));
-	r = fill_texts(q, &line, why);
+	r = fill_texts(q, !custody_host_withheld(e), &line, why);
 	if (r == 0)
 		r = custody_hash_file(line.file, &e->source, why);
 	if (r < 0)

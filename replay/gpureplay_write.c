@@ -128,6 +128,31 @@ static bool is_input(const struct evidence *e, const char *path)
 	       in.st_ino == out.st_ino;
 }
 
+/* The chain comes along as it stands; it may tell what was to be withheld. */
+static int copy_chain(const struct settings *s, const struct evidence *e, bool host_withheld, struct fault *why)
+{
+	const struct custody_subject subject = custody_subject_of(e);
+	const struct custody_line *line;
+	struct custody c = {0};
+	char path[PATH_MAX];
+	int r = custody_copy(s->capture, s->output, s->force, why);
+
+	if (r <= 0)
+		return r;
+	tool_note("%s" CUSTODY_SUFFIX ": the chain of custody, as it was", s->output);
+	if (!host_withheld || custody_path(path, s->output, why) < 0)
+		return 0;
+	r = custody_read(&c, path, &subject, why);
+	line = r > 0 ? custody_with_host(&c) : NULL;
+	if (line)
+		tool_note("%s names a host, \"%s\" in act %llu, though host is withheld: keep it back, or begin "
+			  "another one "
+			  "with gpukey sign --custody narrowed --name WHO",
+			  path, line->who, (unsigned long long)line->number);
+	custody_clear(&c);
+	return r < 0 ? r : 0;
+}
+
 static int write_narrower(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
 {
 	struct narrowed n;
@@ -151,9 +176,8 @@ static int write_narrower(const struct settings *s, const struct replay *replay,
 		tool_note("%s: %s", s->output, sentence);
 	if (n.nwithheld == 0)
 		tool_note("%s: nothing was withheld: it holds all that the capture does", s->output);
-	r = custody_copy(s->capture, s->output, s->force, &why);
-	if (r > 0)
-		tool_note("%s" CUSTODY_SUFFIX ": the chain of custody, as it was", s->output);
+	r = copy_chain(s, replay->evidence,
+		       replay->withhold >> CLASS_host & 1 || custody_host_withheld(replay->evidence), &why);
 	return r < 0 ? tool_fault("the narrower capture is whole, but has no chain of custody", &why) : status;
 }
 
