@@ -29,7 +29,8 @@ struct lane {
 	uint32_t end;                 /* index after the last chunk of this class */
 	struct head heads[KINDS_MAX]; /* ascending by group */
 	size_t nheads;
-	size_t first; /* if nheads: the head that is next */
+	size_t first; /* if nheads: the head that is next, */
+	size_t rival; /* and the one that would be next without it; nheads: none */
 	struct block blocks[KINDS_MAX];
 	struct content content;
 };
@@ -158,22 +159,28 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 }
 
 /*
- * Find the lane's earliest row, that of the lesser group if two have the same time. Which one it is nobody can foresee,
- * a processor neither: so it is chosen without a jump.
+ * The head with the earliest row but for `without`, the lesser if two have the same time; nheads: there is none. Which
+ * one it will be nobody can foresee, a processor neither: so it is found without jumps.
  */
+static size_t earliest(const struct lane *lane, size_t without)
+{
+	size_t found = lane->nheads;
+	uint64_t least = UINT64_MAX;
+
+	for (size_t i = lane->nheads; i-- > 0;) {
+		uint64_t at_ns = lane->heads[i].at_ns;
+		bool earlier = at_ns <= least && i != without;
+
+		found = earlier ? i : found;
+		least = earlier ? at_ns : least;
+	}
+	return found;
+}
+
 static void find_first(struct lane *lane)
 {
-	const struct head *heads = lane->heads;
-	uint64_t least = heads[0].at_ns;
-	size_t first = 0;
-
-	for (size_t i = 1; i < lane->nheads; i++) {
-		uint64_t at_ns = heads[i].at_ns;
-
-		first = at_ns < least ? i : first;
-		least = at_ns < least ? at_ns : least;
-	}
-	lane->first = first;
+	lane->first = earliest(lane, SIZE_MAX);
+	lane->rival = earliest(lane, lane->first);
 }
 
 /* Room for rows of the groups that are decoded by and by. */
@@ -259,14 +266,20 @@ static void pass_row(struct cursor *cur, struct lane *lane)
 	const struct rows *rows = first_rows(lane);
 	struct head *head = &lane->heads[lane->first];
 
+	const struct head *rival = &lane->heads[lane->rival];
+
 	cur->npassed++;
-	if (++head->row < rows->nrows) {
-		head->at_ns = rows->v[head->row];
-	} else {
+	if (++head->row == rows->nrows) {
 		lane->nheads--;
 		memmove(head, head + 1, (lane->nheads - lane->first) * sizeof(*head));
+		find_first(lane);
+		return;
 	}
-	find_first(lane);
+	head->at_ns = rows->v[head->row];
+	if (lane->rival == lane->nheads || head->at_ns < rival->at_ns || (head->at_ns == rival->at_ns && head < rival))
+		return;
+	lane->first = lane->rival;
+	lane->rival = earliest(lane, lane->first);
 }
 
 static const uint64_t *row_values(struct block *b, const struct rows *rows, uint32_t row)
