@@ -221,12 +221,41 @@ static void print_row(const uint8_t *keynum, const struct trust_file *file)
 	printf("%s  %-32s  %s", key_id(keyid, keynum), file->name, shown);
 }
 
+/* ""node17" from ... until ..., says KEYID, which is trusted", and what is revoked of it. */
+static void print_statement(const struct trust_list *list, const struct delegation *d)
+{
+	char keyid[KEY_ID_CHARS + 1], from[DATE_CHARS + 1], until[DATE_CHARS + 1], revoked[GPUKEY_REVOKED_MAX];
+	const struct trusted *found;
+
+	printf("\"%s\" from %s until %s, says %s, which is ", d->name, date_format(from, d->from_ns),
+	       date_format(until, d->until_ns), key_id(keyid, d->authority.keynum));
+	if (*gpukey_revoked(revoked, list, &d->authority, NULL))
+		printf("%s", revoked);
+	else
+		printf("%s", trust_find(list, &d->authority, &found, NULL) > 0 ? "trusted" : "not trusted");
+	if (*gpukey_revoked(revoked, list, NULL, d->hash))
+		printf("; it is %s", revoked);
+	if (*gpukey_revoked(revoked, list, &d->host, NULL))
+		printf("; the host's key is %s", revoked);
+}
+
+void gpukey_show_delegations(const struct trust_list *list, const struct public_key *host)
+{
+	const struct stored_delegation *d;
+
+	for (d = list->delegations; d < list->delegations + list->ndelegations; d++) {
+		if (d->file.broken.code != ERR_NONE || !key_equal(&d->delegation.host, host))
+			continue;
+		printf("vouched for  as ");
+		print_statement(list, &d->delegation);
+		putchar('\n');
+	}
+}
+
 int gpukey_list_statements(const struct trust_list *list)
 {
-	char keyid[KEY_ID_CHARS + 1], from[DATE_CHARS + 1], until[DATE_CHARS + 1];
 	const struct stored_delegation *d;
 	const struct stored_revocations *l;
-	const struct trusted *found;
 	int status = TOOL_FINE;
 
 	for (d = list->delegations; d < list->delegations + list->ndelegations; d++) {
@@ -235,10 +264,9 @@ int gpukey_list_statements(const struct trust_list *list)
 			continue;
 		}
 		print_row(d->delegation.host.keynum, &d->file);
-		printf(" (\"%s\" from %s until %s, says %s, which is %s)\n", d->delegation.name,
-		       date_format(from, d->delegation.from_ns), date_format(until, d->delegation.until_ns),
-		       key_id(keyid, d->delegation.authority.keynum),
-		       trust_find(list, &d->delegation.authority, &found, NULL) > 0 ? "trusted" : "not trusted");
+		printf(" (");
+		print_statement(list, &d->delegation);
+		printf(")\n");
 	}
 	for (l = list->lists; l < list->lists + list->nlists; l++) {
 		if (l->file.broken.code != ERR_NONE) {

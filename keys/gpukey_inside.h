@@ -7,10 +7,11 @@
 #include "format/escape.h"
 #include "keys/files.h"
 #include "keys/identity.h"
-#include "keys/store.h"
+#include "keys/trust.h"
 #include "keys/tool.h"
 
 #define SHOWN_PATH_MAX (PATH_MAX * ESCAPE_GROWTH + 1)
+#define GPUKEY_REVOKED_MAX (REVOCATION_REASON_MAX * ESCAPE_GROWTH + 64)
 
 /* Subcommands: each takes argv from its own name on and returns the program's exit status. */
 int gpukey_generate(int argc, char **argv);
@@ -58,6 +59,14 @@ int gpukey_trust_delegation(const char *path, const char *said, struct fault *wh
 int gpukey_trust_revocations(const char *path, const char *said, struct fault *why);
 /* Print the store's delegations and revocation lists; the exit status. */
 int gpukey_list_statements(const struct trust_list *list);
+/* Print what delegations of the store say about a key. */
+void gpukey_show_delegations(const struct trust_list *list, const struct public_key *host);
+/*
+ * "revoked: REASON", "revoked since DATE: REASON", as the store's lists tell of a key, or (pk NULL) of the delegation
+ * of that hash; "" if they do not.
+ */
+const char *gpukey_revoked(char buf[GPUKEY_REVOKED_MAX], const struct trust_list *list, const struct public_key *pk,
+			   const uint8_t *hash);
 /* Remove those that `what` names; how many. */
 int gpukey_untrust_statements(const struct trust_list *list, const char *what, struct fault *why);
 

@@ -139,6 +139,21 @@ static int list_path(char path[PATH_MAX], const struct revoking *o, const struct
 	return r < 0 ? r : trust_revocations_path(path, keyid, why);
 }
 
+const char *gpukey_revoked(char buf[GPUKEY_REVOKED_MAX], const struct trust_list *list, const struct public_key *pk,
+			   const uint8_t *hash)
+{
+	const struct revocation *r = trust_revocation(list, pk, hash);
+	char reason[REVOCATION_REASON_MAX * ESCAPE_GROWTH + 1], date[DATE_CHARS + 1];
+
+	buf[0] = '\0';
+	if (!r)
+		return buf;
+	escape_terminal(reason, sizeof(reason), r->reason, strlen(r->reason));
+	snprintf(buf, GPUKEY_REVOKED_MAX, "revoked%s%s: %s", r->since_ns ? " since " : "",
+		 r->since_ns ? date_format(date, r->since_ns) : "", reason);
+	return buf;
+}
+
 /* Says what the list holds now: an earlier date that was there already stays. */
 static void print_revoked(const struct revocation *item, const char *path)
 {

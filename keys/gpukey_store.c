@@ -19,12 +19,16 @@ static int own_key(struct public_key *pk, char path[PATH_MAX], struct fault *why
 	return r < 0 ? r : 1;
 }
 
-static void print_row(const struct public_key *pk, const char *name, const char *path, const char *remark)
+static void print_row(const struct trust_list *list, const struct public_key *pk, const char *name, const char *path,
+		      const char *remark)
 {
-	char keyid[KEY_ID_CHARS + 1], shown[SHOWN_PATH_MAX];
+	char keyid[KEY_ID_CHARS + 1], shown[SHOWN_PATH_MAX], revoked[GPUKEY_REVOKED_MAX];
 
 	escape_terminal(shown, sizeof(shown), path, strlen(path));
-	printf("%s  %-32s  %s%s\n", key_id(keyid, pk->keynum), name, shown, remark);
+	printf("%s  %-32s  %s%s", key_id(keyid, pk->keynum), name, shown, remark);
+	if (*gpukey_revoked(revoked, list, pk, NULL))
+		printf(" (%s)", revoked);
+	putchar('\n');
 }
 
 int gpukey_list(int argc, char **argv)
@@ -53,10 +57,10 @@ int gpukey_list(int argc, char **argv)
 		}
 		is_own = has_own > 0 && key_equal(&own, &t->key);
 		own_listed |= is_own;
-		print_row(&t->key, t->name, t->path, is_own ? " (this host)" : "");
+		print_row(&list, &t->key, t->name, t->path, is_own ? " (this host)" : "");
 	}
 	if (has_own > 0 && !own_listed)
-		print_row(&own, "-", own_path, " (this host; not trusted)");
+		print_row(&list, &own, "-", own_path, " (this host; not trusted)");
 	if (gpukey_list_statements(&list) != TOOL_FINE)
 		status = TOOL_FAILED;
 	if (list.nkeys == 0 && has_own == 0)
@@ -85,6 +89,22 @@ static const struct trusted *find_by_word(const struct trust_list *list, const c
 	return NULL;
 }
 
+/* What is no file, and was perhaps to be a public key, of which a part was lost on the way. */
+static int check_base64(const char *what, struct fault *why)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+	size_t len = strlen(what);
+
+	if (len < MINISIGN_PUBLIC_CHARS / 2 || strspn(what, letters) < len || gpukey_exists(what))
+		return 0;
+	if (len == MINISIGN_PUBLIC_CHARS)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%s: neither a file nor a public key: a letter is wrong",
+				 what);
+	return fault_set(why, ERR_KEY, FAULT_NOWHERE,
+			 "%.80s: neither a file nor a whole public key (%d characters of base64, this has %zu)", what,
+			 MINISIGN_PUBLIC_CHARS, len);
+}
+
 /* The key that `what` means: base64, a name or key id of the store, or a file; NULL: this host's own. */
 int gpukey_key_meant(struct public_key *pk, const char *what, const struct trust_list *list, struct fault *why)
 {
@@ -109,11 +129,40 @@ int gpukey_key_meant(struct public_key *pk, const char *what, const struct trust
 		*pk = t->key;
 		return 0;
 	}
+	r = check_base64(what, why);
+	if (r < 0)
+		return r;
 	if (!gpukey_exists(what) && !strchr(what, '/'))
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
 				 "%.150s: neither a file nor the name or id of a trusted key (gpukey list shows them)",
 				 what);
 	return minisign_read_public(pk, what, why);
+}
+
+/* The key meant, or, since the list shows these names, too, the one that the delegation so called is about. */
+static int key_to_show(struct public_key *pk, const char *what, const struct trust_list *list, struct fault *why)
+{
+	const struct stored_delegation *d;
+
+	for (d = list->delegations; what && !find_by_word(list, what) && d < list->delegations + list->ndelegations;
+	     d++) {
+		if (d->file.broken.code != ERR_NONE || strcmp(d->file.name, what) != 0)
+			continue;
+		*pk = d->delegation.host;
+		return 0;
+	}
+	return gpukey_key_meant(pk, what, list, why);
+}
+
+static void print_trust(const struct trust_list *list, const struct public_key *pk, const char *name)
+{
+	char revoked[GPUKEY_REVOKED_MAX];
+
+	gpukey_revoked(revoked, list, pk, NULL);
+	printf("trusted as   %s", name ? name : "- (not trusted here)");
+	if (revoked[0])
+		printf(", %s %s", name ? "but" : "and", revoked);
+	putchar('\n');
 }
 
 int gpukey_show(int argc, char **argv)
@@ -134,14 +183,15 @@ int gpukey_show(int argc, char **argv)
 		return status;
 	r = trust_list_read(&list, &why);
 	if (r == 0)
-		r = gpukey_key_meant(&pk, operand < argc ? argv[operand] : NULL, &list, &why);
+		r = key_to_show(&pk, operand < argc ? argv[operand] : NULL, &list, &why);
 	if (r == 0) {
 		printf("public key   %s\n", key_base64(base64, &pk));
 		printf("key id       %s\n", key_id(keyid, pk.keynum));
 		printf("fingerprint  %s\n", key_fingerprint(fingerprint, &pk));
 		r = trust_find(&list, &pk, &found, &why);
 		if (r >= 0)
-			printf("trusted as   %s\n", r > 0 ? found->name : "- (not trusted here)");
+			print_trust(&list, &pk, r > 0 ? found->name : NULL);
+		gpukey_show_delegations(&list, &pk);
 	}
 	trust_list_clear(&list);
 	return r < 0 ? tool_fault(NULL, &why) : TOOL_FINE;
@@ -160,6 +210,24 @@ static void default_name(char name[TRUST_NAME_MAX + 1], const char *what, const 
 		key_id(name, pk->keynum);
 }
 
+/* Nothing overrules a list: who trusts a key that is revoked for all time is not to believe that it helps. */
+static int check_revoked(const struct trust_list *list, const struct public_key *pk, struct fault *why)
+{
+	const struct revocation *found = trust_revocation(list, pk, NULL);
+	char keyid[KEY_ID_CHARS + 1], words[GPUKEY_REVOKED_MAX];
+
+	if (!found)
+		return 0;
+	if (found->since_ns == 0)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
+				 "key %s is revoked here: %s; to trust it would change nothing while that list is kept "
+				 "(gpukey list)",
+				 key_id(keyid, pk->keynum), found->reason);
+	tool_note("key %s is %s; captures of before count", key_id(keyid, pk->keynum),
+		  gpukey_revoked(words, list, pk, NULL));
+	return 0;
+}
+
 static int trust_key(const char *what, const char *name, struct fault *why)
 {
 	char chosen[TRUST_NAME_MAX + 1], fingerprint[FINGERPRINT_CHARS + 1], keyid[KEY_ID_CHARS + 1];
@@ -173,12 +241,17 @@ static int trust_key(const char *what, const char *name, struct fault *why)
 	if (sort != GPUKEY_OTHER)
 		return sort == GPUKEY_DELEGATION ? gpukey_trust_delegation(what, name, why)
 						 : gpukey_trust_revocations(what, name, why);
-	if (r < 0)
-		r = minisign_read_public(&pk, what, why);
+	if (r < 0) {
+		r = check_base64(what, why);
+		r = r < 0 ? r : minisign_read_public(&pk, what, why);
+	}
 	if (r == 0)
 		r = trust_list_read(&list, why);
 	if (r < 0)
 		return r;
+	r = check_revoked(&list, &pk, why);
+	if (r < 0)
+		goto out;
 	/* A broken file in the store does not stop a key from being added to it. */
 	if (trust_find(&list, &pk, &found, NULL) > 0) {
 		printf("trusted already as %s\n", found->name);

@@ -238,6 +238,7 @@ static int parse_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *text, si
 int minisign_read_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *path, struct fault *why)
 {
 	char *text = locked_memory(KEY_FILE_MAX, why);
+	struct public_key pk;
 	size_t len;
 	int r;
 
@@ -250,6 +251,9 @@ int minisign_read_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *path, s
 			r = at_path(why, r, path);
 	}
 	sodium_free(text); /* wipes */
+	/* Whether others may read it does not matter to who has named the wrong half. */
+	if (r == ERR_KEY && minisign_read_public(&pk, path, NULL) == 0)
+		r = fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.140s: a public key, where a secret key is needed", path);
 	return r;
 }
 

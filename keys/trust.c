@@ -140,9 +140,8 @@ static const char *name_here(struct question *q, const struct public_key *pk)
 	return r > 0 ? found->name : NULL;
 }
 
-/* The earliest that the lists say about a key, or about a delegation (pk NULL); NULL: nothing. */
-static const struct revocation *find_revocation(const struct trust_list *store, const struct public_key *pk,
-						const uint8_t *hash)
+const struct revocation *trust_revocation(const struct trust_list *store, const struct public_key *pk,
+					  const uint8_t *hash)
 {
 	const struct revocation *found, *earliest = NULL;
 	const struct stored_revocations *l;
@@ -242,8 +241,8 @@ static bool try_delegation(struct question *q, const struct stored_delegation *s
 				signer, d->name, authority);
 		return false;
 	}
-	of_authority = find_revocation(&q->s->store, &d->authority, NULL);
-	of_itself = find_revocation(&q->s->store, NULL, d->hash);
+	of_authority = trust_revocation(&q->s->store, &d->authority, NULL);
+	of_itself = trust_revocation(&q->s->store, NULL, d->hash);
 	if (is_hit(q, of_authority) || is_hit(q, of_itself)) {
 		if (is_farther(q, OBSTACLE_REVOKED))
 			refuse_revoked(q, d, signer, authority,
@@ -310,7 +309,7 @@ int trust_ask(const struct trust_sources *s, const struct public_key *pk, uint64
 	key_id(signer, pk->keynum);
 	if (is_blind(&s->store, &a))
 		goto out;
-	if (is_hit(&q, find_revocation(&s->store, pk, NULL))) {
+	if (is_hit(&q, trust_revocation(&s->store, pk, NULL))) {
 		a.trust = TRUST_REVOKED;
 		a.revoked_later = false;
 		fault_set(&a.why, ERR_KEY, FAULT_NOWHERE, "signed by the key %s, which is revoked%s: %s", signer,

@@ -55,6 +55,11 @@ struct trust_answer {
 	struct fault why; /* when not trusted */
 };
 
+/* The earliest that the store's lists say about a key, or (pk NULL) about the delegation of that hash; NULL: nothing.
+ */
+const struct revocation *trust_revocation(const struct trust_list *store, const struct public_key *pk,
+					  const uint8_t *hash);
+
 /*
  * Whether `pk` is trusted to have signed a capture in which the wall clock was nowhere before first_ns or after
  * last_ns. 0 with *answer; or what is wrong with a key file of the store that might have held the answer.

@@ -86,6 +86,10 @@ check_exit 6 "which alone is no reason" "$verify" run.cap
 check_exit 0 "list shows it" "$gpukey" list
 check_prints "^$host  host .*host.delegation \\(\"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, says $authority, which is not trusted\\)\$" \
 	"with name, interval and authority"
+check_exit 0 "show takes the name that list shows" "$gpukey" show host
+check_prints "^key id       $host\$" "for the key that it is about"
+check_prints "^vouched for  as \"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, says $authority, which is not trusted\$" \
+	"and tells what is said of it"
 check_exit 0 "trust in the authority" "$gpukey" trust authority.pub --name boss
 check_exit 0 "makes the host's captures trusted" "$verify" run.cap
 check_prints "by $authority \\(boss\\) until" "through the authority's name here"
@@ -138,6 +142,11 @@ check_exit 0 "the authority revokes the host's key since after the capture" "$gp
 check_prints "^revoked: key $host, since 2027-02-01T00:00:00Z \\(the disk was stolen\\)\$" "and says so"
 check_exit 0 "the capture is trusted still" "$verify" run.cap
 check_prints "^  revoked +since 2027-02-01T00:00:00Z, after this capture by its own clock: the disk was stolen\$" "with a word on it"
+check_exit 0 "a key that is revoked since a time can be trusted for what was before" "$gpukey" trust host.pub --name before
+check_says "key $host is revoked since 2027-02-01T00:00:00Z: the disk was stolen; captures of before count" "with a note"
+check_exit 0 "show says since when" "$gpukey" show before
+check_prints "^trusted as +before, but revoked since 2027-02-01T00:00:00Z: the disk was stolen\$" "with the date"
+"$gpukey" untrust before >/dev/null || exit 1
 check_exit 0 "revoked for all time" "$gpukey" revoke -s authority.key --reason "the disk was stolen" host.pub
 check_exit 6 "it is not" "$verify" run.cap
 check_prints "signed by the key $host, which is revoked: the disk was stolen" "for the reason that was given"
@@ -147,6 +156,18 @@ echo words >words.txt
 "$gpukey" sign -q -s host.key words.txt >sign.out 2>&1 || cat sign.out
 check_exit 6 "a file that the key signed is not accepted either" "$gpukey" check --trust host.pub words.txt
 check_prints "which is revoked: the disk was stolen" "for the same reason"
+check_exit 0 "show tells that it is revoked, and why" "$gpukey" show host.pub
+check_prints "^trusted as +- \\(not trusted here\\), and revoked: the disk was stolen\$" "where it tells of trust"
+check_exit 3 "the revoked key is not trusted anew" "$gpukey" trust host.pub --name again
+check_says "key $host is revoked here: the disk was stolen; to trust it would change nothing" "which is said"
+check "and nothing is made" test ! -e "$GPUREC_HOME/trust/again.pub"
+cp host.pub "$GPUREC_HOME/trust/by-hand.pub"
+check_exit 0 "of one that was put there by hand" "$gpukey" show by-hand
+check_prints "^trusted as +by-hand, but revoked: the disk was stolen\$" "show says so, too"
+check_exit 0 "list tells it of each key" "$gpukey" list
+check_prints "^$host  by-hand .*\\(revoked: the disk was stolen\\)\$" "likewise"
+check_prints "^$host  .*\\.delegation \\(.*which is trusted; the host's key is revoked: the disk was stolen\\)\$" "and of each delegation"
+rm "$GPUREC_HOME/trust/by-hand.pub"
 check_exit 0 "list shows the revocation list" "$gpukey" list
 check_prints "^$authority  $authority .*\\(revokes 1\\)\$" "with how many it revokes"
 list=$GPUREC_HOME/trust/$authority.revocations
@@ -174,9 +195,14 @@ check_says "list.txt: forged, or signed by none of the keys" "which is told"
 check_exit 0 "a delegation alone can be revoked" "$gpukey" revoke -s authority.key --reason "wrong name" host.delegation
 check_exit 6 "then it vouches no more" "$verify" run.cap
 check_prints "but that delegation is revoked: wrong name" "and says so"
+check_exit 0 "as list says" "$gpukey" list
+check_prints "which is trusted; it is revoked: wrong name\\)\$" "with the reason"
 check_exit 0 "the host's key itself is not" "$verify" --trust host.pub run.cap
 "$gpukey" trust -q stranger.pub >/dev/null
 check_exit 0 "an authority is revoked by another key" "$gpukey" revoke -s stranger.key authority.pub
 check_exit 6 "and vouches no more" "$verify" --delegation t.delegation boss.cap
 check_prints "signed by the key $authority, which is revoked: no reason given" "nor records"
+check_exit 0 "which list says, too" "$gpukey" list
+check_prints "^$authority  .*\\.pub \\(revoked: .*\\)\$" "of the authority"
+check_prints "says $authority, which is revoked: " "and of what it vouched for"
 finish

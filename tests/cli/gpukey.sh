@@ -73,6 +73,12 @@ head -c 80 my.pub >cut.pub
 check_exit 3 "a key that is cut off cannot be trusted" "$gpukey" trust cut.pub
 check_says "cut.pub: a public key that is cut off" "with its own sentence"
 head -c 100 /dev/urandom >noise.pub
+check_exit 3 "a line of base64 that lost a letter cannot be trusted" "$gpukey" trust "${my_line%?}"
+check_says ": neither a file nor a whole public key \\(56 characters of base64, this has 55\\)\$" "which is said"
+check_exit 3 "nor one with a wrong letter" "$gpukey" trust "A${my_line#?}"
+check_says ": neither a file nor a public key: a letter is wrong\$" "which is said"
+check_exit 3 "nor can it be shown" "$gpukey" show "${my_line%?}"
+check_says "this has 55\\)\$" "which is said"
 check_exit 3 "random bytes cannot be trusted" "$gpukey" trust noise.pub
 check_says "noise.pub: not a minisign key" "with its own sentence"
 check_exit 3 "a folder cannot be trusted" "$gpukey" trust .

@@ -181,4 +181,13 @@ printf "$(b2sum -l 512 report | cut -d' ' -f1 | sed 's/../\\x&/g')" >hash-of-rep
 check "minisign takes a signature made over a hash for one over a file that consists of it" \
 	minisign -V -p stock.pub -m hash-of-report -x as-old.minisig
 check_exit 4 "check does not" "$gpukey" check --trust stock.pub --signature as-old.minisig hash-of-report
+
+# The wrong half.
+"$gpukey" generate -W -s half.key >/dev/null 2>&1 || exit 1
+chmod 644 half.pub
+check_exit 3 "a public key signs nothing" "$gpukey" sign -s half.pub half.key
+check_says "half\\.pub: a public key, where a secret key is needed$" "which is said, and not that others may read it"
+chmod 644 half.key
+check_exit 3 "a secret key that others may read signs nothing either" "$gpukey" sign -s half.key half.pub
+check_says "half\\.key: others may read this secret key; run: chmod 600 half\\.key" "and here that is what is wrong"
 finish
