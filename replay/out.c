@@ -120,28 +120,37 @@ void out_seconds(struct out *o, uint64_t ns)
 
 void out_duration(struct out *o, uint64_t ns)
 {
+	/* What the last digit is worth. Rounding may carry into the next line: 999.5 us are 1.00 ms. */
 	static const struct {
-		uint64_t below, unit;
-		const char *name;
-	} units[] = {{1000000, 1000, "µs"}, {1000000000, 1000000, "ms"}, {UINT64_MAX, 1000000000, "s"}};
+		uint64_t step;
+		uint16_t digits; /* 10 to the number of them behind the point */
+		uint8_t ndecimals;
+		const char *unit;
+	} forms[] = {
+		{10, 100, 2, "µs"},      {100, 10, 1, "µs"},      {1000, 1, 0, "µs"},
+		{10000, 100, 2, "ms"},   {100000, 10, 1, "ms"},   {1000000, 1, 0, "ms"},
+		{10000000, 100, 2, "s"}, {100000000, 10, 1, "s"}, {1000000000, 1, 0, "s"},
+	};
+	const size_t last = sizeof(forms) / sizeof(forms[0]) - 1;
+	uint64_t shown = 0;
 	size_t i = 0;
-	uint64_t whole, unit;
 
 	if (ns < 1000) {
 		out_u64(o, ns);
 		out_string(o, "ns");
 		return;
 	}
-	while (i < 2 && ns >= units[i].below)
-		i++;
-	unit = units[i].unit;
-	whole = ns / unit;
-	out_u64(o, whole);
-	if (whole < 100) {
-		out_char(o, '.');
-		out_digits(o, ns % unit / (whole < 10 ? unit / 100 : unit / 10), whole < 10 ? 2 : 1);
+	for (;; i++) {
+		shown = ns / forms[i].step + (ns % forms[i].step >= forms[i].step / 2);
+		if (shown < 1000 || i == last)
+			break;
 	}
-	out_string(o, units[i].name);
+	out_u64(o, shown / forms[i].digits);
+	if (forms[i].ndecimals) {
+		out_char(o, '.');
+		out_digits(o, shown % forms[i].digits, forms[i].ndecimals);
+	}
+	out_string(o, forms[i].unit);
 }
 
 void out_terminal(struct out *o, const char *text, size_t n)

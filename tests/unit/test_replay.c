@@ -70,11 +70,21 @@ static void durations_have_three_digits(void **state)
 	SHOWS(out_duration(&o, 999), "999ns");
 	SHOWS(out_duration(&o, 1000), "1.00µs");
 	SHOWS(out_duration(&o, 17234), "17.2µs");
-	SHOWS(out_duration(&o, 999999), "999µs");
+	SHOWS(out_duration(&o, 9994), "9.99µs");
+	SHOWS(out_duration(&o, 9995), "10.0µs");
+	SHOWS(out_duration(&o, 99949), "99.9µs");
+	SHOWS(out_duration(&o, 99950), "100µs");
+	SHOWS(out_duration(&o, 999499), "999µs");
+	SHOWS(out_duration(&o, 999500), "1.00ms");
+	SHOWS(out_duration(&o, 999999), "1.00ms");
 	SHOWS(out_duration(&o, 1000000), "1.00ms");
 	SHOWS(out_duration(&o, 13100000), "13.1ms");
-	SHOWS(out_duration(&o, 59999999999), "59.9s");
-	SHOWS(out_duration(&o, UINT64_MAX), "18446744073s");
+	SHOWS(out_duration(&o, 9816144), "9.82ms");
+	SHOWS(out_duration(&o, 18081785), "18.1ms");
+	SHOWS(out_duration(&o, 999499999), "999ms");
+	SHOWS(out_duration(&o, 999500000), "1.00s");
+	SHOWS(out_duration(&o, 59999999999), "60.0s");
+	SHOWS(out_duration(&o, UINT64_MAX), "18446744074s");
 }
 
 static void text_is_escaped_and_a_quote_cannot_end_a_quoted_one(void **state)
