@@ -11,6 +11,15 @@
 #include "replay/jsonl.h"
 #include "replay/memory.h"
 
+/* Pids that no process can have, for the kernel gives at most 4194304. 0 collects threads of no known process. */
+#define CAPTURE_PID 4194305
+#define HOST_PID 4194306 /* its threads are CPUs */
+/*
+ * Slices of one track must not overlap but nest: what is lost has the time of an epoch, what is withheld that of its
+ * rows, so each sort has a track of its own.
+ */
+enum { TRACK_CAPTURE, TRACK_LOST, TRACK_INCOMPLETE, TRACK_WITHHELD /* and on, by class */ };
+
 #define CPUS_MAX 4096 /* whose running threads are drawn; a switch on another one is an instant */
 
 struct chrome {
@@ -19,6 +28,7 @@ struct chrome {
 	struct jsonl_plan *plan;
 	struct memory memory;
 	bool some;                      /* an object was written: the next one needs a comma */
+	bool strangers;                 /* one was of pid 0 */
 	uint64_t switched_ns[CPUS_MAX]; /* last switch on a CPU; 0: none */
 	uint64_t *flows;                /* that end when a thread runs again, by its number; 0: none */
 	uint32_t nflows;
@@ -40,6 +50,7 @@ static void begin_object(struct chrome *c, const char *name, const char *categor
 
 	out_string(o, c->some ? ",\n{\"name\":" : "{\"name\":");
 	c->some = true;
+	c->strangers |= pid == 0;
 	out_json(o, name, strlen(name));
 	out_string(o, ",\"cat\":");
 	out_json(o, category, strlen(category));
@@ -76,10 +87,11 @@ static int end_event(struct chrome *c, const struct walk *w, const struct event 
 	return out_stopped(c->out) ? WALK_ENOUGH : 0;
 }
 
-/* A mark that is no event of the capture, over the whole width of the trace. */
-static void write_mark(struct chrome *c, uint64_t begin_ns, uint64_t end_ns, const char *category, const char *name)
+/* A mark that is no event of the capture. */
+static void write_mark(struct chrome *c, unsigned track, uint64_t begin_ns, uint64_t end_ns, const char *category,
+		       const char *name)
 {
-	begin_object(c, name, category, begin_ns == end_ns ? 'i' : 'X', begin_ns, 0, 0);
+	begin_object(c, name, category, begin_ns == end_ns ? 'i' : 'X', begin_ns, CAPTURE_PID, track);
 	if (begin_ns == end_ns)
 		out_string(c->out, ",\"s\":\"g\"");
 	else
@@ -87,7 +99,7 @@ static void write_mark(struct chrome *c, uint64_t begin_ns, uint64_t end_ns, con
 	out_string(c->out, ",\"args\":{}}");
 }
 
-/* The process of a thread as far as it is known; 0 collects what belongs to none. */
+/* The process of a thread as far as it is known, or 0. */
 static uint32_t pid_of(const struct walk *w, uint32_t tid)
 {
 	const struct thread *t = people_find_thread(&w->people, tid);
@@ -103,7 +115,7 @@ static void write_flow(struct chrome *c, const struct walk *w, char phase, uint6
 	out_char(c->out, '}');
 }
 
-/* The time that the leaving thread had the CPU, on a track of that CPU: pid 0 is no process. */
+/* The time that the leaving thread had the CPU, on a track of that CPU. */
 static int write_switch(struct chrome *c, const struct walk *w, const struct event *ev)
 {
 	uint64_t cpu = ev->v[F_switch_cpu], *last = cpu < CPUS_MAX ? &c->switched_ns[cpu] : NULL;
@@ -115,10 +127,10 @@ static int write_switch(struct chrome *c, const struct walk *w, const struct eve
 		c->flows[number] = 0;
 	}
 	if (last && *last) {
-		begin_object(c, name, ev->shape->name, 'X', *last, 0, cpu);
+		begin_object(c, name, ev->shape->name, 'X', *last, HOST_PID, cpu);
 		write_duration(c, ev->at_ns - *last);
 	} else {
-		begin_object(c, name, ev->shape->name, 'i', ev->at_ns, 0, cpu);
+		begin_object(c, name, ev->shape->name, 'i', ev->at_ns, HOST_PID, cpu);
 		out_string(c->out, ",\"s\":\"t\"");
 	}
 	if (last)
@@ -186,7 +198,7 @@ static void write_gauges(struct chrome *c, const struct event *ev)
 			 all[i].unit == GAUGE_BYTES ? " (bytes)"
 			 : all[i].unit == GAUGE_NS  ? " (ns)"
 						    : "");
-		begin_object(c, name, "gauge", 'C', ev->at_ns, 0, 0);
+		begin_object(c, name, "gauge", 'C', ev->at_ns, HOST_PID, 0);
 		out_string(c->out, ",\"args\":{\"value\":");
 		out_u64(c->out, ev->v[all[i].field]);
 		out_string(c->out, "}}");
@@ -212,7 +224,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 		begin_object(c, name, ev->shape->name, 'X', export_begin_ns(ev), ev->v[F_call_pid], tid);
 		write_duration(c, ev->at_ns - export_begin_ns(ev));
 	} else {
-		begin_object(c, name, ev->shape->name, 'i', ev->at_ns, tid ? pid_of(w, tid) : 0, tid);
+		begin_object(c, name, ev->shape->name, 'i', ev->at_ns, tid ? pid_of(w, tid) : CAPTURE_PID, tid);
 		out_string(c->out, tid ? ",\"s\":\"t\"" : ",\"s\":\"g\"");
 	}
 	r = end_event(c, w, ev);
@@ -223,11 +235,13 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 
 static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
 {
+	bool lost = g->counter->role == ROLE_LOST;
 	char name[SENTENCE_MAX];
 
 	(void)why;
 	if (export_loss(w, g, name, sizeof(name)))
-		write_mark(self, g->begin_ns, g->end_ns, g->counter->role == ROLE_LOST ? "lost" : "incomplete", name);
+		write_mark(self, lost ? TRACK_LOST : TRACK_INCOMPLETE, g->begin_ns, g->end_ns,
+			   lost ? "lost" : "incomplete", name);
 	return 0;
 }
 
@@ -238,7 +252,7 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 	(void)e;
 	(void)why;
 	if (export_withheld(w, chunk, name, sizeof(name)))
-		write_mark(self, chunk->first_ns, chunk->last_ns, "withheld", name);
+		write_mark(self, TRACK_WITHHELD + chunk->class, chunk->first_ns, chunk->last_ns, "withheld", name);
 	return 0;
 }
 
@@ -250,26 +264,53 @@ static void name_track(struct chrome *c, const char *what, uint64_t pid, uint64_
 	out_string(c->out, "}}");
 }
 
+static void sort_track(struct chrome *c, uint64_t pid, const char *place)
+{
+	begin_object(c, "process_sort_index", "__metadata", 'M', 0, pid, 0);
+	out_string(c->out, ",\"args\":{\"sort_index\":");
+	out_string(c->out, place);
+	out_string(c->out, "}}");
+}
+
+/* The tracks that are of no process, above those of processes. */
+static void name_own_tracks(struct chrome *c)
+{
+	char name[NAME_MAX_BYTES + 16];
+
+	name_track(c, "process_name", CAPTURE_PID, TRACK_CAPTURE, "capture");
+	sort_track(c, CAPTURE_PID, "-2");
+	name_track(c, "thread_name", CAPTURE_PID, TRACK_CAPTURE, "capture");
+	name_track(c, "thread_name", CAPTURE_PID, TRACK_LOST, "lost");
+	name_track(c, "thread_name", CAPTURE_PID, TRACK_INCOMPLETE, "incomplete");
+	for (size_t i = 0; i < c->schema->nclasses; i++) {
+		snprintf(name, sizeof(name), "withheld: %s", c->schema->classes[i].name);
+		name_track(c, "thread_name", CAPTURE_PID, TRACK_WITHHELD + c->schema->classes[i].id, name);
+	}
+	name_track(c, "process_name", HOST_PID, 0, "CPUs and GPUs");
+	sort_track(c, HOST_PID, "-1");
+	for (uint64_t cpu = 0; cpu < CPUS_MAX; cpu++) {
+		if (!c->switched_ns[cpu])
+			continue;
+		snprintf(name, sizeof(name), "CPU %u", (unsigned)cpu);
+		name_track(c, "thread_name", HOST_PID, cpu, name);
+	}
+	if (c->strangers)
+		name_track(c, "process_name", 0, 0, "threads of no known process");
+}
+
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
 	const char *cut = export_cut(w, stopped);
 	struct chrome *c = self;
-	char name[32];
 
 	(void)why;
 	if (cut) {
 		uint64_t end_ns =
 			w->nepochs ? w->reader->epochs[w->nepochs - 1].end_ns : w->reader->header.start_boot_ns;
 
-		write_mark(c, end_ns, end_ns, "capture", cut);
+		write_mark(c, TRACK_CAPTURE, end_ns, end_ns, "capture", cut);
 	}
-	name_track(c, "process_name", 0, 0, "CPUs, and marks of the capture");
-	for (uint64_t cpu = 0; cpu < CPUS_MAX; cpu++) {
-		if (!c->switched_ns[cpu])
-			continue;
-		snprintf(name, sizeof(name), "CPU %u", (unsigned)cpu);
-		name_track(c, "thread_name", 0, cpu, name);
-	}
+	name_own_tracks(c);
 	for (uint32_t n = 1; n <= w->people.nprocesses; n++)
 		if (w->people.processes[n].name)
 			name_track(c, "process_name", w->people.processes[n].pid, w->people.processes[n].pid,
@@ -309,7 +350,7 @@ static int write_chrome(const struct replay *replay, struct out *o, struct fault
 	out_u64(o, h->start_wall_ns);
 	out_string(o, "\"},\"traceEvents\":[\n");
 	snprintf(name, sizeof(name), "capture: %s", sentence);
-	write_mark(c, h->start_boot_ns, h->start_boot_ns, "capture", name);
+	write_mark(c, TRACK_CAPTURE, h->start_boot_ns, h->start_boot_ns, "capture", name);
 	r = walk(replay, &visitor, c, why);
 	out_string(o, "\n]}\n");
 out:

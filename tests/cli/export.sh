@@ -114,7 +114,7 @@ same_counts() { # NAME
 }
 
 check "every format is written" export_all run
-check "the capture has every kind" [ "$(in_json run | wc -l)" -eq 19 ]
+check "the capture has every kind that it names" [ "$(in_json run | wc -l)" -eq "$(wc -w <<<"$kinds")" ]
 check "text, JSON, CSV, Chrome, perf and Perfetto hold the same events, OpenTelemetry the same calls" same_counts run
 for name in demo lossy; do
 	cp "$golden/$name.cap" . || exit 1
@@ -149,6 +149,35 @@ check "a slice has its times in microseconds" grep -q '"name":"cudaLaunchKernel"
 check "flows begin and end" [ "$(grep -c '"cat":"flow","ph":"s"' run.trace.json) $(grep -c '"cat":"flow","ph":"f"' run.trace.json)" = "1 1" ]
 check "memory is a counter" grep -q '"ph":"C".*"device":1114112,"managed":0,"pinned":4096' run.trace.json
 check "losses and the verdict are marks" [ "$(grep -cE '"cat":"(lost|capture)"' run.trace.json)" -eq 2 ]
+# What is lost in one epoch, and withheld over another time, lies across what a CPU did.
+"$mkcap" -o across.cap - <<'END' || exit 1
+start 500s 1790000000s
+process at=+0 pid=100 start=+0 name="trainer"
+fact at=+0 name=kernel value=x
+switch at=+900ms cpu=0 prev_tid=100 prev_state=1 next_tid=0
+thread at=+950ms tid=100 pid=100 start=+0 name="main"
+lost cudaMalloc ring_full 3
+epoch +1s
+switch at=+1100ms cpu=0 prev_tid=0 next_tid=100
+process at=+1500ms pid=101 start=+0 name="other"
+fact at=+1600ms name=more value=y
+lost cudaMalloc ring_full 3
+lost cudaFree ring_full 1
+epoch +2s
+end command 0
+END
+slices="SELECT value ->> 'name' AS name, value ->> 'cat' AS cat, value ->> 'ph' AS ph, value ->> 'pid' || '/' || (value ->> 'tid') AS track,
+	value ->> 'ts' AS ts, (value ->> 'ts') + (value ->> 'dur') AS until FROM json_each(CAST(readfile('across.trace.json') AS TEXT), '\$.traceEvents')"
+"$mkcap" --narrow across.cap --withhold process,host -o across-less.cap >/dev/null
+for name in across across-less; do
+	"$replay" --force -q $name.cap -o across.trace.json
+	check "of $name no two slices of a track overlap in part, which viewers cannot nest" [ "$(sql "WITH s AS ($slices)
+		SELECT count(*) FILTER (WHERE a.ts < b.ts AND b.ts < a.until AND a.until < b.until), count(*) > 20 FROM s a, s b WHERE a.track = b.track")" = "0|1" ]
+	check "nothing but its threads stands on the track of a CPU" [ "$(sql "WITH s AS ($slices)
+		SELECT group_concat(DISTINCT cat), count(*) FROM s WHERE ph <> 'M' AND track IN (SELECT track FROM s WHERE cat = 'switch')")" = "switch|2" ]
+	check "each track of slices has a name" [ "$(sql "WITH s AS ($slices), named AS (SELECT track FROM s WHERE name = 'thread_name')
+		SELECT count(DISTINCT track) FILTER (WHERE track NOT IN named), count(DISTINCT track) > 1 FROM s WHERE ph = 'X'")" = "0|1" ]
+done
 
 # CSV.
 check "a row is a line" [ "$(wc -l <run.csv)" -eq "$(sql ".import --csv run.csv t" "SELECT count(*) + 1 FROM t")" ]

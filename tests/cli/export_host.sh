@@ -105,7 +105,7 @@ fi
 
 # Chrome.
 check "the Chrome trace is JSON" [ "$(sqlite3 :memory: "SELECT json_valid(CAST(readfile('run.trace.json') AS TEXT))")" = 1 ]
-check "a GPU's figures are counters there, too" grep -qF '{"name":"GPU 0: busy (%)","cat":"gauge","ph":"C","ts":500005000.000,"pid":0,"tid":0,"args":{"value":50}}' run.trace.json
+check "a GPU's figures are counters there, too" grep -qF '{"name":"GPU 0: busy (%)","cat":"gauge","ph":"C","ts":500005000.000,"pid":4194306,"tid":0,"args":{"value":50}}' run.trace.json
 check "marks have their text" [ "$(grep -cE '^\{"name":"(xid 79: GPU has|oom: trainer|reduced: |no longer reduced)' run.trace.json)" -eq 5 ]
 check "a collective is a slice" grep -qE '"name":"ncclAllReduce","cat":"collective","ph":"X","ts":500008000\.000,"pid":100,"tid":101,"dur":1000\.000,' run.trace.json
 check "so is a page fault" grep -qE '"name":"fault","cat":"fault","ph":"X",.*"dur":300\.000,' run.trace.json
