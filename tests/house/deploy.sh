@@ -98,4 +98,101 @@ check "a node without gpurec runs its jobs" slurm prolog 90 "$(id -u)"
 check "and ends them" slurm epilog 90 "$(id -u)"
 recorder=
 check "the log says what was missing" grep -q gpurec "$spool/job-90-node17.cap.log"
+# --- Kubernetes ---
+# words MANIFEST CONTAINER: its command and args, a word after each NUL
+words() {
+	awk -v name="$2" '/^ +- name: / { here = $3 == name } here && /^ +(command|args): \[/ { sub(/^[^[]*/, ""); print }' "$deploy/$1" |
+		while read -r list; do
+			sqlite3 :memory: "SELECT hex(value) FROM json_each('${list//\'/\'\'}')"
+		done | while read -r word; do printf '%b\0' "$(sed 's/../\\x&/g' <<<"$word")"; done
+}
+# contain MANIFEST CONTAINER [WORD...]: runs what the container runs, with WORDs for its args, and other folders
+contain() {
+	local manifest=$1 container=$2 command
+	shift 2
+	mapfile -d '' -t command < <(words "$manifest" "$container")
+	[ $# -eq 0 ] || command=("${command[@]:0:4}" "$@")
+	command=("${command[@]//\/captures\//$TMP/captures/}")
+	command[0]=${command[0]/#\/bin\/gpurec/$BUILD/gpurec}
+	PATH=$BUILD:$PATH exec "${command[@]}" </dev/null
+}
+# stand N: a DaemonSet's container from its start to the end that the kubelet asks for
+stand() {
+	contain daemonset.yaml gpurec 2>"$TMP/captures/node-0000$1.cap.log" &
+	appears "$TMP/captures/node-0000$1.cap" || return 1
+	kill -TERM $!
+	wait $! && "$BUILD/gpuverify" -q "$TMP/captures/node-0000$1.cap"
+}
+beside() {
+	local program
+	contain sidecar.yaml train "$BUILD/workload/driver" -q --seconds 1 >/dev/null &
+	program=$!
+	"$BUILD/workload/driver" -q --seconds 2 >/dev/null & # of another pod
+	(contain sidecar.yaml gpurec) || return 1
+	wait $program || return 1
+	"$BUILD/gpuverify" -q "$TMP/captures/run.cap" || return 1
+	[ "$(cat "$TMP/captures/pid")" = $program ] || { echo "the program is not the process that was named"; return 1; }
+	"$BUILD/gpureplay" --json --kind launch "$TMP/captures/run.cap" | sed -nE 's/.*"kind":"launch",.*"pid":([0-9]+).*/\1/p' | sort -u >"$TMP/pids"
+	echo "calls of: $(tr '\n' ' ' <"$TMP/pids")"
+	[ "$(grep -c . "$TMP/pids")" -eq 1 ] && grep -qx $program "$TMP/pids"
+}
+mkdir "$TMP/captures"
+check "the DaemonSet's command is found in its manifest" [ "$(words daemonset.yaml gpurec | tr '\0' ' ' | grep -c '^/bin/gpurec .*-o /captures/')" -eq 1 ]
+options() {
+	local option
+	for option in $(words daemonset.yaml gpurec | tr '\0' '\n' | grep '^--'); do
+		"$BUILD/gpurec" --help | grep -q -- " $option[= ]" || { echo "no option $option"; return 1; }
+	done
+}
+if [ -n "$can_record" ]; then
+	check "its options are gpurec's" options
+	check "a DaemonSet's container records until it is ended" stand 1
+	check "and goes on with the next number when it is started again" stand 2
+	check "a sidecar records the program of its pod, from its start to its end, and no other" beside
+else
+	skip "what the manifests' containers do" "this machine cannot record"
+fi
+capabilities() {
+	local file cap
+	for file in daemonset.yaml sidecar.yaml; do
+		for cap in $(sed -nE 's/^ +add: \[(.*)\]/\1/p' "$deploy/$file" | tr -d '",'); do
+			grep -q "^| \`CAP_$cap\`" "$repo/docs/PRIVILEGES.md" || { echo "$file: $cap is not explained"; return 1; }
+		done
+	done
+	diff <(sed -nE 's/^ +add: \[(.*)\]/\1/p' "$deploy/daemonset.yaml" | tr -d '",' | tr ' ' '\n' | sort) \
+		<(sed -nE 's/^AmbientCapabilities=//p' "$repo/docs/systemd/gpurec.service" | tr ' ' '\n' | sed 's/^CAP_//' | sort)
+}
+check "manifests and unit ask for the same capabilities, which PRIVILEGES.md explains" capabilities
+if python3 -c 'import yaml' 2>/dev/null; then
+	check "the manifests are YAML" python3 -c 'import sys, yaml
+for name in sys.argv[1:]:
+    assert all(d["kind"] and d["metadata"]["name"] for d in yaml.safe_load_all(open(name)))' "$deploy/daemonset.yaml" "$deploy/sidecar.yaml"
+else
+	skip "the manifests are YAML" "python3 has no yaml here"
+fi
+
+# --- systemd ---
+unit() {
+	sed "s#exec gpurec #exec $BUILD/gpurec #; /^Documentation=/d" "$repo/docs/systemd/gpurec.service" >"$TMP/gpurec.service"
+	timeout 30 systemd-analyze verify "$TMP/gpurec.service" 2>&1 | tee "$TMP/said"
+	! grep -q 'gpurec\.service' "$TMP/said"
+}
+if command -v systemd-analyze >/dev/null; then
+	check "systemd understands the unit" unit
+else
+	skip "systemd understands the unit" "systemd is not installed"
+fi
+if [ -n "$can_record" ]; then
+	as_unit() {
+		local line
+		line=$(sed -nE "s/^ExecStart=\/bin\/sh -c '(.*)'\$/\1/p" "$repo/docs/systemd/gpurec.service" | sed 's/%%/%/g')
+		mkdir -p "$TMP/state"
+		PATH=$BUILD:$PATH sh -c "${line//\/var\/lib\/gpurec/$TMP\/state}" &
+		for _ in {1..100}; do ls "$TMP"/state/*-00001.cap >/dev/null 2>&1 && break; sleep 0.1; done
+		kill -TERM $! && wait $! && "$BUILD/gpuverify" -q "$TMP"/state/*.cap
+	}
+	check "the unit's command records, and ends in order" as_unit
+else
+	skip "the unit's command records, and ends in order" "this machine cannot record"
+fi
 finish

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The commands of README and of the pages in docs/ do what the pages say: every block that starts with ```sh run is run, those
-# of a page one after the other in a folder of their own, with run.cap there; ```sh root where this machine can record.
+# of a page one after the other in a folder of their own, with run.cap there; ```sh root where this machine can record. What a
+# reader has beforehand, a line <!-- run: COMMAND --> makes; $DEMO is the folder with the capture that is kept. A block that
+# cannot be run says why: ```sh example REASON. One that does not, and has a command in it, is an error.
 # And the pages hold together: links lead somewhere, messages that are explained exist.
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 repo=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 build=$(cd "$BUILD" && pwd)
-export PATH=$build:$PATH
+export PATH=$build:$PATH DEMO=$repo/tests/golden
 
 can_record=1
 [ "$(id -u)" = 0 ] && [ -x "$build/gpurec" ] && [ "${BPF:-1}" != 0 ] && gpurec --check >/dev/null 2>&1 || can_record=
@@ -15,6 +17,7 @@ can_record=1
 # blocks PAGE WHICH: the page's blocks as files block-N.WHICH, in the order of the page
 blocks() {
 	awk -v out="$TMP/block" '
+		/^<!-- run: .* -->$/ { file = sprintf("%s-%03d.run", out, ++n); print substr($0, 11, length($0) - 14) >file; file = ""; next }
 		/^ *```sh (run|root)$/ { file = sprintf("%s-%03d.%s", out, ++n, $2); indent = match($0, /[^ ]/) - 1; printf "" >file; next }
 		/^ *```/ { file = "" }
 		file { print substr($0, indent + 1) >file }' "$1"
@@ -24,6 +27,37 @@ run_block() {
 	(cd "$TMP/page" && bash -euo pipefail "$TMP/script") </dev/null
 }
 
+# unmarked PAGE...: blocks, fenced or indented, with a command that nobody runs and no reason why
+unmarked() {
+	awk '
+		function command(s) {
+			sub(/^ +/, "", s)
+			sub(/^[a-z0-9.-]*[$#] +/, "", s) # a prompt
+			return s ~ /^(sudo|gpu(rec|verify|replay|analyze|key)|make|minisign|sqlite3|lz4|apt|apt-get|dpkg|tar|kubectl|sha256sum|install|cc)( |$)/
+		}
+		FNR == 1 { fenced = 0; blank = 1; list = 0 }
+		/^ *```/ && !fenced {
+			fenced = 1
+			marked = $0 ~ /^ *```sh (run|root)$/ || $0 ~ /^ *```[a-z]+ example ........+/
+			next
+		}
+		/^ *```/ { fenced = 0; next }
+		fenced && !marked && command($0) { print FILENAME ":" FNR ": " $0; bad = 1 }
+		/^([-*]|[0-9]+\.) / { list = 1 }
+		/^[^ ]/ && !/^([-*]|[0-9]+\.) / { list = 0 }
+		!fenced && !list && /^(    |\t)/ && command($0) { print FILENAME ":" FNR ": " $0; bad = 1 }
+		END { exit bad }' "$@"
+}
+check "every command in a block is run, or the block says why it is not" unmarked "$repo"/README.md "$repo"/docs/*.md
+printf '%s\n' 'Text:' '```' 'host$ gpukey show' '```' >"$TMP/page.md"
+noticed() {
+	! unmarked "$1" >/dev/null
+}
+check "a block that says nothing would be noticed" noticed "$TMP/page.md"
+printf '%s\n' 'Text:' '' '    gpukey show' >"$TMP/page.md"
+check "and one that is indented" noticed "$TMP/page.md"
+printf '%s\n' '```sh example' 'gpukey show' '```' >"$TMP/page.md"
+check "and one without a reason" noticed "$TMP/page.md"
 total=0
 for page in "$repo"/README.md "$repo"/docs/*.md; do
 	grep -qE '^ *```sh (run|root)$' "$page" || continue
