@@ -324,7 +324,7 @@ demo: deps
 C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
            analyze/rules/*.[ch] tests/*.[ch] tests/bench/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
 C_USER := $(filter-out bpf/% tests/workload/% %.bpf.c,$(filter %.c,$(C_ALL)))
-SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh)
+SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh docs/deploy/*.sh docs/packaging/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)
 lint:
@@ -402,7 +402,10 @@ MANDIR := $(DESTDIR)$(PREFIX)/share/man
 DOCDIR := $(DESTDIR)$(PREFIX)/share/doc/gpurec
 COMPDIR := $(DESTDIR)$(PREFIX)/share
 MANS   := $(foreach tool,$(TOOLS),$(wildcard docs/man/$(tool).1))
-DOCS   := README.md $(wildcard LICENSE*) $(wildcard docs/*.md) docs/report.schema.json
+DOCS   := $(wildcard LICENSE*) $(wildcard docs/*.md) docs/report.schema.json docs/report.png
+# Files that the pages tell to copy, in folders of the same names.
+DOCS_IN := rules deploy systemd examples
+docs_in  = $(wildcard docs/$(1)/*.*)
 install: all
 	install -d $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(DOCDIR)
 	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
@@ -420,8 +423,10 @@ install: all
 	install -m 644 $(filter %.5,$(PAGES)) $(MANDIR)/man5
 	install -m 644 docs/man/gpucap.7 $(filter %.7,$(PAGES)) $(MANDIR)/man7
 	install -m 644 $(DOCS) $(DOCDIR)
-	install -d $(DOCDIR)/rules
-	install -m 644 $(wildcard docs/rules/*.sql) $(DOCDIR)/rules
+	sed 's|](docs/|](|g' README.md >$(DOCDIR)/README.md
+	chmod 644 $(DOCDIR)/README.md
+	install -d $(addprefix $(DOCDIR)/,$(DOCS_IN))
+	$(foreach folder,$(DOCS_IN),install -m 644 $(call docs_in,$(folder)) $(DOCDIR)/$(folder) &&) :
 	install -d $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions
 	install -m 644 docs/completion/gpurec.bash $(COMPDIR)/bash-completion/completions/gpurec
 	for tool in gpuverify gpureplay gpuanalyze gpukey; do \
@@ -436,8 +441,8 @@ uninstall:
 	rmdir $(DESTDIR)$(LIBDIR)/gpurec 2>/dev/null || :
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
-	rm -f $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(addprefix $(DOCDIR)/rules/,$(notdir $(wildcard docs/rules/*.sql)))
-	rmdir $(DOCDIR)/rules $(DOCDIR) 2>/dev/null || :
+	rm -f $(DOCDIR)/README.md $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(foreach folder,$(DOCS_IN),$(patsubst docs/%,$(DOCDIR)/%,$(call docs_in,$(folder))))
+	rmdir $(addprefix $(DOCDIR)/,$(DOCS_IN)) $(DOCDIR) 2>/dev/null || :
 
 # What is handed to those who install without a network: see docs/packaging/dist.sh. DIST=folder, SIGN=secret-key-file.
 DIST ?= $(BUILD)/dist

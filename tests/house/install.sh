@@ -16,7 +16,7 @@ wanted() {
 	printf '755 bin/%s\n' "${tools[@]}"
 	printf '644 share/man/man1/%s.1\n' "${tools[@]}"
 	printf '644 share/doc/gpurec/%s\n' README.md LICENSE LICENSE.GPL-2.0
-	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md report.schema.json rules/*.sql)
+	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md report.schema.json report.png rules/*.sql deploy/*.yaml deploy/*.sh systemd/*.service examples/*.c)
 	printf '644 share/man/%s\n' man5/gpurec-format.5 man7/gpucap.7 man7/gpurec-rules.7
 	printf '644 share/%s\n' bash-completion/completions/gpurec zsh/site-functions/_gpurec
 	printf '%s\n' '755 lib/libgpucap.so.1' '755 lib/gpurec/gpucap.so' '644 lib/libgpucap.a' '644 lib/pkgconfig/gpucap.pc' '644 include/gpucap.h'
@@ -29,6 +29,16 @@ run_installed() {
 	for tool in "${tools[@]}"; do
 		"$TMP/root/usr/bin/$tool" --version || return 1
 	done
+}
+# Pages that were installed lead to pages that were installed.
+links() {
+	local page target broken=0
+	for page in "$TMP"/root/usr/share/doc/gpurec/*.md; do
+		while read -r target; do
+			[ -e "${page%/*}/${target%%#*}" ] || { echo "${page##*/}: $target"; broken=1; }
+		done < <(grep -oE '\]\([^)#][^)]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^[a-z]*://')
+	done
+	return $broken
 }
 outside() {
 	[ "$(cd "$TMP/root" && echo *)" = usr ]
@@ -48,6 +58,7 @@ check "make install succeeds" "${make[@]}" install
 check "it installs the tools, their man pages and the documents, and nothing else" same_files
 check "it writes nothing outside of PREFIX" outside
 check "the installed tools run" run_installed
+check "links of the installed pages lead somewhere" links
 check "the library is found by its plain name" [ "$(readlink "$TMP/root/usr/lib/libgpucap.so")" = libgpucap.so.1 ]
 check "installing twice is no error" "${make[@]}" install
 check "make uninstall succeeds" "${make[@]}" uninstall
