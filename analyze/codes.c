@@ -7,59 +7,82 @@ struct error_code {
 	int16_t code;
 	uint8_t nature;
 	const char *text;
+	const char *remedy; /* NULL: the general one */
 };
+
+#define ARGUMENTS "Look at the arguments that this caller gives"
+#define DRIVER                                                                                                         \
+	"Install or load an NVIDIA driver that is new enough for the CUDA runtime (nvidia-smi shows both versions)"
+#define VISIBLE                                                                                                        \
+	"Let the program see a GPU: the driver loaded, the container given the device, CUDA_VISIBLE_DEVICES right"
+#define BUILD "Build for this GPU (nvcc -arch, TORCH_CUDA_ARCH_LIST), or with the CUDA that the driver knows"
+#define ALIVE "Look whether what is used was destroyed before, or belongs to another context or GPU"
+#define PEERS "Look which GPUs reach each other (nvidia-smi topo -m), and enable peer access once"
 
 /* cudaError_t and CUresult share these numbers. */
 static const struct error_code cuda_errors[] = {
-	{1, ORDINARY, "invalid value"},
-	{2, ORDINARY, "out of memory"},
-	{3, ORDINARY, "not initialised"},
-	{4, ORDINARY, "the driver is shutting down"},
-	{9, ORDINARY, "invalid launch configuration"},
-	{11, ORDINARY, "invalid value"},
-	{21, ORDINARY, "invalid copy direction"},
-	{35, ORDINARY, "the driver is too old"},
-	{46, ORDINARY, "no device is available"},
-	{98, ORDINARY, "invalid device function"},
-	{100, ORDINARY, "no device"},
-	{101, ORDINARY, "invalid device"},
-	{200, ORDINARY, "invalid kernel image"},
-	{201, ORDINARY, "invalid context"},
-	{209, ORDINARY, "no kernel image for this GPU"},
-	{214, STICKS, "uncorrectable ECC error"},
-	{217, ORDINARY, "peer access is not possible"},
-	{218, ORDINARY, "invalid PTX"},
-	{220, STICKS, "uncorrectable NVLink error"},
-	{222, ORDINARY, "unsupported PTX version"},
-	{301, ORDINARY, "file not found"},
-	{400, ORDINARY, "invalid handle"},
-	{401, ORDINARY, "illegal state"},
-	{500, ORDINARY, "symbol not found"},
-	{600, NONE, "not ready"},
-	{700, STICKS, "illegal address"},
-	{701, ORDINARY, "out of resources for the launch"},
-	{702, STICKS, "launch timed out"},
-	{704, HARMLESS, "peer access is enabled already"},
-	{705, ORDINARY, "peer access is not enabled"},
-	{709, ORDINARY, "the context is destroyed"},
-	{710, STICKS, "assertion in a kernel"},
-	{712, HARMLESS, "host memory is registered already"},
-	{713, ORDINARY, "host memory is not registered"},
-	{714, STICKS, "hardware stack error"},
-	{715, STICKS, "illegal instruction"},
-	{716, STICKS, "misaligned address"},
-	{717, STICKS, "invalid address space"},
-	{718, STICKS, "invalid program counter"},
-	{719, STICKS, "launch failure"},
-	{720, ORDINARY, "cooperative launch too large"},
-	{721, STICKS, "contained error"},
-	{800, ORDINARY, "not permitted"},
-	{801, ORDINARY, "not supported"},
-	{802, ORDINARY, "system not ready"},
-	{803, ORDINARY, "driver and library do not fit"},
-	{900, ORDINARY, "not permitted while a stream is captured"},
-	{901, ORDINARY, "capture is invalid"},
-	{999, ORDINARY, "unknown error"},
+	{1, ORDINARY, "invalid value", ARGUMENTS},
+	{2, ORDINARY, "out of memory", NULL},
+	{3, ORDINARY, "not initialised", "Initialise CUDA in this process first; after fork() only the parent has it"},
+	{4, ORDINARY, "the driver is shutting down",
+	 "Let threads end their GPU work before the process exits: CUDA was being shut down"},
+	{9, ORDINARY, "invalid launch configuration",
+	 "Look at the grid, block and shared memory of the launch: the GPU has less"},
+	{11, ORDINARY, "invalid value", ARGUMENTS},
+	{21, ORDINARY, "invalid copy direction", ARGUMENTS},
+	{35, ORDINARY, "no driver, or one that is too old", DRIVER},
+	{46, ORDINARY, "no device is available", VISIBLE},
+	{98, ORDINARY, "invalid device function", BUILD},
+	{100, ORDINARY, "no device", VISIBLE},
+	{101, ORDINARY, "invalid device", VISIBLE},
+	{200, ORDINARY, "invalid kernel image", BUILD},
+	{201, ORDINARY, "invalid context", ALIVE},
+	{209, ORDINARY, "no kernel image for this GPU", BUILD},
+	{214, STICKS, "uncorrectable ECC error", NULL},
+	{217, ORDINARY, "peer access is not possible", PEERS},
+	{218, ORDINARY, "invalid PTX", BUILD},
+	{220, STICKS, "uncorrectable NVLink error", NULL},
+	{222, ORDINARY, "unsupported PTX version", BUILD},
+	{301, ORDINARY, "file not found", "Look at the path that the program gives for its module"},
+	{400, ORDINARY, "invalid handle", ALIVE},
+	{401, ORDINARY, "illegal state", ALIVE},
+	{500, ORDINARY, "symbol not found",
+	 "Look at the name that is asked for: the module has no such function or variable"},
+	{600, NONE, "not ready", NULL},
+	{700, STICKS, "illegal address", NULL},
+	{701, ORDINARY, "out of resources for the launch",
+	 "Launch with fewer threads in a block, or let the kernel use fewer registers and less shared memory"},
+	{702, STICKS, "launch timed out", NULL},
+	{704, HARMLESS, "peer access is enabled already", NULL},
+	{705, ORDINARY, "peer access is not enabled", PEERS},
+	{709, ORDINARY, "the context is destroyed", ALIVE},
+	{710, STICKS, "assertion in a kernel", NULL},
+	{712, HARMLESS, "host memory is registered already", NULL},
+	{713, ORDINARY, "host memory is not registered",
+	 "Register or allocate that host memory with CUDA before it is used so"},
+	{714, STICKS, "hardware stack error", NULL},
+	{715, STICKS, "illegal instruction", NULL},
+	{716, STICKS, "misaligned address", NULL},
+	{717, STICKS, "invalid address space", NULL},
+	{718, STICKS, "invalid program counter", NULL},
+	{719, STICKS, "launch failure", NULL},
+	{720, ORDINARY, "cooperative launch too large",
+	 "Launch a smaller grid: all blocks of a cooperative launch must fit on the GPU at once"},
+	{721, STICKS, "contained error", NULL},
+	{800, ORDINARY, "not permitted",
+	 "Look at the GPU's compute mode (nvidia-smi -q -d COMPUTE), MPS, and the rights of the user"},
+	{801, ORDINARY, "not supported",
+	 "Ask whether the GPU and driver can do it before asking for it (cudaDeviceGetAttribute)"},
+	{802, ORDINARY, "system not ready",
+	 "Start what the GPUs of this host need before use: nvidia-fabricmanager on hosts with NVSwitch"},
+	{803, ORDINARY, "driver and library do not fit",
+	 "Load the driver that belongs to the libraries: after an update, reload the module or reboot"},
+	{900, ORDINARY, "not permitted while a stream is captured",
+	 "Keep this call out of the capture of the stream, or capture in relaxed mode"},
+	{901, ORDINARY, "capture is invalid",
+	 "Look for the first call that was not permitted while the stream was captured"},
+	{999, ORDINARY, "unknown error",
+	 "Look into the kernel's log (dmesg) for what the driver says of the same time"},
 };
 
 static const char *const nccl_errors[] = {
@@ -98,6 +121,13 @@ const char *nccl_error_text(int64_t code)
 bool nccl_error_is_none(int64_t code)
 {
 	return code == NCCL_IN_PROGRESS;
+}
+
+const char *cuda_error_remedy(int64_t code)
+{
+	const struct error_code *e = find(code);
+
+	return e ? e->remedy : NULL;
 }
 
 static bool is_of(int64_t code, enum error_nature nature)

@@ -16,6 +16,9 @@
 const char *cuda_error_text(int64_t code);
 const char *nccl_error_text(int64_t code);
 
+/* What to do about it; NULL: nothing more than can be said of any. */
+const char *cuda_error_remedy(int64_t code);
+
 /* Not an error, though not 0: "not ready yet". */
 bool cuda_error_is_none(int64_t code);
 bool nccl_error_is_none(int64_t code);

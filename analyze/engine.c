@@ -31,6 +31,7 @@ struct engine {
 	unsigned nbatch;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
+	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
 	struct table
 		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };
@@ -50,11 +51,11 @@ static uint64_t tracked_since(void *arg, uint32_t tid)
 	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
 }
 
-static bool lacks_processes(const struct reader *r)
+static bool withholds(const struct reader *r, enum class_id class)
 {
 	for (uint64_t i = 0; i < r->nepochs; i++)
 		for (uint32_t k = 0; k < r->epochs[i].nchunks; k++)
-			if (r->epochs[i].chunks[k].withheld && r->epochs[i].chunks[k].class == CLASS_process)
+			if (r->epochs[i].chunks[k].withheld && r->epochs[i].chunks[k].class == class)
 				return true;
 	return false;
 }
@@ -114,6 +115,28 @@ static void note_interests(struct engine *e)
 	}
 }
 
+/* Where the facts were withheld, the counters must tell whether the kernel told of switches: it always does. */
+static bool lacks_switches(const struct reader *r)
+{
+	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+	const struct schema *schema = &r->header.schema;
+
+	for (uint32_t i = 0; last && i < last->ncounters; i++) {
+		const struct probe *p = schema_probe(schema, last->counters[i].probe);
+
+		if (p && p->kind == KIND_switch && last->counters[i].value)
+			return false;
+	}
+	return last && withholds(r, CLASS_host);
+}
+
+/* Without switches a thread that calls looks as if it ran all the time, whatever it did. */
+static int see_nothing(struct engine *e, struct fault *why)
+{
+	e->blind = true;
+	return timeline_blind(e->timeline, 0, UINT64_MAX, why);
+}
+
 int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
 {
 	struct engine *e = calloc(1, sizeof(*e));
@@ -137,8 +160,10 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
-	if (ctx->reader && lacks_processes(ctx->reader))
+	if (ctx->reader && withholds(ctx->reader, CLASS_process))
 		r = look_ahead(e, why);
+	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
+		r = see_nothing(e, why);
 	for (unsigned i = 0; i < NRULES && r == 0; i++)
 		r = rules[i]->open(&e->states[i], why);
 out:
@@ -271,6 +296,8 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 
 	if (r > 0)
 		timeline_forget(e->timeline, as_tid(tid));
+	if (r >= 0 && ev->kind == KIND_fact && !e->blind && about_lacks(&e->names.about, "sched_switch"))
+		return see_nothing(e, why);
 	return r < 0 ? r : 0;
 }
 

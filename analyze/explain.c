@@ -76,9 +76,9 @@ static const char *why_unknown(const struct part *p)
 {
 	static const char *const reasons[] = {
 		"not recorded",
-		"rows lost or withheld",
+		"lost, withheld or never recorded",
 		"longer ago than is kept",
-		"rows missing",
+		"what is recorded does not fit together",
 	};
 
 	return p && !p->joined ? reasons[p->reason] : "for several reasons";

@@ -102,6 +102,51 @@ void findings_sort(struct findings *f)
 	}
 }
 
+static bool lies_within(const struct occurrence *o, const struct finding *f)
+{
+	for (unsigned i = 0; i < f->nfirst; i++)
+		if (f->first[i].tid == o->tid && f->first[i].begin_ns <= o->begin_ns && o->end_ns <= f->first[i].end_ns)
+			return true;
+	return false;
+}
+
+/* Whether `f` is about nothing but what `other` tells already. */
+static bool tells_the_same(const struct finding *f, const struct finding *other)
+{
+	if (!f->futex || f->futex != other->futex || f->process != other->process || f->rule == other->rule ||
+	    f->count != other->count)
+		return false;
+	for (unsigned i = 0; i < f->nfirst; i++)
+		if (!lies_within(&f->first[i], other))
+			return false;
+	return f->nfirst > 0;
+}
+
+bool findings_relate(struct findings *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		struct finding *f = all->all[i];
+
+		f->same_as = 0;
+		for (size_t k = 0; k < i && !f->same_as; k++)
+			if (!all->all[k]->same_as && tells_the_same(f, all->all[k]))
+				f->same_as = k + 1;
+		if (!f->same_as)
+			continue;
+		text_clear(&f->cost);
+		text_add(
+			&f->cost,
+			f->count == 1
+				? "That is the very wait of finding %zu, from the other side: its time is counted there"
+				: "Those are the very waits of finding %zu, from the other side: their time is "
+				  "counted there",
+			f->same_as);
+		if (f->cost.failed)
+			return false;
+	}
+	return true;
+}
+
 static void worst_clear(struct worst *w)
 {
 	free(w->why);
@@ -114,9 +159,10 @@ static void worst_clear(struct worst *w)
 static void write_sure(struct finding *f)
 {
 	static const char *const words[] = {
-		[CONFIDENCE_HIGH] = "Sure: the recorded rows tell the whole of it",
-		[CONFIDENCE_MEDIUM] = "Fairly sure: it happened, but the rows do not tell all of why or how much",
-		[CONFIDENCE_LOW] = "Not sure: it happened, but rows about its cause are missing",
+		[CONFIDENCE_HIGH] = "Sure: nothing about it is missing from the recording",
+		[CONFIDENCE_MEDIUM] =
+			"Fairly sure: it happened, but the recording does not tell all of why or how much",
+		[CONFIDENCE_LOW] = "Not sure: it happened, but what the recording lacks may change why or how much",
 	};
 
 	text_add(&f->sure, "%s", words[f->confidence]);
@@ -127,7 +173,7 @@ static void write_cost(struct finding *f)
 {
 	switch (f->unit) {
 	case WEIGHT_NS:
-		text_add(&f->cost, "It cost ");
+		text_add(&f->cost, f->lasted ? "It lasted " : "It cost ");
 		text_add_ns(&f->cost, f->weight);
 		if (f->count > 1)
 			text_add(&f->cost, " in all (%" PRIu64 " times)", f->count);
@@ -273,6 +319,7 @@ static bool count_in(struct tally *t, const struct occurrence *o)
 	hist_add(t->hist, ns);
 	t->min_ns = t->count == 0 || ns < t->min_ns ? ns : t->min_ns;
 	t->max_ns = ns > t->max_ns ? ns : t->max_ns;
+	t->last_ns = o->end_ns > t->last_ns ? o->end_ns : t->last_ns;
 	t->count++;
 	t->total_ns += ns;
 	return true;
@@ -354,6 +401,7 @@ void tally_join(struct tally *t, struct tally *from)
 		from->hist = NULL;
 	t->min_ns = t->count == 0 || from->min_ns < t->min_ns ? from->min_ns : t->min_ns;
 	t->max_ns = from->max_ns > t->max_ns ? from->max_ns : t->max_ns;
+	t->last_ns = from->last_ns > t->last_ns ? from->last_ns : t->last_ns;
 	t->total_ns += from->total_ns;
 	t->count += from->count;
 	tally_clear(from);
@@ -376,6 +424,7 @@ void tally_give(struct tally *t, struct finding *f)
 	f->total_ns = t->total_ns;
 	f->min_ns = t->min_ns;
 	f->max_ns = t->max_ns;
+	f->last_ns = t->last_ns;
 	f->median_ns = quantile_within(t, 50);
 	f->p90_ns = quantile_within(t, 90);
 	f->p99_ns = quantile_within(t, 99);

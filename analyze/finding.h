@@ -86,8 +86,12 @@ struct finding {
 	uint64_t share_ppm; /* WEIGHT_NS: millionths of the recorded time; more than a million where threads lost it
 			       side by side */
 	uint64_t count;
-	bool timed; /* the following say something */
+	bool lasted;    /* WEIGHT_NS: so long it was so; that much was not lost by it */
+	size_t same_as; /* the number (from 1) of the finding that tells the same occurrences from another side; 0: none
+			 */
+	bool timed;     /* the following say something */
 	uint64_t total_ns, min_ns, median_ns, p90_ns, p99_ns, max_ns;
+	uint64_t last_ns;      /* end of the last occurrence, with `timed` */
 	struct hist *hist;     /* owned; of the durations, with `timed`; else NULL */
 	uint64_t usual_ns;     /* the median that it is measured against; 0: none */
 	uint64_t threshold_ns; /* what is longer counted; 0: none */
@@ -125,6 +129,11 @@ bool findings_take(struct findings *f, struct findings *from, size_t i);
 bool findings_complete(struct findings *f, uint64_t run_ns);
 /* Severity, then weight (ns, bytes, events: each among its like), then in the order of the rules. */
 void findings_sort(struct findings *f);
+/*
+ * Sorted ones: where one tells the same waits in a futex as one before it (a slow launch, and the lock that held it
+ * up), it says so instead of what it cost. False: no memory.
+ */
+bool findings_relate(struct findings *f);
 void findings_clear(struct findings *f);
 
 void finding_number(struct finding *f, const char *key, uint64_t value);
@@ -136,6 +145,7 @@ bool finding_text(struct finding *f, const char *key, const char *s, size_t n);
 /* What many like occurrences have in common. A zeroed one is empty. */
 struct tally {
 	uint64_t count, total_ns, min_ns, max_ns;
+	uint64_t last_ns;  /* end of the last one */
 	struct hist *hist; /* owned */
 	struct occurrence first[OCCURRENCES_KEPT];
 	struct worst worst[WORST_KEPT];

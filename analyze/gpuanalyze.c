@@ -263,6 +263,8 @@ static int analyze(struct request *q, const char *path, const struct evidence *e
 		r = engine_finish(w->engine, &w->findings, why);
 	if (r == 0)
 		r = run_user_rules(q, w, path, why);
+	if (r == 0 && !findings_relate(&w->findings))
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
 	if (r == 0)
 		r = handover_read(&w->custody, path, evidence, o, why);
 	return r;

@@ -262,10 +262,9 @@ bool names_wants(uint16_t kind)
 	case KIND_module:
 	case KIND_attach:
 	case KIND_frame:
-	case KIND_fact:
 		return true;
 	default:
-		return false;
+		return about_wants(kind);
 	}
 }
 
@@ -298,9 +297,9 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_fact:
 		if (is_fact(ev, "machine") && ev->text[F_fact_value])
 			n->machine = machine_by_name(ev->text[F_fact_value], (size_t)ev->v[F_fact_value]);
-		return 0;
+		return about_feed(&n->about, ev, why);
 	default:
-		return 0;
+		return about_feed(&n->about, ev, why);
 	}
 }
 
@@ -348,6 +347,7 @@ void names_clear(struct names *n)
 	}
 	for (size_t i = 0; i < n->modules.nitems; i++)
 		free(((struct module *)n->modules.items[i])->path);
+	about_clear(&n->about);
 	n->last = NULL;
 	table_clear(&n->processes);
 	table_clear(&n->by_pid);

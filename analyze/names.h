@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "analyze/about.h"
 #include "analyze/syscalls.h"
 #include "analyze/table.h"
 #include "format/cursor.h"
@@ -84,6 +85,7 @@ struct names {
 	uint64_t nrefusals;
 	uint64_t nunkept;     /* rows beyond the limits above */
 	enum machine machine; /* whose numbers system calls have */
+	struct about about;   /* the host, and what the recorder could not see */
 };
 
 /*

@@ -96,10 +96,17 @@ static const char *severity_class(enum severity s)
 	return names[s];
 }
 
-/* The longest of what is known of a finding in time: the first occurrences and the worst. */
+/* What is known of a finding in time: the first occurrences and the worst; of more, from when to when. */
 static void overview_row(struct html *h, const struct report_facts *facts, const struct finding *f, unsigned y)
 {
 	svg_line(h, "lane", 0, y + ROW_PX / 2, SVG_WIDE, y + ROW_PX / 2);
+	if (f->count > f->nfirst && f->nfirst && f->last_ns > f->first[0].begin_ns) {
+		uint64_t from = svg_place(f->first[0].begin_ns, facts->begin_ns, facts->end_ns);
+
+		svg_rect(h, severity_class(f->severity), from,
+			 svg_place(f->last_ns, facts->begin_ns, facts->end_ns) - from, y + ROW_PX / 2 - 1, 2);
+		html_close(h);
+	}
 	for (unsigned i = 0; i < f->nfirst + f->nworst; i++) {
 		const struct occurrence *o = i < f->nfirst ? &f->first[i] : &f->worst[i - f->nfirst].at;
 		uint64_t x = svg_place(o->begin_ns, facts->begin_ns, facts->end_ns);
@@ -148,7 +155,8 @@ void picture_overview(struct html *h, const struct report *r, const struct repor
 	html_text(h,
 		  "When it happened, from the begin of the capture. Each mark is an occurrence (of each finding the "
 		  "first %u "
-		  "and the worst %u), drawn wider than it lasted where it would not be seen.",
+		  "and the worst %u), drawn wider than it lasted where it would not be seen; where there are more, a thin bar "
+		  "goes from the first to the last.",
 		  OCCURRENCES_KEPT, WORST_KEPT);
 	html_close(h);
 	html_close(h);

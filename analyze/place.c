@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "keys/demangle.h"
+
 uint64_t call_stack(const struct event *ev)
 {
 	switch (ev->kind) {
@@ -40,10 +42,44 @@ static size_t function_bytes(const char *symbol, size_t n)
 	return n - digits - 3;
 }
 
+static bool holds(const struct frame *f, const char *word)
+{
+	return f->symbol && memmem(f->symbol, f->symbol_len, word, strlen(word));
+}
+
+/*
+ * What nvcc puts between a caller and the runtime's launch, and names the innermost frames by: its stub
+ * ("__device_stub__Z5scalePf"), before it a helper, and behind it the kernel's own name, which the stub's ends in.
+ */
+static bool is_launch_stub(const struct frame *f, const struct frame *inner)
+{
+	static const char stub[] = "__device_stub_";
+	const char *of =
+		inner && holds(inner, stub) ? memmem(inner->symbol, inner->symbol_len, stub, strlen(stub)) : NULL;
+	size_t n = f->symbol ? function_bytes(f->symbol, f->symbol_len) : 0;
+
+	if (holds(f, stub) || holds(f, "__cudaLaunchKernel") || holds(f, "cudaLaunchKernel<"))
+		return true;
+	of = of ? of + strlen(stub) : NULL;
+	return of && n && (size_t)(inner->symbol + inner->symbol_len - of) >= n && memcmp(of, f->symbol, n) == 0;
+}
+
+/* The innermost frame that a person wrote, or the innermost of all. */
+static const struct frame *frame_of(const struct stack *s)
+{
+	unsigned i = 0;
+
+	if (!s || s->nframes == 0)
+		return NULL;
+	while (i < s->nframes && is_launch_stub(&s->frames[i], i ? &s->frames[i - 1] : NULL))
+		i++;
+	return &s->frames[i < s->nframes ? i : 0];
+}
+
 void place_name(struct text *t, const struct context *ctx, uint64_t number, uint64_t probe)
 {
 	const struct stack *stack = number ? names_stack(ctx->names, number) : NULL;
-	const struct frame *f = stack && stack->nframes ? &stack->frames[0] : NULL;
+	const struct frame *f = frame_of(stack);
 	const struct module *m = f && f->module ? names_module(ctx->names, f->module) : NULL;
 
 	if (f && f->symbol) {
@@ -63,6 +99,14 @@ void place_name(struct text *t, const struct context *ctx, uint64_t number, uint
 	}
 }
 
+void text_add_function(struct text *t, const char *name, size_t n)
+{
+	char said[DEMANGLED_MAX];
+
+	demangle(name, n, said, sizeof(said));
+	text_add_escaped(t, said, strlen(said));
+}
+
 void place_add(struct text *t, const struct context *ctx, uint64_t stack)
 {
 	struct text name = {0};
@@ -71,7 +115,7 @@ void place_add(struct text *t, const struct context *ctx, uint64_t stack)
 		return;
 	place_name(&name, ctx, stack, 0);
 	text_add(t, " at ");
-	text_add_escaped(t, text_string(&name), name.len);
+	text_add_function(t, text_string(&name), name.len);
 	t->failed |= name.failed;
 	text_clear(&name);
 }

@@ -9,11 +9,15 @@
 uint64_t call_stack(const struct event *ev);
 
 /*
- * "leak_site", "libfoo.so+0x1234", "0x7f...", or "a caller of cudaMalloc" where no stack was taken. Not escaped.
+ * "leak_site", "libfoo.so+0x1234", "0x7f...", or "a caller of cudaMalloc" where no stack was taken. The stubs that
+ * nvcc puts between a caller and a launch are passed over. As the capture has it: not demangled, not escaped.
  */
 void place_name(struct text *t, const struct context *ctx, uint64_t stack, uint64_t probe);
 
-/* " at leak_site", escaped; nothing where no stack was taken. */
+/* A function's name as people read it, C++ demangled, and escaped. */
+void text_add_function(struct text *t, const char *name, size_t n);
+
+/* " at leak_site", as people read it and escaped; nothing where no stack was taken. */
 void place_add(struct text *t, const struct context *ctx, uint64_t stack);
 
 /* "4321 python": a process instance, escaped; "a process" if it is not known. */

@@ -38,6 +38,24 @@ static void hash_rules(const struct report *r, struct report_facts *f)
 	hash_text(&t, f->rules_hash);
 }
 
+const char *report_meaning(const struct report *r)
+{
+	if (engine_context(r->engine)->unverified)
+		return "Nothing vouches for this capture: what follows may have been made up";
+	switch (r->evidence->verification.verdict) {
+	case VERDICT_OK:
+		return "This capture is authentic and complete";
+	case VERDICT_OK_SLICE:
+		return "This capture is authentic, and a cut of a longer one: the rest was withheld";
+	case VERDICT_OK_REDACTED:
+		return "This capture is authentic; parts of it were withheld";
+	case VERDICT_UNSEALED:
+		return "This capture is authentic up to its last seal; its end is missing";
+	default:
+		return "This capture could not be found authentic";
+	}
+}
+
 void report_gather(const struct report *r, struct report_facts *f)
 {
 	const struct reader *reader = &r->evidence->reader;
@@ -80,21 +98,6 @@ void report_gather(const struct report *r, struct report_facts *f)
 	}
 }
 
-unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max)
-{
-	unsigned n = 0, k;
-
-	for (size_t i = 0; i < r->findings->n && n < max; i++) {
-		const struct finding *f = r->findings->all[i];
-
-		for (k = 0; k < n && !(f->futex && worst[k]->futex == f->futex && worst[k]->process == f->process); k++)
-			;
-		if (k == n && f->severity > SEVERITY_INFO)
-			worst[n++] = f;
-	}
-	return n;
-}
-
 _Static_assert(LEVELS <= SERIES_MAX, "levels fit into a series");
 
 bool report_series(const struct finding *f, struct series *s)
@@ -117,67 +120,4 @@ bool report_series(const struct finding *f, struct series *s)
 void report_count(struct text *t, uint64_t n, const char *singular)
 {
 	text_add(t, "%" PRIu64 " %s%s", n, singular, n == 1 ? "" : "s");
-}
-
-static void add_losses(const struct report_facts *f, const struct schema *schema, struct text *t)
-{
-	for (uint32_t i = 0; i < f->ncounters; i++) {
-		const struct counter *c = &f->counters[i];
-		const struct counter_type *type = schema_counter(schema, c->id);
-
-		if (!type || (type->role != ROLE_LOST && type->role != ROLE_NOTED))
-			continue;
-		text_add(t, "%" PRIu64 " of %s: %s%s\n", c->value, call_name(schema, c->probe), type->name,
-			 type->role == ROLE_LOST ? " (not recorded)" : " (recorded without it)");
-	}
-}
-
-static void add_withheld(const struct report_facts *f, const struct schema *schema, struct text *t)
-{
-	for (unsigned c = 0; c < CLASSES_MAX; c++) {
-		if (f->nwithheld[c] == 0 || !schema_class_name(schema, (uint8_t)c))
-			continue;
-		report_count(t, f->nwithheld[c], "chunk");
-		text_add(t, " of class %s %s withheld\n", schema_class_name(schema, (uint8_t)c),
-			 f->nwithheld[c] == 1 ? "was" : "were");
-	}
-}
-
-static void add_refusals(const struct names *names, const struct schema *schema, struct text *t)
-{
-	for (uint64_t i = 0; i < names->nrefusals && i < REFUSALS_KEPT; i++) {
-		const struct refusal *r = &names->refusals[i];
-
-		text_add(t, "%s could not be probed in module %" PRIu64 " (%s)\n", call_name(schema, r->probe),
-			 r->module, strerrordesc_np((int)(r->error & 0xfff)) ?: "unknown error");
-	}
-}
-
-void report_unseen(const struct report *r, const struct report_facts *f, struct text *t)
-{
-	const struct schema *schema = &r->evidence->reader.header.schema;
-	const struct names *names = engine_context(r->engine)->names;
-	size_t before = t->len;
-
-	add_losses(f, schema, t);
-	add_withheld(f, schema, t);
-	add_refusals(names, schema, t);
-	if (f->nrunning) {
-		text_add(t,
-			 "%" PRIu64 " of the processes ran before recording began; what they did and held until then\n",
-			 f->nrunning);
-	}
-	if (names->nunkept) {
-		report_count(t, names->nunkept, "name");
-		text_add(t, " beyond what is kept\n");
-	}
-	if (!f->ended)
-		text_add(t, "Anything after the last seal\n");
-	if (r->stopped) {
-		text_add(t, "Anything after the place where the events cannot be read: ");
-		text_add_escaped(t, r->stopped->text, strlen(r->stopped->text));
-		text_add(t, "\n");
-	}
-	if (t->len == before)
-		text_add(t, "Nothing is missing of what it set out to record.\n");
 }

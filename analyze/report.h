@@ -64,12 +64,26 @@ struct report_facts {
 	uint64_t nwithheld[CLASSES_MAX];
 };
 
+/* What the verdict means for a reader, a sentence without full stop: of the capture, not of the run. */
+const char *report_meaning(const struct report *r);
+
 void report_gather(const struct report *r, struct report_facts *f);
 
 /*
  * The worst findings but those that only inform, each trouble from one side only, at most `max` of them; their number.
  */
 unsigned report_summary(const struct report *r, const struct finding **worst, unsigned max);
+
+#define SUMMARY_MAX 3
+
+/*
+ * Where nothing is out of order but (maybe) the capture itself: the sentence that says so, and what that is worth.
+ * False: nothing is to be said, for there are findings.
+ */
+bool report_nothing(const struct report *r, const struct report_facts *f, struct text *t);
+
+/* There are no calls because they were withheld. */
+bool report_withholds_calls(const struct report *r, const struct report_facts *f);
 
 /* What the capture could not see: sentences, a line each. */
 void report_unseen(const struct report *r, const struct report_facts *f, struct text *t);

@@ -89,6 +89,13 @@ static void add_fact(struct html *h, const char *name, const char *class, struct
 	html_close(h);
 }
 
+/* The same where the capture tells it. */
+static void add_told(struct html *h, const char *name, struct text *value)
+{
+	if (value->len || value->failed)
+		add_fact(h, name, NULL, value);
+}
+
 static const char *verdict_class(const struct page *p)
 {
 	enum verdict v = p->r->evidence->verification.verdict;
@@ -101,16 +108,21 @@ static const char *verdict_class(const struct page *p)
 /* The sentence, its first word large. */
 static void add_verdict(struct page *p)
 {
+	bool authentic = !engine_context(p->r->engine)->unverified;
 	char sentence[512];
 	size_t word;
 
 	evidence_sentence(p->r->evidence, sentence, sizeof(sentence));
 	word = strcspn(sentence, ",: ");
 	html_open(p->h, "div", verdict_class(p));
-	html_element(p->h, "b", NULL, "%.*s", (int)word, sentence);
-	html_string(p->h, " ");
+	/* Alone and large, OK would be read as the run's. */
+	if (authentic)
+		html_element(p->h, "b", NULL, "%.*s: %s", (int)word, sentence, report_meaning(p->r));
+	else
+		html_element(p->h, "b", NULL, "%.*s", (int)word, sentence);
 	word += strspn(sentence + word, ",: ");
-	html_text(p->h, "%s.", sentence[word] ? sentence + word : sentence);
+	html_text(p->h, " %s. ", sentence[word] ? sentence + word : sentence);
+	html_text(p->h, "%s.", authentic ? "How the run went stands below" : report_meaning(p->r));
 	html_close(p->h);
 }
 
@@ -192,17 +204,20 @@ static void add_custody(struct page *p)
 
 void page_head(struct page *p)
 {
-	const struct evidence *e = p->r->evidence;
+	const struct about *about = &engine_context(p->r->engine)->names->about;
 	struct html *h = p->h;
 	struct text t = {0};
 
 	html_element(h, "h1", NULL, "gpurec report");
 	add_verdict(p);
 	html_open(h, "dl", NULL);
-	text_add(&t, "%s%s%s%s", e->signer, e->signer_name[0] ? " (" : "", e->signer_name,
-		 e->signer_name[0] ? ")" : "");
-	add_fact(h, "Signed by", NULL, &t);
 	add_custody(p);
+	about_add_host(about, &t);
+	add_told(h, "Host", &t);
+	about_add_gpus(about, &t);
+	add_told(h, "GPUs", &t);
+	about_add_command(about, &t);
+	add_told(h, "Command", &t);
 	add_recorded(p, &t);
 	add_ended(p, &t);
 	text_add(&t, "%s", p->facts.capture_id);
@@ -223,13 +238,12 @@ void page_head(struct page *p)
 
 void page_summary(struct page *p)
 {
-	const struct finding *worst[3];
-	unsigned n = report_summary(p->r, worst, 3);
+	const struct finding *worst[SUMMARY_MAX];
+	unsigned n = report_summary(p->r, worst, SUMMARY_MAX);
 	struct html *h = p->h;
+	struct text nothing = {0};
 
 	html_element(h, "h2", NULL, "What matters most");
-	if (n == 0)
-		html_element(h, "p", NULL, "Nothing was found that is out of order.");
 	if (n) {
 		html_open(h, "ol", "first");
 		for (unsigned i = 0; i < n; i++) {
@@ -248,6 +262,14 @@ void page_summary(struct page *p)
 		}
 		html_close(h);
 	}
+	if (report_nothing(p->r, &p->facts, &nothing)) {
+		html_open(h, "p", NULL);
+		html_bytes(h, text_string(&nothing), nothing.len);
+		html_string(h, ".");
+		html_close(h);
+	}
+	h->out->failed |= nothing.failed;
+	text_clear(&nothing);
 	picture_overview(h, p->r, &p->facts);
 }
 

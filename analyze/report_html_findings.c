@@ -5,6 +5,16 @@
 #include <string.h>
 
 #include "analyze/report_html.h"
+#include "keys/demangle.h"
+
+/* As people read it. */
+static void html_function(struct html *h, const char *name, size_t n)
+{
+	char said[DEMANGLED_MAX];
+
+	demangle(name, n, said, sizeof(said));
+	html_captured(h, said, strlen(said));
+}
 
 static void add_line(struct html *h, const char *name, const struct text *t)
 {
@@ -25,7 +35,7 @@ static void add_frame(struct html *h, const struct names *names, const struct fr
 	html_open(h, "li", NULL);
 	html_open(h, "code", NULL);
 	if (f->symbol)
-		html_captured(h, f->symbol, f->symbol_len);
+		html_function(h, f->symbol, f->symbol_len);
 	else
 		html_text(h, "0x%" PRIx64, f->address);
 	html_close(h);
@@ -65,7 +75,10 @@ static void add_fact_value(struct html *h, const struct fact *f)
 		html_string(h, f->number ? "yes" : "no");
 		break;
 	case FACT_TEXT:
-		html_captured(h, f->text, (size_t)f->number);
+		if (strcmp(f->key, "site") == 0)
+			html_function(h, f->text, (size_t)f->number);
+		else
+			html_captured(h, f->text, (size_t)f->number);
 		break;
 	case FACT_NUMBER:
 		if (n > 3 && strcmp(f->key + n - 3, "_ns") == 0 && strncmp(f->key, "first", 5) != 0 &&
@@ -110,9 +123,19 @@ static void add_pictures(struct page *p, const struct finding *f)
 {
 	const char *name = f->probe ? call_name(&p->r->evidence->reader.header.schema, f->probe) : "";
 
-	if (f->nworst)
+	if (f->same_as) {
+		html_open(p->h, "p", NULL);
+		html_string(p->h, "The time lines of ");
+		html_open(p->h, "a", NULL);
+		html_attribute(p->h, "href", "#r%u-f%zu", p->number, f->same_as);
+		html_text(p->h, "finding %zu", f->same_as);
+		html_close(p->h);
+		html_string(p->h, " show them.");
+		html_close(p->h);
+	} else if (f->nworst) {
 		html_element(p->h, "h4", NULL, f->nworst == 1 ? "The worst one" : "The worst %u", f->nworst);
-	for (unsigned i = 0; i < f->nworst; i++)
+	}
+	for (unsigned i = 0; i < f->nworst && !f->same_as; i++)
 		picture_scene(p->h, &p->facts, &f->worst[i], *name ? "the call" : "held up");
 	picture_futex(p->h, f);
 	if (f->hist && f->hist->n > 1)

@@ -89,7 +89,9 @@ void page_calls(struct page *p)
 	html_element(h, "h2", NULL, "Calls");
 	if (!all) {
 		h->out->failed |= calls->table.nitems > 0;
-		html_element(h, "p", NULL, "None was recorded.");
+		html_element(h, "p", NULL, "%s",
+			     report_withholds_calls(p->r, &p->facts) ? "They were withheld from this copy."
+								     : "None was recorded.");
 		return;
 	}
 	html_open(h, "table", NULL);

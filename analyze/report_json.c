@@ -5,11 +5,33 @@
 
 #include "analyze/handover.h"
 #include "analyze/report_json.h"
+#include "keys/demangle.h"
 #include "keys/tool.h"
 
 static void add_text(struct json *j, const char *key, const struct text *t)
 {
 	json_text(j, key, text_string(t), t->len);
+}
+
+/* Of which host, GPUs and command it is, as people get it; null where the capture does not tell. */
+static void add_about(const struct report *r, struct json *j)
+{
+	const struct about *about = &engine_context(r->engine)->names->about;
+	const struct {
+		const char *name;
+		void (*add)(const struct about *a, struct text *t);
+	} members[] = {{"host", about_add_host}, {"gpus", about_add_gpus}, {"command", about_add_command}};
+	struct text one = {0};
+
+	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+		members[i].add(about, &one);
+		if (one.len)
+			add_text(j, members[i].name, &one);
+		else
+			json_null(j, members[i].name);
+		j->out->failed |= one.failed;
+		text_clear(&one);
+	}
 }
 
 static void add_capture(const struct report *r, const struct report_facts *f, struct json *j)
@@ -34,6 +56,7 @@ static void add_capture(const struct report *r, const struct report_facts *f, st
 		json_string(j, "reason", reason);
 	else
 		json_null(j, "reason");
+	add_about(r, j);
 	json_close(j, '}');
 }
 
@@ -123,10 +146,13 @@ static void add_stack(struct json *j, const struct names *names, uint64_t number
 	for (unsigned i = 0; s && i < s->nframes; i++) {
 		const struct frame *f = &s->frames[i];
 		const struct module *m = f->module ? names_module(names, f->module) : NULL;
+		char said[DEMANGLED_MAX];
 
 		json_open(j, NULL, '{');
 		json_hex(j, "address", f->address);
 		json_text(j, "symbol", f->symbol ? f->symbol : "", f->symbol_len);
+		if (f->symbol && demangle(f->symbol, f->symbol_len, said, sizeof(said)))
+			json_string(j, "demangled", said);
 		json_text(j, "module", m && m->path ? m->path : "", m && m->path ? m->path_len : 0);
 		json_hex(j, "offset", f->offset);
 		json_close(j, '}');
@@ -241,6 +267,8 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 	add_process(j, names, f->process);
 	add_subject(r, j, f);
 	json_u64(j, "count", f->count);
+	if (f->same_as)
+		json_u64(j, "same_as", f->same_as);
 	if (f->timed) {
 		json_u64(j, "total_ns", f->total_ns);
 		json_u64(j, "min_ns", f->min_ns);
@@ -248,6 +276,7 @@ static void add_finding(const struct report *r, struct json *j, const struct fin
 		json_u64(j, "p90_ns", f->p90_ns);
 		json_u64(j, "p99_ns", f->p99_ns);
 		json_u64(j, "max_ns", f->max_ns);
+		json_u64(j, "last_ns", f->last_ns);
 		add_durations(j, f);
 	}
 	add_facts(j, f);
@@ -305,6 +334,23 @@ static void add_calls(const struct report *r, struct json *j)
 	free(all);
 }
 
+/* All of it in sentences, as people get it. */
+static void add_told(const struct report *r, const struct report_facts *f, struct json *j)
+{
+	struct text lines = {0};
+	const char *line, *end;
+
+	report_unseen(r, f, &lines);
+	json_open(j, "told", '[');
+	for (line = text_string(&lines); *line; line = end + (*end != 0)) {
+		end = strchrnul(line, '\n');
+		json_text(j, NULL, line, (size_t)(end - line));
+	}
+	json_close(j, ']');
+	j->out->failed |= lines.failed;
+	text_clear(&lines);
+}
+
 static void add_unseen(const struct report *r, const struct report_facts *f, struct json *j)
 {
 	const struct schema *schema = &r->evidence->reader.header.schema;
@@ -341,6 +387,7 @@ static void add_unseen(const struct report *r, const struct report_facts *f, str
 	}
 	json_close(j, ']');
 	json_u64(j, "processes_running_before", f->nrunning);
+	add_told(r, f, j);
 	if (r->stopped)
 		json_string(j, "stopped", r->stopped->text);
 	json_close(j, '}');
@@ -363,9 +410,10 @@ void report_json_end(struct json *j)
 
 void report_json(const struct report *r, struct json *j)
 {
-	const struct finding *worst[3];
+	const struct finding *worst[SUMMARY_MAX];
 	struct report_facts f;
-	unsigned n = report_summary(r, worst, 3);
+	unsigned n = report_summary(r, worst, SUMMARY_MAX);
+	struct text nothing = {0};
 
 	report_gather(r, &f);
 	json_open(j, NULL, '{');
@@ -375,6 +423,10 @@ void report_json(const struct report *r, struct json *j)
 	json_open(j, "summary", '[');
 	for (unsigned i = 0; i < n; i++)
 		add_text(j, NULL, &worst[i]->headline);
+	if (report_nothing(r, &f, &nothing))
+		add_text(j, NULL, &nothing);
+	j->out->failed |= nothing.failed;
+	text_clear(&nothing);
 	json_close(j, ']');
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < r->findings->n; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/report.h"
+#include "keys/demangle.h"
 #include "keys/tool.h"
 
 #define FINGERPRINT_BYTES 16
@@ -147,9 +148,14 @@ static void add_frame(struct json *j, const struct names *names, const struct fr
 	json_close(j, '}');
 	json_close(j, '}');
 	if (f->symbol) {
+		char said[DEMANGLED_MAX];
+		bool differs = demangle(f->symbol, f->symbol_len, said, sizeof(said));
+
 		json_open(j, "logicalLocations", '[');
 		json_open(j, NULL, '{');
-		json_text(j, "fullyQualifiedName", f->symbol, f->symbol_len);
+		json_string(j, "fullyQualifiedName", said);
+		if (differs)
+			json_text(j, "decoratedName", f->symbol, f->symbol_len);
 		json_string(j, "kind", "function");
 		json_close(j, '}');
 		json_close(j, ']');
@@ -236,6 +242,30 @@ static void add_result(const struct report *r, struct json *j, const struct find
 	json_close(j, '}');
 }
 
+/* What the capture could not see: 3.20.21, what a person must know who sees no result. */
+static void add_notifications(const struct report *r, struct json *j)
+{
+	struct report_facts f;
+	struct text lines = {0};
+	const char *line, *end;
+
+	report_gather(r, &f);
+	if (report_nothing(r, &f, &lines))
+		text_add(&lines, "\n");
+	report_unseen(r, &f, &lines);
+	json_open(j, "toolExecutionNotifications", '[');
+	for (line = text_string(&lines); *line; line = end + (*end != 0)) {
+		end = strchrnul(line, '\n');
+		json_open(j, NULL, '{');
+		json_string(j, "level", "note");
+		add_message(j, "message", line, (size_t)(end - line));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	j->out->failed |= lines.failed;
+	text_clear(&lines);
+}
+
 static void add_properties(const struct report *r, struct json *j)
 {
 	struct report_facts f;
@@ -281,6 +311,7 @@ void report_sarif(const struct report *r, struct json *j)
 	json_open(j, "invocations", '[');
 	json_open(j, NULL, '{');
 	json_bool(j, "executionSuccessful", !r->stopped);
+	add_notifications(r, j);
 	json_close(j, '}');
 	json_close(j, ']');
 	json_string(j, "columnKind", "unicodeCodePoints");

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/place.h"
 #include "analyze/report.h"
 #include "keys/tool.h"
 
@@ -34,6 +35,24 @@ static void add_moment(struct text *t, const struct report_facts *f, uint64_t at
 	text_add(t, "+%" PRIu64 ".%06" PRIu64 " s", since_ns / 1000000000, since_ns % 1000000000 / 1000);
 }
 
+static void add_about(const struct report *r, struct text *t)
+{
+	const struct about *about = &engine_context(r->engine)->names->about;
+	const struct {
+		const char *name;
+		void (*add)(const struct about *a, struct text *t);
+	} lines[] = {{"Host       ", about_add_host}, {"GPUs       ", about_add_gpus}, {"Command    ", about_add_command}};
+	struct text one = {0};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		lines[i].add(about, &one);
+		if (one.len)
+			text_add(t, "%s%s\n", lines[i].name, text_string(&one));
+		t->failed |= one.failed;
+		text_clear(&one);
+	}
+}
+
 static void add_head(const struct report *r, const struct report_facts *f, struct text *t)
 {
 	const struct reader *reader = &r->evidence->reader;
@@ -42,6 +61,8 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 
 	evidence_sentence(r->evidence, sentence, sizeof(sentence));
 	text_add(t, "Evidence   %s\n", sentence);
+	text_add(t, "           %s\n", report_meaning(r));
+	add_about(r, t);
 	text_add(t, "Capture    %s, last seal %.16s\n", f->capture_id, f->last_seal[0] ? f->last_seal : "none");
 	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
 	text_add(t, r->stopped ? "Recorded   %s, read only for " : "Recorded   %s, for ", wall);
@@ -63,16 +84,19 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	text_add(t, ", rules and settings %.16s\n", f->rules_hash);
 }
 
-static void add_summary(const struct report *r, struct text *t)
+static void add_summary(const struct report *r, const struct report_facts *f, struct text *t)
 {
-	const struct finding *worst[3];
-	unsigned n = report_summary(r, worst, 3);
+	const struct finding *worst[SUMMARY_MAX];
+	unsigned n = report_summary(r, worst, SUMMARY_MAX);
+	struct text nothing = {0};
 
 	text_add(t, "\nWhat matters most\n");
-	if (n == 0)
-		text_add(t, "  Nothing was found that is out of order.\n");
 	for (unsigned i = 0; i < n; i++)
 		text_add(t, "  %u. %s.\n", i + 1, text_string(&worst[i]->headline));
+	if (report_nothing(r, f, &nothing))
+		text_add(t, "  %s.\n", text_string(&nothing));
+	t->failed |= nothing.failed;
+	text_clear(&nothing);
 }
 
 static void add_bar(struct text *t, const char *label, uint64_t ns, uint64_t whole_ns)
@@ -122,7 +146,7 @@ static void add_stack(const struct names *names, struct text *t, uint64_t number
 
 		text_add(t, "      #%u ", i);
 		if (f->symbol)
-			text_add_escaped(t, f->symbol, f->symbol_len);
+			text_add_function(t, f->symbol, f->symbol_len);
 		else
 			text_add(t, "0x%" PRIx64, f->address);
 		if (m && m->path) {
@@ -180,6 +204,10 @@ static void add_evidence(const struct report *r, const struct report_facts *fact
 	text_add(t, "\n");
 	if (f->stack)
 		add_stack(engine_context(r->engine)->names, t, f->stack);
+	if (f->same_as) {
+		text_add(t, "      the time lines of finding %zu show them\n", f->same_as);
+		return;
+	}
 	for (unsigned i = 0; i < f->nworst; i++)
 		add_worst(facts, t, &f->worst[i]);
 }
@@ -226,7 +254,7 @@ static void add_call(struct text *t, const struct schema *schema, const struct c
 	text_add(t, "\n");
 }
 
-static void add_calls(const struct report *r, struct text *t)
+static void add_calls(const struct report *r, const struct report_facts *f, struct text *t)
 {
 	const struct calls *calls = engine_calls(r->engine);
 	const struct call_stats **all = calls_sorted(calls);
@@ -234,7 +262,8 @@ static void add_calls(const struct report *r, struct text *t)
 	text_add(t, "\nCalls\n");
 	if (!all) {
 		t->failed |= calls->table.nitems > 0;
-		text_add(t, "  None was recorded.\n");
+		text_add(t, report_withholds_calls(r, f) ? "  They were withheld from this copy.\n"
+							 : "  None was recorded.\n");
 		return;
 	}
 	text_add(t, "  These are the host's times from entry to return. A launch's is the time to enqueue it, not the "
@@ -271,8 +300,8 @@ void report_text(const struct report *r, struct text *t)
 
 	report_gather(r, &f);
 	add_head(r, &f, t);
-	add_summary(r, t);
+	add_summary(r, &f, t);
 	add_findings(r, &f, t);
-	add_calls(r, t);
+	add_calls(r, &f, t);
 	add_unseen(r, &f, t);
 }

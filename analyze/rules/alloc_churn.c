@@ -157,7 +157,7 @@ static int tell_group(struct group *g, const struct context *ctx, uint64_t life_
 	f->unit = WEIGHT_NS;
 	roster_give(&g->threads, PART_WAITER, f);
 	place_name(&where, ctx, g->stack, g->probe);
-	text_add_escaped(&f->headline, text_string(&where), where.len);
+	text_add_function(&f->headline, text_string(&where), where.len);
 	text_add(&f->headline, " allocates and soon frees %llu times: %s took ", (unsigned long long)g->nlives, name);
 	text_add_ns(&f->headline, g->alloc_ns);
 	text_add(&f->headline, " and %s ", call_name(ctx->schema, g->free_probe));

@@ -102,11 +102,29 @@ static void tell_facts(struct finding *f, const struct site *s, const uint64_t q
 		finding_number(f, keys[q], quarters[q]);
 }
 
+/* How fast it grows, and where that leads. */
+static void tell_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
+{
+	uint64_t a_second = span_ns ? (uint64_t)((unsigned __int128)bytes * 1000000000 / span_ns) : 0;
+
+	text_add(t, "It holds ");
+	text_add_size(t, bytes);
+	if (a_second == 0 || a_second > UINT64_MAX / 3600)
+		return;
+	text_add(t, ", ");
+	text_add_size(t, a_second);
+	text_add(t, " more each second: ");
+	text_add_size(t, a_second * 3600);
+	text_add(t, " in an hour");
+}
+
 static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
 		     const uint64_t quarters[4], struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
 	const char *name = call_name(ctx->schema, site->probe);
+	uint64_t span_ns = end_ns > site->first_ns ? end_ns - site->first_ns : 0;
+	bool doubtful = s->withheld || s->nlost_frees >= site->count;
 	struct text where = {0};
 
 	if (!f)
@@ -114,10 +132,8 @@ static int tell_site(struct leak_state *s, const struct context *ctx, struct sit
 	place_name(&where, ctx, site->stack, site->probe);
 	f->rule = alloc_leak_rule.name;
 	f->class = "growing";
-	f->severity = alloc_leak_rule.severity;
-	f->confidence = s->withheld || s->nlost_frees >= site->count ? CONFIDENCE_LOW
-			: s->nlost_frees || !ended                   ? CONFIDENCE_MEDIUM
-								     : CONFIDENCE_HIGH;
+	f->severity = doubtful ? SEVERITY_WARNING : alloc_leak_rule.severity;
+	f->confidence = doubtful ? CONFIDENCE_LOW : s->nlost_frees || !ended ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	f->process = site->process;
 	f->stack = site->stack;
 	f->weight = site->bytes;
@@ -130,19 +146,25 @@ static int tell_site(struct leak_state *s, const struct context *ctx, struct sit
 		return no_memory(why);
 	*f->levels = site->levels;
 	f->count = site->count;
-	text_add_escaped(&f->headline, text_string(&where), where.len);
-	text_add(&f->headline, " leaks %s: %llu allocations by %s with ", memory_name(site->memory),
-		 (unsigned long long)site->count, name);
+	text_add_function(&f->headline, text_string(&where), where.len);
+	text_add(&f->headline, " %s %s: %llu allocations by %s with ", doubtful ? "may leak" : "leaks",
+		 memory_name(site->memory), (unsigned long long)site->count, name);
 	text_add_size(&f->headline, site->bytes);
 	text_add(&f->headline, " (%llu bytes), made all through ", (unsigned long long)site->bytes);
-	text_add_ns(&f->headline, end_ns - site->first_ns);
+	text_add_ns(&f->headline, span_ns);
 	text_add(&f->headline, ", were not given back%s",
 		 ended ? " before the process ended, which gave them back"
 		       : " when the capture ended, and the process was still running");
 	if (s->nlost_frees)
-		text_add(&f->headline, " (at most: %llu rows of frees were lost)", (unsigned long long)s->nlost_frees);
-	text_add(&f->advice,
-		 "Free what this site allocates when its user is done with it; its frames say who calls it");
+		text_add(&f->headline, " (at most: %llu frees were not recorded)", (unsigned long long)s->nlost_frees);
+	if (doubtful)
+		text_add(&f->sure, "Not sure: frees that were not recorded may be the ones that are missing here");
+	tell_pace(&f->cost, site->bytes, span_ns);
+	text_add(&f->advice, "%s",
+		 doubtful ? "Record again so that nothing is lost (a bigger --ring, no --sample, no --max-rate); if it "
+			    "is "
+			    "still there, free what this site allocates"
+			  : "Free what this site allocates when its user is done with it; its frames say who calls it");
 	finding_bool(f, "given_back_by_exit", ended);
 	finding_number(f, "lost_frees", s->nlost_frees);
 	tell_facts(f, site, quarters);

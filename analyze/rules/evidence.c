@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/losses.h"
 #include "analyze/rule.h"
 
 enum { SET_STEP };
@@ -72,106 +73,174 @@ static struct finding *tell(struct findings *out, enum severity severity, const 
 
 static bool any_text_failed(const struct finding *f)
 {
-	return f->headline.failed || f->advice.failed;
+	return f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed;
 }
 
-/*
- * Calls open when recording began or ended, or left without returning, are lost on any host: shown, but no finding.
- * What was left out on purpose is a finding of its own.
- */
-static bool is_alarming(const struct schema *schema, const struct counter *c)
-{
-	static const uint8_t ordinary[] = {COUNTER_no_entry,  COUNTER_thread_exit, COUNTER_in_flight,
-					   COUNTER_no_return, COUNTER_sampled_out, COUNTER_over_rate};
-	const struct counter_type *type = schema_counter(schema, c->id);
-
-	return type && type->role == ROLE_LOST && !memchr(ordinary, c->id, sizeof(ordinary));
-}
-
-/* The last that is told of the counters. */
-static const struct counter *last_counters(const struct reader *r, uint32_t *n)
-{
-	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
-
-	*n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
-	return r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
-}
-
-static bool is_left_out(const struct schema *schema, const struct counter *c)
-{
-	(void)schema;
-	return c->id == COUNTER_sampled_out || c->id == COUNTER_over_rate;
-}
-
-/* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
-static bool is_open_call(const struct schema *schema, const struct counter *c)
-{
-	const struct probe *p = c->id == COUNTER_in_flight ? schema_probe(schema, c->probe) : NULL;
-	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
-
-	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
-}
-
-/* A finding that adds up some counters and names the probes: `what` is the sentence's begin. */
-static int tell_counted(const struct context *ctx, struct findings *out,
-			bool (*counts)(const struct schema *schema, const struct counter *c), const char *class,
-			const char *what, const char *advice, struct fault *why)
+/* A finding of events that are counted by function; NULL with *r 0: there are none. */
+static struct finding *tell_counted(const struct context *ctx, struct findings *out, enum severity severity,
+				    const char *class,
+				    bool (*counts)(const struct schema *, const struct counter *, const void *),
+				    const char *what, int *r, struct fault *why)
 {
 	uint32_t n;
-	const struct counter *counters = last_counters(ctx->reader, &n);
-	uint64_t total = 0;
-	unsigned told = 0;
-	struct finding *f;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	uint64_t fired = losses_fired(ctx->schema, counters, n);
+	struct finding *f = NULL;
+	struct losses l = {0};
+
+	*r = losses_collect(&l, ctx->schema, counters, n, counts, NULL) ? 0 : no_memory(why);
+	if (*r < 0 || l.total == 0)
+		goto out;
+	f = tell(out, severity, class);
+	if (!f) {
+		*r = no_memory(why);
+		goto out;
+	}
+	f->count = f->weight = l.total;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "%llu %s:", (unsigned long long)l.total, what);
+	losses_add(&l, NAMED_PROBES, &f->headline);
+	text_add(&f->sure, "Sure: the capture's seals count them");
+	text_add(&f->cost, "That is ");
+	text_add_percent(&f->cost, l.total, fired);
+	text_add(&f->cost, " %% of all that happened (%llu events)", (unsigned long long)fired);
+	if (any_text_failed(f))
+		*r = no_memory(why);
+out:
+	losses_clear(&l);
+	return *r < 0 ? NULL : f;
+}
+
+/* Left out on purpose. From half of all on, what is there is a sample, and what was found in it too. */
+static int tell_reduced(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	int r;
+	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
+					 "events were left out on purpose (--sample, --max-rate)", &r, why);
+
+	if (!f)
+		return r;
+	if (f->count > losses_fired(ctx->schema, counters, n) / 2)
+		f->severity = SEVERITY_WARNING;
+	text_add(&f->advice,
+		 "Counts and times are of what was recorded: multiply with care, or record without the limit");
+	finding_number(f, "events", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_open(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	int r;
+	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
+					 "GPU calls had not returned when recording ended", &r, why);
+
+	if (!f)
+		return r;
+	text_clear(&f->cost);
+	text_add(&f->cost, "Nothing else is known of them than when recording ended");
+	text_add(&f->advice, "If the program hung, these are the calls it hung in");
+	finding_number(f, "events", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+/* "; why: the recorder's buffer was full (12)"; the cause with most of them. */
+static uint8_t tell_causes(const struct context *ctx, struct text *t)
+{
+	uint64_t sums[256] = {0};
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	uint8_t worst = 0;
+	bool first = true;
 
 	for (uint32_t i = 0; i < n; i++)
-		total += counts(ctx->schema, &counters[i]) ? counters[i].value : 0;
-	if (total == 0)
-		return 0;
-	f = tell(out, SEVERITY_INFO, class);
-	if (!f)
-		return no_memory(why);
-	f->count = f->weight = total;
-	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "%llu %s:", (unsigned long long)total, what);
-	for (uint32_t i = 0; i < n && told < NAMED_PROBES; i++)
-		if (counts(ctx->schema, &counters[i]) && counters[i].value)
-			text_add(&f->headline, "%s %llu of %s", told++ ? "," : "",
-				 (unsigned long long)counters[i].value, call_name(ctx->schema, counters[i].probe));
-	text_add(&f->advice, "%s", advice);
-	finding_number(f, "events", total);
-	return any_text_failed(f) ? no_memory(why) : 0;
+		sums[counters[i].id] += loss_alarms(ctx->schema, &counters[i], NULL) ? counters[i].value : 0;
+	for (unsigned id = 0; id < 256; id++) {
+		if (sums[id] == 0)
+			continue;
+		text_add(t, "%s%s (%llu)", first ? "; why: " : ", ",
+			 loss_words(schema_counter(ctx->schema, (uint8_t)id)), (unsigned long long)sums[id]);
+		worst = sums[id] > sums[worst] ? (uint8_t)id : worst;
+		first = false;
+	}
+	return worst;
 }
 
 static int tell_losses(const struct context *ctx, struct findings *out, struct fault *why)
 {
-	uint32_t n;
-	const struct counter *counters = last_counters(ctx->reader, &n);
-	uint64_t total = 0;
-	unsigned told = 0;
-	struct finding *f;
+	int r;
+	struct finding *f = tell_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms,
+					 "events happened and were not recorded", &r, why);
 
-	for (uint32_t i = 0; i < n; i++)
-		total += is_alarming(ctx->schema, &counters[i]) ? counters[i].value : 0;
-	if (total == 0)
+	if (!f)
+		return r;
+	text_add(&f->headline, "; what happened then is told as unknown");
+	text_add(&f->advice, "%s", loss_remedy(tell_causes(ctx, &f->cost)));
+	finding_number(f, "lost", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+/* "a\nb\n" as "a; b". */
+static void add_joined(struct text *t, const struct text *lines)
+{
+	for (size_t i = 0; i + 1 < lines->len; i++)
+		text_add_bytes(t, lines->s[i] == '\n' ? "; " : lines->s + i, lines->s[i] == '\n' ? 2 : 1);
+}
+
+/* What the recorder says that it could not see: a finding for each thing that can be done about it. */
+static int tell_blind(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	const struct about *about = &ctx->names->about;
+	struct text lines = {0};
+	int r = 0;
+
+	for (unsigned sort = 0; sort < BLIND_SORTS && r == 0; sort++) {
+		const char *advice = blind_advice((enum blind_sort)sort);
+		struct finding *f;
+
+		text_clear(&lines);
+		if (!*advice || !about_blind(about, (enum blind_sort)sort, &lines))
+			continue;
+		f = tell(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
+		if (!f) {
+			r = no_memory(why);
+			break;
+		}
+		text_add(&f->headline, "Not seen: ");
+		add_joined(&f->headline, &lines);
+		text_add(&f->sure, "Sure: the recorder itself wrote it down");
+		text_add(&f->cost, "What happened there is not in the capture, nor counted as lost");
+		text_add(&f->advice, "%s", advice);
+		if (lines.failed || any_text_failed(f))
+			r = no_memory(why);
+	}
+	text_clear(&lines);
+	return r;
+}
+
+/* A capture without one call: nothing can be concluded from nothing being found. */
+static int tell_empty(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	struct losses l;
+	struct finding *f;
+	uint64_t ncalls;
+
+	if (!losses_collect(&l, ctx->schema, counters, n, counts_call, NULL))
+		return no_memory(why);
+	ncalls = l.total;
+	losses_clear(&l);
+	if (ncalls)
 		return 0;
-	f = tell(out, SEVERITY_WARNING, "lost-rows");
+	f = tell(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
 	if (!f)
 		return no_memory(why);
-	f->count = f->weight = total;
-	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "%llu events happened and were not recorded:", (unsigned long long)total);
-	for (uint32_t i = 0; i < n && told < 8; i++) {
-		const struct counter_type *type = schema_counter(ctx->schema, counters[i].id);
-
-		if (!is_alarming(ctx->schema, &counters[i]))
-			continue;
-		text_add(&f->headline, "%s %llu of %s (%s)", told ? "," : "", (unsigned long long)counters[i].value,
-			 call_name(ctx->schema, counters[i].probe), type->name);
-		told++;
-	}
-	text_add(&f->headline, "; what happened then is told as unknown");
-	text_add(&f->advice, "Record with a bigger ring, fewer processes, or without futex recording");
-	finding_number(f, "lost", total);
+	text_add(&f->headline, "No CUDA call is in this capture: of calls there was nothing to judge");
+	text_add(&f->sure, "Sure of what is there; not whether none was made");
+	text_add(&f->cost, "That nothing else was found says nothing about the programs");
+	text_add(&f->advice, "Look whether the program used CUDA meanwhile, and what the capture could not see");
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
@@ -191,7 +260,9 @@ static int tell_refused(const struct seen *seen, const struct context *ctx, stru
 	for (uint64_t i = 0; i < seen->nrefused && i < NAMED_PROBES; i++)
 		text_add(&f->headline, "%s %s", i ? "," : "", call_name(ctx->schema, seen->refused[i]));
 	if (seen->nrefused > NAMED_PROBES)
-		text_add(&f->headline, " and others");
+		text_add(&f->headline, " and %llu others", (unsigned long long)(seen->nrefused - NAMED_PROBES));
+	text_add(&f->sure, "Sure: the recorder itself wrote it down");
+	text_add(&f->cost, "Their calls were made and are not there, nor counted as lost");
 	text_add(&f->advice, "The `attach` rows say which files, and why the kernel refused");
 	finding_number(f, "functions", seen->nrefused);
 	return any_text_failed(f) ? no_memory(why) : 0;
@@ -207,9 +278,10 @@ static int tell_skipped(const struct seen *seen, struct findings *out, struct fa
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline,
-		 "the kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
+		 "The kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
 		 "whether recorded threads were concerned is not known",
 		 text_string(&seen->skipped));
+	text_add(&f->sure, "Sure that it happened: the kernel counts it; not to whom");
 	text_add(&f->advice, "Find what else traces this host (other BPF programs, perf), and record without it");
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
@@ -248,6 +320,8 @@ static int tell_withheld(const struct context *ctx, struct findings *out, struct
 			 name ? name : "(unknown)");
 		first = false;
 	}
+	text_add(&f->sure, "Sure: their hashes are still there");
+	text_add(&f->cost, "What they told is not known here, and was not judged");
 	text_add(&f->advice, "Ask them for the whole capture if that is needed");
 	finding_number(f, "chunks", total);
 	return any_text_failed(f) ? no_memory(why) : 0;
@@ -279,7 +353,7 @@ static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b
 		f = tell(out, SEVERITY_INFO, "clock-step");
 		if (!f)
 			return no_memory(why);
-		text_add(&f->headline, "the wall clock was set %s by ", forward ? "forward" : "back");
+		text_add(&f->headline, "The wall clock was set %s by ", forward ? "forward" : "back");
 		text_add_ns(&f->headline, step_ns);
 		text_add(&f->headline, " while recording; durations are not touched by it, wall-clock times are");
 		finding_number(f, "boot_ns", b->boot_ns);
@@ -295,7 +369,7 @@ static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b
 	f = tell(out, SEVERITY_INFO, "suspended");
 	if (!f)
 		return no_memory(why);
-	text_add(&f->headline, "the machine was suspended for ");
+	text_add(&f->headline, "The machine was suspended for ");
 	text_add_ns(&f->headline, slept_ns);
 	text_add(&f->headline, " while recording; calls that were open then took that much longer");
 	finding_number(f, "boot_ns", b->boot_ns);
@@ -333,8 +407,9 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 		if (!f)
 			return no_memory(why);
 		text_add(&f->headline,
-			 "this capture is no evidence: it was read with --unverified, and anybody may have "
+			 "This capture is no evidence: it was read with --unverified, and anybody may have "
 			 "written what it says");
+		text_add(&f->sure, "Sure: its signature was not, or not rightly, checked");
 		if (any_text_failed(f))
 			return no_memory(why);
 	}
@@ -343,20 +418,21 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 		if (!f)
 			return no_memory(why);
 		text_add(&f->headline,
-			 "the capture stops without an end seal (a crash, a cut): what came after its last "
+			 "The capture stops without an end seal (a crash, a cut): what came after its last "
 			 "seal is not in it");
+		text_add(&f->sure, "Sure: the seals are numbered, and the last one is missing");
 		if (any_text_failed(f))
 			return no_memory(why);
 	}
 	r = tell_losses(ctx, out, why);
 	if (r == 0)
-		r = tell_counted(
-			ctx, out, is_left_out, "reduced", "events were left out on purpose (sampling, a rate limit)",
-			"Counts and times are of what was recorded: multiply with care, or record without the limit",
-			why);
+		r = tell_reduced(ctx, out, why);
 	if (r == 0)
-		r = tell_counted(ctx, out, is_open_call, "in-flight", "GPU calls had not returned when recording ended",
-				 "If the program hung, these are the calls it hung in", why);
+		r = tell_open(ctx, out, why);
+	if (r == 0)
+		r = tell_blind(ctx, out, why);
+	if (r == 0)
+		r = tell_empty(ctx, out, why);
 	if (r == 0)
 		r = tell_refused(seen, ctx, out, why);
 	if (r == 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls that returned an error, by process, function and error. Errors that stick (the context is broken, and every
- * later call returns them) are one finding, told by the call that had it first. Out of memory is rule oom's.
+ * Calls that returned an error, by process and error, whatever the functions: told by the call that had it first, for
+ * later ones mostly follow from it. Out of memory is rule oom's.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,11 @@ enum { SET_COUNT };
 
 static const struct setting settings[] = {
 	[SET_COUNT] = {"count", SETTING_COUNT, 1, 1, 1000000000,
-		       "failed calls of one function with one error that make a finding; one is worth knowing"},
+		       "failed calls of one process with one error that make a finding; one is worth knowing"},
 };
 
 #define GROUPS_MAX 4096
+#define FUNCTIONS_KEPT 8 /* of a group, with their counts */
 #define THREADS_MAX 8192 /* threads whose inner failure is remembered */
 
 /* The driver's call that failed inside a runtime call of this thread. */
@@ -27,10 +28,15 @@ struct inner {
 };
 
 struct group {
-	struct table_key key; /* a: process instance, probe (0: sticks); b: error, 1 << 32 for NCCL's */
+	struct table_key key; /* a: process instance; b: error, 1 << 32 for NCCL's */
 	uint64_t process, probe, stack;
-	uint64_t begin_ns; /* of the first */
-	uint32_t tid;      /* of the first */
+	struct {
+		uint64_t probe, n;
+	} functions[FUNCTIONS_KEPT]; /* in order of appearance */
+	unsigned nfunctions;         /* more than are kept: some are not */
+	uint64_t nwork;              /* launches, copies, fills, collectives among them: work that was not done */
+	uint64_t begin_ns;           /* of the first */
+	uint32_t tid;                /* of the first */
 	int64_t ret;
 	bool nccl;
 	struct who who;
@@ -87,7 +93,7 @@ static int find_group(struct failed_state *s, const struct context *ctx, uint64_
 {
 	bool nccl = ev->kind == KIND_collective;
 	int64_t ret = (int64_t)ev->v[F_call_ret];
-	uint64_t a = process << 32 | (!nccl && cuda_error_sticks(ret) ? 0 : ev->v[F_call_probe]);
+	uint64_t a = process;
 	uint64_t b = (uint64_t)(uint32_t)ret | (nccl ? 1ULL << 32 : 0);
 	const struct inner *in = table_find(&s->inners, ev->v[F_call_tid], 0);
 	struct group *g = table_find(&s->groups, a, b);
@@ -118,6 +124,28 @@ static int find_group(struct failed_state *s, const struct context *ctx, uint64_
 	return 0;
 }
 
+static void count_function(struct group *g, uint64_t probe)
+{
+	unsigned i = 0;
+
+	while (i < g->nfunctions && i < FUNCTIONS_KEPT && g->functions[i].probe != probe)
+		i++;
+	if (i == FUNCTIONS_KEPT) {
+		g->nfunctions = FUNCTIONS_KEPT + 1;
+		return;
+	}
+	if (i == g->nfunctions) {
+		g->functions[i].probe = probe;
+		g->nfunctions++;
+	}
+	g->functions[i].n++;
+}
+
+static bool is_work(uint16_t kind)
+{
+	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
+}
+
 static int failed_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
@@ -141,6 +169,8 @@ static int failed_feed(void *state, const struct context *ctx, const uint64_t *s
 	r = find_group(s, ctx, p->key.a, ev, &g, why);
 	if (r < 0 || !g)
 		return r;
+	count_function(g, ev->v[F_call_probe]);
+	g->nwork += is_work(ev->kind);
 	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
 			      ev->at_ns, &s->scratch)
 		       ? 0
@@ -156,14 +186,40 @@ static void add_error(struct text *t, bool nccl, int64_t ret)
 		text_add(t, " (%s)", name);
 }
 
+/* The function that failed most often; of equals the earlier. */
+static unsigned most_often(const struct group *g)
+{
+	unsigned best = 0;
+
+	for (unsigned i = 1; i < g->nfunctions && i < FUNCTIONS_KEPT; i++)
+		if (g->functions[i].n > g->functions[best].n)
+			best = i;
+	return best;
+}
+
+/* Which calls followed the first with the same error. */
+static void tell_others(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
+{
+	unsigned best = most_often(g);
+
+	if (g->tally.count == 1)
+		return;
+	text_add(t, "; %s", sticks ? "it sticks, and " : "");
+	text_add(t, "%llu later call%s of that process returned it too", (unsigned long long)(g->tally.count - 1),
+		 g->tally.count == 2 ? "" : "s");
+	if (g->nfunctions > 1)
+		text_add(t, ", %s%u functions in all, most often %s (%llu times)",
+			 g->nfunctions > FUNCTIONS_KEPT ? "more than " : "",
+			 g->nfunctions > FUNCTIONS_KEPT ? FUNCTIONS_KEPT : g->nfunctions,
+			 call_name(ctx->schema, g->functions[best].probe), (unsigned long long)g->functions[best].n);
+}
+
 static void tell_headline(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
 {
 	text_add(t, "%s returned error ", call_name(ctx->schema, g->probe));
 	add_error(t, g->nccl, g->ret);
-	if (g->tally.count > 1 && !sticks)
-		text_add(t, " %llu times", (unsigned long long)g->tally.count);
 	place_add(t, ctx, g->stack);
-	text_add(t, g->tally.count > 1 ? ", first in thread " : " in thread ");
+	text_add(t, " in thread ");
 	text_add_who(t, &g->who);
 	text_add(t, " after ");
 	text_add_ns(t, g->begin_ns > ctx->begin_ns ? g->begin_ns - ctx->begin_ns : 0);
@@ -171,9 +227,42 @@ static void tell_headline(struct text *t, const struct group *g, const struct co
 		text_add(t, "; inside it %s had returned ", call_name(ctx->schema, g->inner_probe));
 		add_error(t, false, g->inner_ret);
 	}
-	if (sticks && g->tally.count > 1)
-		text_add(t, "; it sticks, and %llu later calls of that process returned it too",
-			 (unsigned long long)(g->tally.count - 1));
+	tell_others(t, g, ctx, sticks);
+}
+
+static void tell_cost(struct text *t, const struct group *g, bool sticks, bool harmless)
+{
+	if (sticks)
+		text_add(t, "Nothing that this process asks of the GPU works after it");
+	else if (harmless)
+		text_add(t, "Nothing was lost: what was asked for was so already");
+	else if (g->tally.count == 1)
+		text_add(t, "What this call was to do was not done");
+	else
+		text_add(t, "What these %llu calls were to do was not done", (unsigned long long)g->tally.count);
+	if (!sticks && !harmless && g->nwork && g->tally.count > 1)
+		text_add(t, "; %llu of them were launches, copies or collectives", (unsigned long long)g->nwork);
+}
+
+static const char *advice_of(const struct group *g, bool sticks, bool harmless)
+{
+	const char *remedy =
+		g->nccl ? "Run it again with NCCL_DEBUG=INFO: each rank then says why" : cuda_error_remedy(g->ret);
+
+	if (sticks)
+		return "Run it again under compute-sanitizer: a kernel before this call did it; look for an Xid "
+		       "of the same time";
+	if (harmless)
+		return "Nothing, if the program expects it; else ask before doing it twice";
+	return remedy ? remedy : "Look at that caller's arguments, and let the program check what calls return";
+}
+
+/* Work or data lost for good is an error; a call that only did not get what it asked for is a warning. */
+static enum severity severity_of(const struct group *g, bool sticks, bool harmless)
+{
+	if (harmless)
+		return SEVERITY_INFO;
+	return sticks || g->nwork ? SEVERITY_ERROR : SEVERITY_WARNING;
 }
 
 static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
@@ -186,7 +275,7 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 		return rule_no_memory(&failed_call_rule, why);
 	f->rule = failed_call_rule.name;
 	f->class = sticks ? "context-broken" : harmless ? "already-done" : "error";
-	f->severity = sticks ? SEVERITY_ERROR : harmless ? SEVERITY_INFO : SEVERITY_WARNING;
+	f->severity = severity_of(g, sticks, harmless);
 	f->confidence = CONFIDENCE_HIGH;
 	f->process = g->process;
 	f->tid = g->tid;
@@ -195,19 +284,14 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	f->weight = g->tally.count;
 	f->unit = WEIGHT_EVENTS;
 	tell_headline(&f->headline, g, ctx, sticks);
-	text_add(&f->cost,
-		 sticks ? "Nothing that this process asks of the GPU works after it"
-			: "What these %llu calls were to do was not done",
-		 (unsigned long long)g->tally.count);
-	text_add(&f->advice, "%s",
-		 sticks     ? "Run it again under compute-sanitizer: a kernel before this call did it; look for an Xid "
-			      "of the same time"
-		 : harmless ? "Nothing, if the program expects it; else ask before doing it twice"
-			    : "Look at that caller's arguments, and let the program check what calls return");
+	tell_cost(&f->cost, g, sticks, harmless);
+	text_add(&f->advice, "%s", advice_of(g, sticks, harmless));
 	finding_number(f, "error", (uint64_t)g->ret);
 	finding_bool(f, "sticks", sticks);
 	if (!finding_text(f, "function", name, strlen(name)))
 		return rule_no_memory(&failed_call_rule, why);
+	finding_number(f, "functions", g->nfunctions);
+	finding_number(f, "not_done", g->nwork);
 	tally_give(&g->tally, f);
 	return 0;
 }
@@ -232,7 +316,7 @@ static int failed_finish(void *state, const struct context *ctx, const uint64_t 
 const struct rule failed_call_rule = {
 	.name = "failed-call",
 	.severity = SEVERITY_WARNING,
-	.summary = "calls that returned an error, with who called and which call failed first",
+	.summary = "calls that returned an error, by process and error, with the call that failed first",
 	.meaning = "A CUDA or NCCL call returned an error: what it was to do was not done. An error that sticks (an "
 		   "illegal address, a failed launch) breaks the context; the first call that returned it is named.",
 	.wrong = "Programs try things out: an error that the caller expects and deals with is none. A sticky error is "

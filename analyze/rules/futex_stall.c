@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/convoy.h"
 #include "analyze/place.h"
 #include "analyze/roster.h"
 #include "analyze/rule.h"
@@ -48,6 +49,7 @@ static const struct setting settings[] = {
 		       "or so much time at one futex, however few they are"},
 };
 
+#define CONVOY_LEAST 3  /* threads asleep in a lock at once that are called a queue */
 #define GROUPS_MAX 1024 /* futexes told apart; stalls at others are not counted */
 
 struct futex_group {
@@ -64,7 +66,8 @@ struct futex_group {
 
 struct stall_state {
 	struct table groups;
-	uint64_t nskipped; /* calls and stalls not judged for the limits' sake */
+	struct table convoys; /* struct convoy */
+	uint64_t nskipped;    /* calls and stalls not judged for the limits' sake */
 	struct split split;
 	struct explained scratch;
 };
@@ -89,6 +92,7 @@ static void stall_close(void *state)
 	for (size_t i = 0; i < s->groups.nitems; i++)
 		tally_clear(&((struct futex_group *)s->groups.items[i])->tally);
 	table_clear(&s->groups);
+	table_clear(&s->convoys);
 	free(s);
 }
 
@@ -198,19 +202,34 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 	return add_stall(s, ctx, caller->key.b, part, true, ev->v[F_call_probe], why);
 }
 
+/* Waits that are as long as a stall, of whatever thread: a lock's queue. */
+static int take_wait(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
+{
+	uint64_t dur_ns = ev->v[F_futex_dur];
+	const struct process *p;
+
+	if (dur_ns < set[SET_MIN] || dur_ns > ev->at_ns)
+		return 0;
+	p = names_process(ctx->names, ev->v[F_futex_pid]);
+	return p ? convoys_add(&s->convoys, p->key.a, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, why) : 0;
+}
+
 static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
 	struct stall_state *s = state;
 	int r;
 
+	if (ev->kind == KIND_futex)
+		return take_wait(s, ctx, set, ev, why);
 	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
 	r = judge_call(s, ctx, set, ctx->caller->key.b, ev, why);
 	return r < 0 ? r : judge_gap(s, ctx, set, ev, why);
 }
 
-static void tell_headline(struct text *t, const struct futex_group *g, const struct context *ctx)
+static void tell_headline(struct text *t, const struct futex_group *g, const struct context *ctx, unsigned at_once)
 {
 	const struct explained *worst = g->tally.worst[0].why;
 	const struct who *waiter = roster_first(&g->waiters);
@@ -227,6 +246,8 @@ static void tell_headline(struct text *t, const struct futex_group *g, const str
 	text_add_escaped(t, name, strlen(name));
 	text_add(t, ": ");
 	text_add_cause(t, worst);
+	if (at_once >= CONVOY_LEAST)
+		text_add(t, "; up to %u threads queued for it at once (a convoy)", at_once);
 }
 
 static int tell_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
@@ -241,8 +262,8 @@ static int tell_roster(struct finding *f, const char *tid_key, const char *name_
 	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
 }
 
-static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
+		      const struct convoy *convoy, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	bool no_cpu = g->nno_cpu > g->tally.count / 2;
@@ -264,7 +285,7 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 	roster_give(&g->waiters, PART_WAITER, f);
 	roster_give(&g->wakers, PART_WAKER, f);
 	roster_give(&g->keepers, PART_KEEPER, f);
-	tell_headline(&f->headline, g, ctx);
+	tell_headline(&f->headline, g, ctx, convoy ? convoy->most : 0);
 	text_add(
 		&f->advice, "%s",
 		no_cpu ? "Whoever held it had no CPU: give it one, raise its priority, or make the lock one that lends "
@@ -279,6 +300,8 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 	    tell_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers) < 0)
 		return no_memory(why);
 	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
+	if (convoy)
+		finding_number(f, "waiters_at_once", convoy->most);
 	tally_give(&g->tally, f);
 	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
 }
@@ -294,7 +317,7 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 		uint64_t total_ns = g->in_calls_ns + g->in_gaps_ns;
 
 		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
-			r = tell_group(g, ctx, set, out, why);
+			r = tell_group(g, ctx, set, convoys_find(&s->convoys, g->key.a, g->key.b), out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, futex_stall_rule.name, s->nskipped, "calls and waits"))
 		r = no_memory(why);
@@ -314,7 +337,7 @@ const struct rule futex_stall_rule = {
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {RULE_CALLS, KIND_futex, 0},
 	.open = stall_open,
 	.feed = stall_feed,
 	.finish = stall_finish,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/losses.h"
 #include "analyze/rule.h"
 
 enum { SET_FACTOR, SET_MIN, SET_MIN_CPU, SET_MIN_WAIT, SET_WARM_UP, SET_THREAD, SET_REPEAT, SET_ALONE };
@@ -214,23 +215,55 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	return r;
 }
 
-static const char *advice_for(enum cause_class class, enum chain_end end)
+/* Of a sleep, by how it ended. */
+static const char *advice_for_sleep(enum chain_end end)
 {
-	if (class == CAUSE_CPU)
-		return "Look at what the call does on the CPU (perf record on that thread): module loading, a big "
-		       "argument "
-		       "copy, a callback, or time stolen by a hypervisor";
-	if (class == CAUSE_RUNNABLE)
-		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
-		       "other "
-		       "thread away from it";
-	if (class == CAUSE_UNKNOWN)
-		return "Record again, with a bigger ring if scheduling rows were lost: those there are do not tell why";
-	if (end == CHAIN_NO_CPU)
+	switch (end) {
+	case CHAIN_NO_CPU:
 		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
-		       "take the "
-		       "lock out of the launch's way";
-	return "Shorten what the waker does while the launch waits for it, or take that wait out of the launch's way";
+		       "take the lock out of the launch's way";
+	case CHAIN_INTERRUPT:
+		return "It waited for a device or a timer, most likely for room in the GPU's queue: see whether the "
+		       "GPU was "
+		       "busy then; if so, queue less at a time, or leave it";
+	case CHAIN_TIMED_OUT:
+		return "It slept until its time was up: find who waits with a timeout there, and wake it when the "
+		       "thing "
+		       "waited for is done";
+	case CHAIN_SIGNAL:
+		return "A signal ended the wait: keep signals (profilers, timers) off the threads that launch";
+	case CHAIN_UNKNOWN:
+		return "Find what it waits for by where it sleeps (the system call, the stack): nothing recorded tells "
+		       "who "
+		       "woke it";
+	default:
+		return "Shorten what the waker does while the launch waits for it, or take that wait out of the "
+		       "launch's "
+		       "way";
+	}
+}
+
+static const char *advice_for(const struct context *ctx, enum cause_class class, enum chain_end end)
+{
+	switch (class) {
+	case CAUSE_CPU:
+		return "Look at what the call does on the CPU (perf record on that thread): module loading, a big "
+		       "argument copy, a callback, or time stolen by a hypervisor";
+	case CAUSE_RUNNABLE:
+		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
+		       "other thread away from it";
+	case CAUSE_FAULT:
+		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
+		       "swapping";
+	case CAUSE_IO:
+		return "Read what the call needs before (files, modules, the code of kernels: "
+		       "CUDA_MODULE_LOADING=EAGER), or "
+		       "from a faster disk";
+	case CAUSE_UNKNOWN:
+		return unknown_remedy(ctx);
+	default:
+		return advice_for_sleep(end);
+	}
 }
 
 /* Time that the host of a virtual machine took away looks like running. */
@@ -240,7 +273,15 @@ static void tell_stolen(struct finding *f, const struct group *g, const struct c
 	const struct part *part = split_longest(split, CAUSE_CPU);
 	uint64_t ns = part ? timeline_stolen(ctx->timeline, part->cpu, split->begin_ns, split->end_ns) : 0;
 
-	if (g->class != CAUSE_CPU || ns == 0)
+	if (g->class != CAUSE_CPU)
+		return;
+	if (ns == 0 && about_is_virtual(&ctx->names->about)) {
+		f->confidence = CONFIDENCE_MEDIUM;
+		text_add(&f->sure,
+			 "Fairly sure: it ran, unless the host of this virtual machine had its CPU, which is not "
+			 "always told");
+	}
+	if (ns == 0)
 		return;
 	finding_number(f, "stolen_at_most_ns", ns);
 	text_add(&f->headline, ", of which the machine's host may have taken up to ");
@@ -280,7 +321,7 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
 	tell_stolen(f, g, ctx);
-	text_add(&f->advice, "%s", advice_for(g->class, worst->cause.end));
+	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
 	if (!finding_text(f, "function", name, strlen(name)))
 		return no_memory(why);
 	finding_number(f, "usual_ns", g->median_ns);

@@ -191,6 +191,13 @@ static int tell_group(struct pageable_state *s, struct group *g, const struct co
 	if (!from_birth)
 		text_add(&f->sure, "Not sure: the process ran before recording began, and may have pinned that memory "
 				   "then");
+	text_add(&f->cost, "These copies took ");
+	text_add_ns(&f->cost, g->tally.total_ns);
+	text_add(&f->cost, " for ");
+	text_add_size(&f->cost, g->bytes);
+	text_add(&f->cost, ", ");
+	share_add(&f->cost, g->tally.total_ns, ctx->now_ns > ctx->begin_ns ? ctx->now_ns - ctx->begin_ns : 0);
+	text_add(&f->cost, " of the recorded time");
 	text_add(&f->advice, async ? "Pin the buffer (pin_memory=True, cudaHostAlloc, cudaHostRegister): from ordinary "
 				     "memory an Async copy is none"
 				   : "Pin the buffer (pin_memory=True, cudaHostAlloc, cudaHostRegister): the copy goes "

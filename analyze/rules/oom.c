@@ -176,14 +176,14 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	f->stack = g->stack;
 	f->weight = g->largest_bytes;
 	f->unit = WEIGHT_BYTES;
-	text_add(&f->headline, "CUDA refused ");
+	text_add(&f->headline, "Out of %s: %llu allocation%s of ", pinned ? "pinned host memory" : "GPU memory",
+		 (unsigned long long)g->tally.count, g->tally.count == 1 ? "" : "s");
 	process_add(&f->headline, ctx, g->key.a);
-	text_add(&f->headline, " %s ", pinned ? "pinned host memory" : "GPU memory");
-	times_add(&f->headline, g->tally.count);
-	text_add(&f->headline, " for want of memory, at most ");
+	text_add(&f->headline, g->tally.count == 1 ? " failed, of " : " failed, the largest of ");
 	text_add_size(&f->headline, g->largest_bytes);
-	text_add(&f->headline, " by %s", name);
+	text_add(&f->headline, " (%s", name);
 	place_add(&f->headline, ctx, g->stack);
+	text_add(&f->headline, ")");
 	if (g->gpu_used) {
 		text_add(&f->headline, ", when ");
 		text_add_size(&f->headline, g->gpu_used);
@@ -222,7 +222,7 @@ static int tell_kill(const struct kill *k, const struct context *ctx, struct fin
 	f->count = 1;
 	f->first[0] = (struct occurrence){k->at_ns, k->at_ns, TID_NONE, TID_NONE, TID_NONE};
 	f->nfirst = 1;
-	text_add(&f->headline, "the kernel killed ");
+	text_add(&f->headline, "The kernel killed ");
 	if (k->process)
 		process_add(&f->headline, ctx, k->process);
 	else

@@ -164,7 +164,7 @@ static void tell_headline(struct text *t, const struct crowd *c)
 	text_add_who(t, keeper);
 	text_add(t, " had it");
 	if (c->keepers.n > 1)
-		text_add(t, ", of %u%s threads", c->keepers.n, c->keepers.more ? " or more" : "");
+		text_add(t, " (%u%s threads in all)", c->keepers.n, c->keepers.more ? " or more" : "");
 }
 
 static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)

@@ -36,6 +36,16 @@ struct gpu {
 	uint64_t max_mhz;
 	uint64_t looked_ns; /* time in which it is known whether it throttled */
 	struct slowdown reasons[REASONS_MAX];
+	uint64_t both_ns[REASONS_MAX][REASONS_MAX]; /* in which the first and the second reason held together */
+};
+
+/* Reasons that say less of what another says: told with that one where both hold at the same time. */
+static const struct {
+	const char *less, *more;
+} said_twice[] = {
+	{"hardware-slowdown", "hardware-thermal"},
+	{"hardware-slowdown", "power-brake"},
+	{"thermal", "hardware-thermal"},
 };
 
 struct throttle_state {
@@ -132,6 +142,10 @@ static int throttle_feed(void *state, const struct context *ctx, const uint64_t 
 		passed_ns = 0;
 	g->looked_ns += passed_ns;
 	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
+		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX; k++)
+			if (g->throttle & throttle_reasons[i].bit && g->throttle & throttle_reasons[k].bit)
+				g->both_ns[i][k] += passed_ns;
+	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
 		take_slowdown(&g->reasons[i], g, ev, throttle_reasons[i].bit, passed_ns);
 	if (ev->v[F_health_known] & KNOWN(sm_mhz_max) && ev->v[F_health_sm_mhz_max] > g->max_mhz)
 		g->max_mhz = ev->v[F_health_sm_mhz_max];
@@ -144,9 +158,53 @@ static int throttle_feed(void *state, const struct context *ctx, const uint64_t 
 	return 0;
 }
 
-static int tell_reason(const struct gpu *g, const struct slowdown *r, const struct throttle_reason *what,
-		       struct findings *out, struct fault *why)
+static bool counts(const struct gpu *g, size_t reason, const uint64_t *set)
 {
+	uint64_t ns = g->reasons[reason].ns;
+
+	return ns >= set[SET_TOTAL] && ns >= g->looked_ns / 100 * set[SET_SHARE];
+}
+
+/* Whether this reason is nothing but another's shadow: nine tenths of its time that one held too, and is told. */
+static bool is_shadow(const struct gpu *g, size_t reason, size_t of, const uint64_t *set)
+{
+	for (size_t i = 0; i < sizeof(said_twice) / sizeof(said_twice[0]); i++)
+		if (strcmp(said_twice[i].less, throttle_reasons[reason].name) == 0 &&
+		    strcmp(said_twice[i].more, throttle_reasons[of].name) == 0)
+			return counts(g, of, set) && g->both_ns[reason][of] >= g->reasons[reason].ns / 10 * 9;
+	return false;
+}
+
+static bool is_any_shadow(const struct gpu *g, size_t reason, const uint64_t *set)
+{
+	for (size_t of = 0; of < throttle_nreasons && of < REASONS_MAX; of++)
+		if (is_shadow(g, reason, of, set))
+			return true;
+	return false;
+}
+
+/* Which reasons are its shadows. */
+static bool tell_shadows(struct finding *f, const struct gpu *g, size_t of, const uint64_t *set)
+{
+	struct text also = {0};
+	bool good = true;
+
+	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
+		if (counts(g, i, set) && is_shadow(g, i, of, set))
+			text_add(&also, "%s%s", also.len ? ", " : "", throttle_reasons[i].name);
+	if (also.len) {
+		text_add(&f->headline, " (told as %s, too)", text_string(&also));
+		good = finding_text(f, "also", text_string(&also), also.len);
+	}
+	good = good && !also.failed;
+	text_clear(&also);
+	return good;
+}
+
+static int tell_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out, struct fault *why)
+{
+	const struct slowdown *r = &g->reasons[reason];
+	const struct throttle_reason *what = &throttle_reasons[reason];
 	struct finding *f = findings_add(out);
 	uint64_t mhz = r->known_ns ? r->mhz_ns / r->known_ns : 0;
 
@@ -159,6 +217,7 @@ static int tell_reason(const struct gpu *g, const struct slowdown *r, const stru
 	f->gpu = g->key.a + 1;
 	f->weight = r->ns;
 	f->unit = WEIGHT_NS;
+	f->lasted = true;
 	f->count = r->count;
 	text_add(&f->headline, "GPU %llu was slowed down by %s for ", (unsigned long long)g->key.a, what->text);
 	text_add_ns(&f->headline, r->ns);
@@ -170,6 +229,8 @@ static int tell_reason(const struct gpu *g, const struct slowdown *r, const stru
 			 (unsigned long long)g->max_mhz);
 	if (r->hottest_c)
 		text_add(&f->headline, ", at up to %llu °C", (unsigned long long)r->hottest_c);
+	if (!tell_shadows(f, g, reason, set))
+		return rule_no_memory(&throttle_rule, why);
 	text_add(&f->sure, "Sure that it was so at each look; between two looks it is taken to have stayed");
 	text_add(&f->advice, "%s", what->remedy);
 	finding_number(f, "gpu", g->key.a);
@@ -198,9 +259,8 @@ static int throttle_finish(void *state, const struct context *ctx, const uint64_
 		const struct gpu *g = (const struct gpu *)s->gpus.items[i];
 
 		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX && r == 0; k++)
-			if (g->reasons[k].ns >= set[SET_TOTAL] &&
-			    g->reasons[k].ns >= g->looked_ns / 100 * set[SET_SHARE])
-				r = tell_reason(g, &g->reasons[k], &throttle_reasons[k], out, why);
+			if (counts(g, k, set) && !is_any_shadow(g, k, set))
+				r = tell_reason(g, k, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "looks at GPUs"))
 		r = rule_no_memory(&throttle_rule, why);

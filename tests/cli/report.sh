@@ -128,6 +128,93 @@ check "a redacted capture has the same findings" same_findings
 check "with numbers in place of names" sh -c "grep -q '3523 trainer' '$TMP/named.json' && ! grep -qE 'trainer|tokenizer|leak_site' '$TMP/nameless.json'"
 check "and its JSON is valid" "$python" tests/schema.py docs/report.schema.json "$TMP/nameless.json"
 
+# --- what the capture says itself that it could not see stands in every form, and qualifies what was found ---
+# partial SCRIPT: makes reports of it in all forms, as $TMP/partial.FORM
+partial() {
+	"$mkcap" -o "$TMP/partial.cap" --pub "$TMP/pub" "$1" || return
+	for form in txt json sarif html; do
+		report $form "$TMP/partial" "$TMP/partial.cap" || return
+	done
+}
+# told WORDS: they stand in all forms
+told() {
+	for form in txt json sarif html; do
+		grep -q -- "$1" "$TMP/partial.$form" || { echo "not in the $form: $1"; return 1; }
+	done
+}
+never() {
+	! grep -q -- "$1" "$TMP/partial.txt" "$TMP/partial.json" "$TMP/partial.sarif" "$TMP/partial.html"
+}
+check "reports are made of a capture whose recorder could not see all" partial tests/rules/evidence/partial.txt
+for words in 'Processes of others, which /proc (hidepid) hides' '2 processes of which not all could be read' \
+	'1 time that the libraries of a process could not be looked at' 'holds the CUDA runtime without its names (stripped)' \
+	'A library or program, /opt/libcudart.so.12: it is cut' 'who woke a thread, and when (sched_waking)' \
+	'Whether a thread or an interrupt woke a sleeper' 'recorded without futexes (--no-futex)' \
+	'that programs loaded after recording began (--no-late-attach)' 'The health of the GPUs: NVML does not answer' \
+	'(Xid)' 'Time that the host of this virtual machine took away' '82 times that a process ended before a file' \
+	'No CUDA call is in this capture: of calls there was nothing to judge'; do
+	check "all forms tell: $words" told "$words"
+done
+check "none says that nothing was found out of order" never 'is out of order'
+check "none says that nothing is missing" never 'Nothing is missing'
+check_exit 1 "--fail-on warning does not pass where no call of a chosen program was seen" \
+	"$analyze" -q --fail-on warning --trust "$TMP/pub" "$TMP/partial.cap"
+
+check "a capture of which most was left out has reports" partial tests/rules/evidence/reduced.txt
+check "all say how much is not there" told 'Nothing else was found that is out of order in what was recorded, but that is not all: 90.7 % of the events are not in it; see finding 1'
+check "what was left out is one line for each cause, in words" told '900 events not recorded, left out on purpose (--sample): 900 of cudaLaunchKernel'
+check "--fail-on warning does not pass" sh -c "! '$analyze' -q --fail-on warning --trust '$TMP/pub' '$TMP/partial.cap' >/dev/null"
+sed 's/^end.*/lost cudaMemcpy over_rate 7\nend command 0/' tests/rules/evidence/clean.txt >"$TMP/little"
+check "a capture of which a little was left out has reports" partial "$TMP/little"
+check "they are qualified, too" told 'Nothing was found that is out of order in what was recorded, but that is not all: .*see finding 1'
+check "a capture of which nothing is missing has reports" partial tests/rules/evidence/clean.txt
+check "they are not qualified" told 'Nothing was found that is out of order'
+check "and say that nothing is missing but what came before" told 'ran before recording began'
+
+"$mkcap" -o "$TMP/whole.cap" --pub "$TMP/pub" tests/rules/futex-stall/preempted-holder.txt
+"$mkcap" --narrow "$TMP/whole.cap" -o "$TMP/partial.cap" --withhold events
+for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.cap"; done
+check "of withheld events all forms say that they were withheld" told 'The events were withheld from this copy: there was nothing to judge'
+check "none says that there were none" never 'None was recorded\|is out of order\|No CUDA call is in'
+check "nor do the tables of calls" sh -c "grep -q 'They were withheld from this copy' '$TMP/partial.txt' && grep -q 'They were withheld from this copy' '$TMP/partial.html'"
+
+# One tracepoint is not there.
+check "a kernel without switches has reports" partial tests/rules/launch-latency/no-switch.txt
+check "which call unknown what a slow call did" told '18.0 ms unknown (lost, withheld or never recorded)'
+check "and advise a kernel that tells" told 'Record on a kernel that has the tracepoints sched_switch'
+"$mkcap" -o "$TMP/whole.cap" --pub "$TMP/pub" <(sed 's/^fact .*/fact at=+0s name=hostname value=node17/' tests/rules/launch-latency/no-switch.txt)
+"$mkcap" --narrow "$TMP/whole.cap" -o "$TMP/partial.cap" --withhold host
+for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.cap"; done
+check "where the facts were withheld, the counters tell that there were no switches" told '18.0 ms unknown'
+
+# C++ names are told as people write them, and the JSON has what the capture has besides.
+check "a capture with C++ names has reports" partial tests/rules/failed-call/one-cause.txt
+check "a place is told demangled, behind what nvcc puts before it" told 'at train::step(std::vector'
+check "frames are, too" told 'scale_all(float\*, float)'
+check "text and page hold no mangled name" sh -c "! grep -E '_Z[0-9NL]' '$TMP/partial.txt' '$TMP/partial.html' | grep -v device_stub"
+check "the JSON has both" sh -c "grep -q '\"symbol\": \"_ZN5train4openEPKc+0x34\"' '$TMP/partial.json' && grep -q '\"demangled\": \"train::open(char const\*)+0x34\"' '$TMP/partial.json'"
+
+# A convoy, and one cause that two rules see.
+check "a lock that four threads wait for has reports" partial tests/rules/futex-stall/convoy.txt
+check "which tell the queue" told 'up to 4 threads queued for it at once (a convoy)'
+check "as a number, too" grep -q '"waiters_at_once": 4' "$TMP/partial.json"
+check "and the wait once" told 'That is the very wait of finding 1, from the other side'
+check "the JSON says so" grep -q '"same_as": 1' "$TMP/partial.json"
+
+# --- the first words: what the verdict is about, and of what the capture is ---
+check "the page's first words say that OK is the capture" grep -q '<b>OK: This capture is authentic and complete</b>' "$TMP/a.html"
+check "the text's say so, too" grep -q '^           This capture is authentic and complete$' "$TMP/a.txt"
+printf '%s\n' 'fact at=+0s name=hostname value=node17' 'fact at=+0s name=nvidia_driver value="NVRM 580 \x1b"' \
+	'gpu at=+0s index=0 memory=80G name="NVIDIA <H100>"' 'gpu at=+0s index=1 name=second' 'process at=+0s pid=200 start=1s tracked=1' \
+	'command_line at=+0s pid=200 text="env python train.py"' 'command_line at=+1ms pid=200 text="python <train>.py"' \
+	'command_line at=+2ms pid=201 text="other"' 'launch at=+10ms pid=200 tid=200 dur=17us' >"$TMP/script"
+check "a capture that tells of host, GPUs and command has reports" partial "$TMP/script"
+check "the text names them" sh -c "grep -q '^Host       node17, NVRM 580 .x1b\$' '$TMP/partial.txt' && grep -q '^GPUs       0 NVIDIA <H100>, 1 second\$' '$TMP/partial.txt' && grep -q '^Command    python <train>.py\$' '$TMP/partial.txt'"
+check "the page, too" sh -c "grep -q 'node17' '$TMP/partial.html' && grep -q '0 NVIDIA &lt;H100&gt;' '$TMP/partial.html' && grep -q 'python &lt;train&gt;.py' '$TMP/partial.html'"
+check "and the JSON" grep -q '"command": "python <train>.py"' "$TMP/partial.json"
+check "which the schema allows" "$python" tests/schema.py docs/report.schema.json "$TMP/partial.json" "$TMP/a.json"
+check "the page is well-formed" "$python" tests/page.py "$TMP/partial.html"
+
 # --- the words ---
 "$mkcap" -o "$TMP/one.cap" --pub "$TMP/pub" tests/rules/evidence/clean.txt
 check_exit 0 "a clean capture has a report" "$analyze" --trust "$TMP/pub" "$TMP/one.cap"

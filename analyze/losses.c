@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/losses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rule.h"
+
+static int most_first(const void *a, const void *b)
+{
+	const struct loss *x = a, *y = b;
+
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void count_in(struct losses *l, const char *name, uint64_t n)
+{
+	size_t i = 0;
+
+	while (i < l->n && strcmp(l->all[i].name, name) != 0)
+		i++;
+	if (i == l->n)
+		l->all[l->n++] = (struct loss){.name = name};
+	l->all[i].n += n;
+	l->total += n;
+}
+
+bool losses_collect(struct losses *l, const struct schema *schema, const struct counter *counters, uint32_t ncounters,
+		    bool (*counts)(const struct schema *schema, const struct counter *c, const void *arg),
+		    const void *arg)
+{
+	*l = (struct losses){.all = calloc((size_t)ncounters + 1, sizeof(struct loss))};
+	if (!l->all)
+		return false;
+	for (uint32_t i = 0; i < ncounters; i++) {
+		const struct probe *p = schema_probe(schema, counters[i].probe);
+
+		if (counters[i].value && counts(schema, &counters[i], arg))
+			count_in(l, p ? p->name : "", counters[i].value);
+	}
+	qsort(l->all, l->n, sizeof(struct loss), most_first);
+	return true;
+}
+
+void losses_clear(struct losses *l)
+{
+	free(l->all);
+	*l = (struct losses){0};
+}
+
+void losses_add(const struct losses *l, size_t max, struct text *t)
+{
+	uint64_t left = l->total;
+
+	for (size_t i = 0; i < l->n && i < max; i++) {
+		text_add(t, "%s %llu of %s", i ? "," : "", (unsigned long long)l->all[i].n, l->all[i].name);
+		left -= l->all[i].n;
+	}
+	if (l->n > max)
+		text_add(t, " and %llu of %zu other%s", (unsigned long long)left, l->n - max,
+			 l->n - max == 1 ? "" : "s");
+}
+
+const char *loss_words(const struct counter_type *type)
+{
+	static const struct {
+		uint8_t id;
+		const char *words;
+	} all[] = {
+		{COUNTER_ring_full, "the recorder's buffer was full"},
+		{COUNTER_no_state, "the kernel had no memory to follow them"},
+		{COUNTER_too_deep, "calls were nested deeper than is followed"},
+		{COUNTER_no_entry, "they were under way when recording began"},
+		{COUNTER_thread_exit, "their thread ended inside them"},
+		{COUNTER_in_flight, "they had not returned when recording ended"},
+		{COUNTER_no_return, "an exception or a long jump led out of them"},
+		{COUNTER_not_staged, "the recorder had no memory for them"},
+		{COUNTER_sampled_out, "left out on purpose (--sample)"},
+		{COUNTER_over_rate, "left out on purpose (--max-rate)"},
+		{COUNTER_unreadable, "an argument behind a pointer could not be read"},
+		{COUNTER_no_stack, "no stack of the program could be taken"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (all[i].id == type->id)
+			return all[i].words;
+	return type->name;
+}
+
+bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	static const uint8_t ordinary[] = {COUNTER_no_entry,  COUNTER_thread_exit, COUNTER_in_flight,
+					   COUNTER_no_return, COUNTER_sampled_out, COUNTER_over_rate};
+	const struct counter_type *type = schema_counter(schema, c->id);
+
+	(void)arg;
+	return type && type->role == ROLE_LOST && !memchr(ordinary, c->id, sizeof(ordinary));
+}
+
+const struct counter *counters_last(const struct reader *r, uint32_t *n)
+{
+	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+
+	*n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
+	return r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
+}
+
+bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	(void)schema, (void)arg;
+	return c->id == COUNTER_sampled_out || c->id == COUNTER_over_rate;
+}
+
+static bool is_of_call(const struct schema *schema, const struct counter *c)
+{
+	const struct probe *p = schema_probe(schema, c->probe);
+	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
+
+	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
+}
+
+bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	(void)arg;
+	return c->id == COUNTER_in_flight && is_of_call(schema, c);
+}
+
+bool counts_call(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	(void)arg;
+	return c->id == COUNTER_recorded && is_of_call(schema, c);
+}
+
+uint64_t losses_fired(const struct schema *schema, const struct counter *counters, uint32_t ncounters)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < ncounters; i++) {
+		const struct counter_type *type = schema_counter(schema, counters[i].id);
+
+		n += type && type->role == ROLE_FIRED ? counters[i].value : 0;
+	}
+	return n;
+}
+
+const char *loss_remedy(uint8_t counter)
+{
+	switch (counter) {
+	case COUNTER_ring_full:
+		return "Record with a bigger buffer (--ring), fewer processes, or without futexes (--no-futex)";
+	case COUNTER_sampled_out:
+	case COUNTER_over_rate:
+		return "Record again without --sample and --max-rate: what would tell was left out on purpose";
+	case COUNTER_no_state:
+	case COUNTER_not_staged:
+		return "Record with more memory for the recorder, or fewer processes";
+	default:
+		return "Record again: what would tell was not recorded";
+	}
+}
+
+/* The cause that took most of the rows from which the states of threads are known; false: none did. */
+static bool worst_cause(const struct context *ctx, uint8_t *worst)
+{
+	const struct reader *r = ctx->reader;
+	const struct epoch *last = r && r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+	uint64_t n[256] = {0}, most = 0;
+
+	for (uint32_t i = 0; last && i < last->ncounters; i++) {
+		const struct counter *c = &last->counters[i];
+		const struct probe *p = schema_probe(ctx->schema, c->probe);
+		const struct counter_type *type = schema_counter(ctx->schema, c->id);
+
+		if (!p || !type || type->role != ROLE_LOST ||
+		    (p->kind != KIND_switch && p->kind != KIND_waking && p->kind != KIND_fork))
+			continue;
+		n[c->id] += c->value;
+		if (n[c->id] > most) {
+			most = n[c->id];
+			*worst = c->id;
+		}
+	}
+	return most > 0;
+}
+
+static bool withholds_events(const struct reader *r)
+{
+	for (uint64_t e = 0; r && e < r->nepochs; e++)
+		for (uint32_t i = 0; i < r->epochs[e].nchunks; i++)
+			if (r->epochs[e].chunks[i].withheld && r->epochs[e].chunks[i].class == CLASS_events)
+				return true;
+	return false;
+}
+
+const char *unknown_remedy(const struct context *ctx)
+{
+	uint8_t worst = 0;
+
+	if (about_lacks(&ctx->names->about, "sched_switch") || about_lacks(&ctx->names->about, "sched_waking"))
+		return "Record on a kernel that has the tracepoints sched_switch and sched_waking: this one does not "
+		       "tell "
+		       "why";
+	if (worst_cause(ctx, &worst))
+		return loss_remedy(worst);
+	if (withholds_events(ctx->reader))
+		return "Ask whoever passed the capture on for the whole of it: what would tell was withheld";
+	return "Record again, for what is recorded here does not tell why; nothing was lost, so it may be the host "
+	       "that "
+	       "does not show all";
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the seals count as lost or lacking, by function, and in words. */
+#ifndef GPUREC_ANALYZE_LOSSES_H
+#define GPUREC_ANALYZE_LOSSES_H
+
+#include "analyze/text.h"
+#include "format/reader.h"
+
+struct context;
+
+struct loss {
+	const char *name; /* of the function or tracepoint: probes with one name are one */
+	uint64_t n;
+};
+
+/* A zeroed one is empty. */
+struct losses {
+	struct loss *all; /* owned; most first, then by name */
+	size_t n;
+	uint64_t total;
+};
+
+/* Add up those that `counts` wants. False: no memory. */
+bool losses_collect(struct losses *l, const struct schema *schema, const struct counter *counters, uint32_t ncounters,
+		    bool (*counts)(const struct schema *schema, const struct counter *c, const void *arg),
+		    const void *arg);
+void losses_clear(struct losses *l);
+
+/* The counters as they are told last. */
+const struct counter *counters_last(const struct reader *r, uint32_t *n);
+
+/*
+ * For losses_collect(). Calls open when recording began or ended, or left without returning, are lost on any host, and
+ * what was left out on purpose was wanted so: neither alarms.
+ */
+bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg);
+bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg);
+/* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
+bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg);
+/* A call that was recorded. */
+bool counts_call(const struct schema *schema, const struct counter *c, const void *arg);
+
+/* " 90 of sched_switch, 34 of cudaLaunchKernel and 12 of 3 others": at most `max` named. */
+void losses_add(const struct losses *l, size_t max, struct text *t);
+
+/* Why: "the recorder's buffer was full"; of a cause of a later version its name. */
+const char *loss_words(const struct counter_type *type);
+
+/* What to do about time that is unknown, by what the capture lacks. */
+const char *unknown_remedy(const struct context *ctx);
+
+/* What to do about this cause of losses. */
+const char *loss_remedy(uint8_t counter);
+
+/* Sum of what all probes fired, of which the others are parts. */
+uint64_t losses_fired(const struct schema *schema, const struct counter *counters, uint32_t ncounters);
+
+#endif
