@@ -129,6 +129,18 @@ bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t
 	}
 }
 
+bool export_title(const struct walk *w, const struct event *ev, char *buf, size_t size)
+{
+	uint8_t field = ev->kind == KIND_frame ? F_frame_symbol : F_kernel_name;
+	char name[NAME_SHOWN_MAX], shown[SENTENCE_MAX];
+
+	if (!name_is_mangled(ev->kind, field) || ev->v[field] == 0)
+		return export_note(w, ev, buf, size);
+	escape_terminal(shown, sizeof(shown) - 16, name, name_shown(name, ev, field));
+	snprintf(buf, size, "%s: %s", ev->shape->name, shown);
+	return true;
+}
+
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)
 {
 	if (wall_ns / 1000000000 != t->second || !t->text[0]) {

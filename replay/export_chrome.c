@@ -214,7 +214,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	const char *name = export_event_name(c->schema, ev);
 	int r;
 
-	if (export_note(w, ev, note, sizeof(note)))
+	if (export_title(w, ev, note, sizeof(note)))
 		name = note;
 	if (ev->kind == KIND_switch)
 		return write_switch(c, w, ev);

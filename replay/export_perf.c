@@ -108,7 +108,11 @@ static void write_field(struct perf *p, const struct event *ev, uint8_t f)
 	out_char(o, ' ');
 	out_string(o, field->name);
 	out_char(o, '=');
-	if (field->encoding == ENC_TEXT) {
+	if (name_is_mangled(ev->kind, f)) {
+		char name[NAME_SHOWN_MAX];
+
+		out_terminal_quoted(o, name, name_shown(name, ev, f));
+	} else if (field->encoding == ENC_TEXT) {
 		out_terminal_quoted(o, ev->text[f], (size_t)ev->v[f]);
 	} else if (field->encoding == ENC_SINT) {
 		out_s64(o, (int64_t)ev->v[f]);

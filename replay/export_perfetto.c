@@ -66,7 +66,7 @@ static size_t begin_own(struct perfetto *p, const struct walk *w, const struct e
 		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
 
 	proto_u64(&p->trace.packet, EVENT_CATEGORY_IID, kind + 1);
-	if (export_note(w, ev, note, sizeof(note)))
+	if (export_title(w, ev, note, sizeof(note)))
 		proto_string(&p->trace.packet, EVENT_NAME, note);
 	else
 		proto_u64(&p->trace.packet, EVENT_NAME_IID,

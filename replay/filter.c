@@ -46,11 +46,6 @@ int filter_add_kinds(struct filter *f, const struct schema *schema, const char *
 	}
 }
 
-bool filter_is_open(const struct filter *f)
-{
-	return !f->some_kinds && !f->npids && !f->ntids && f->from_ns == 0 && f->to_ns == NO_TIME && !f->where;
-}
-
 static bool listed(const uint32_t *ids, size_t n, uint64_t id)
 {
 	for (size_t i = 0; i < n; i++)

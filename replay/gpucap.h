@@ -5,21 +5,28 @@
  *	gpucap_open → gpucap_info, gpucap_kinds, gpucap_losses → gpucap_events_open → gpucap_next* → ... → gpucap_close
  *
  * A capture is verified when it is opened: signatures, hash chain, every byte, every row; then whether this machine
- * trusts who signed it. Nothing is read from one that does not pass, unless that is asked for. docs/FORMAT.md says what
- * the file promises, format/kinds.h (docs/SCHEMA.md) which events there are and what their fields mean.
+ * trusts who signed it. Nothing is read from one that does not pass, unless that is asked for. Of gpurec's documents,
+ * LIBRARY.md begins where this ends, FORMAT.md says what the file promises, and SCHEMA.md which events there are and
+ * what their fields mean.
  *
  * Contract
- *	- Functions that can fail return 0 (gpucap_next: 1 for an event, 0 at the end) or a negative enum gpucap_error,
- *and write a sentence to `why`, which may be NULL; why_size: its bytes; a sentence is at most GPUCAP_WHY_BYTES long.
- *	- Times: nanoseconds of CLOCK_BOOTTIME of the recording host. gpucap_wall_ns() gives wall-clock time.
- *	- What a function returns a pointer to belongs to the capture (or to the events) and lives until that is closed,
- *but for events, which live until the next gpucap_next().
- *	- Texts are bytes of programs that were recorded, any bytes, and not terminated: escape them before they are
- *shown.
- *	- One capture may be used by one thread at a time; different captures by different threads. Nothing is global.
- *	- The library writes no file, prints nothing, ends no program and opens no socket. Opening starts threads
- *	  (options.threads) that have ended when it returns.
- *	- Structs only ever grow at their end; `size` in gpucap_options says which version a program was built with.
+ *
+ * Errors. Functions that can fail return 0 (gpucap_next: 1 for an event, 0 at the end) or a negative enum gpucap_error,
+ * and write a sentence to `why`, which may be NULL. why_size: its bytes; a sentence has at most GPUCAP_WHY_BYTES.
+ *
+ * Times. Nanoseconds of CLOCK_BOOTTIME of the recording host. gpucap_wall_ns() gives wall-clock time.
+ *
+ * Ownership. What a function returns a pointer to belongs to the capture (or to the events) and lives until that is
+ * closed, but for events, which live until the next gpucap_next().
+ *
+ * Texts. Bytes of programs that were recorded, any bytes, and not terminated: escape them before they are shown.
+ *
+ * Threads. One capture may be used by one thread at a time; different captures by different threads. Nothing is global.
+ * Opening starts threads (options.threads) that have ended when it returns.
+ *
+ * The library writes no file, prints nothing, ends no program and opens no socket.
+ *
+ * Versions. Structs only ever grow at their end; `size` in gpucap_options says which one a program was built with.
  */
 #ifndef GPUCAP_H
 #define GPUCAP_H

@@ -309,7 +309,8 @@ static void describe_exporters(char *buf, size_t size)
 			 "  FIELD   one of an event's (dur, ret, bytes, alloc.bytes, ...), or kind, call, process, "
 			 "thread\n"
 			 "  VALUE   5, 0x7f00, 1.5ms, 64M, a word (memory=pinned) or \"a text\"; ~ asks for a part of "
-			 "a text\n");
+			 "a text\n"
+			 "Exit status: 0 fine; 1 the capture was refused; 2 wrong usage; 3 it could not be done.\n");
 }
 
 int settings_read(struct settings *s, int argc, char **argv, const struct exporter **exporter, const char **paths)

@@ -48,13 +48,14 @@ static const struct tool_option table[] = {
 };
 
 static const struct tool_options options = {
-	.synopsis = "[--trust PUB]... [--delegation FILE]... [--require-complete] [--json] FILE...\n"
+	.synopsis = "[--trust PUB]... [--delegation FILE]... [--require-complete] [--bytes-only] [--json] FILE...\n"
 		    "--custody ACT [--name WHO] [--note TEXT] [-s KEY] FILE...\n",
 	.summary = "Say whether captures are authentic: signed by a key that is trusted here, unchanged, and whole.",
 	.table = table,
-	.more = "The verdict is the first word: OK, OK-SLICE, OK-REDACTED (0; authentic), FORGED (1), MALFORMED (4),\n"
-		"UNSEALED (5), UNTRUSTED (6), UNCHECKED (3). In brackets the exit status; of several files, the "
-		"worst's.\n"
+	.more = "The verdict is the first word; in brackets the exit status. OK, OK-SLICE and OK-REDACTED (0) are\n"
+		"authentic. Of several files\n"
+		"the worst counts: FORGED (1), MALFORMED (4), UNTRUSTED (6), UNSEALED (5), UNCHECKED (3), refused by\n"
+		"--require-complete (7), OK. Status 2: wrong usage.\n"
 		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not "
 		"that "
 		"rows\ncan be read.\n"

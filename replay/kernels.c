@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/escape.h"
-#include "keys/demangle.h"
 
 static int no_memory(struct fault *why)
 {
@@ -91,4 +90,15 @@ const struct kernel_name *kernels_of(const struct kernels *k, const struct peopl
 		n = map_get(&k->by_function, people_process(people, (uint32_t)ev->v[F_launch_pid]),
 			    ev->v[F_launch_function]);
 	return n ? &k->names[n] : NULL;
+}
+
+bool name_is_mangled(uint16_t kind, uint8_t field)
+{
+	return (kind == KIND_frame && field == F_frame_symbol) || (kind == KIND_kernel && field == F_kernel_name);
+}
+
+size_t name_shown(char buf[NAME_SHOWN_MAX], const struct event *ev, uint8_t field)
+{
+	demangle(ev->text[field], (size_t)ev->v[field], buf, NAME_SHOWN_MAX);
+	return strlen(buf);
 }

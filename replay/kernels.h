@@ -3,7 +3,10 @@
 #ifndef GPUREC_REPLAY_KERNELS_H
 #define GPUREC_REPLAY_KERNELS_H
 
+#include "keys/demangle.h"
 #include "replay/people.h"
+
+#define NAME_SHOWN_MAX (DEMANGLED_MAX + TEXT_MAX + 1) /* for a name as people read it, or as it was */
 
 struct kernel_name {
 	char *terminal; /* demangled and escaped for a terminal */
@@ -24,5 +27,10 @@ int kernels_see(struct kernels *k, const struct people *people, const struct eve
 
 /* The kernel that a launch started; NULL: the event is none, or its kernel is not told. */
 const struct kernel_name *kernels_of(const struct kernels *k, const struct people *people, const struct event *ev);
+
+/* Whether a field's text is a name as a compiler mangled it: of a frame's function, of a kernel. */
+bool name_is_mangled(uint16_t kind, uint8_t field);
+/* That name as people read it, or as it is if it is not mangled: a stranger's text. Returns its length. */
+size_t name_shown(char buf[NAME_SHOWN_MAX], const struct event *ev, uint8_t field);
 
 #endif

@@ -287,6 +287,7 @@ static bool integer_of(const struct events_cursor *c, const struct module_table 
 		return instance != 0;
 	case FROM_NOTHING:
 	case FROM_TEXT:
+	case FROM_SHOWN: /* of tables that are filled as in a database: module_side.c */
 		break;
 	}
 	return false;

@@ -87,6 +87,8 @@ static void add_field(struct mapping *m, const struct kind *k, uint8_t f)
 	char stem[NAME_MAX_BYTES + 1];
 
 	add_column(m, field->encoding == ENC_TEXT ? FROM_TEXT : FROM_FIELD, f, column_name(k, f), time ? "_ns" : "");
+	if (name_is_mangled(k->id, f))
+		add_column(m, FROM_SHOWN, f, field->name, "_shown");
 	if (!strcmp(field->name, "pid"))
 		add_column(m, FROM_PROCESS, f, "process", "");
 	if (!strcmp(field->name, "tid"))
@@ -179,6 +181,14 @@ static void bind_text(struct load *l, sqlite3_stmt *st, int column, const char *
 	sqlite3_bind_text(st, column, l->text, (int)len, SQLITE_TRANSIENT);
 }
 
+static void bind_shown(struct load *l, sqlite3_stmt *st, int column, const struct event *ev, uint8_t field)
+{
+	char name[NAME_SHOWN_MAX];
+	size_t n = name_shown(name, ev, field);
+
+	bind_text(l, st, column, name, n < TEXT_MAX ? n : TEXT_MAX);
+}
+
 static void bind_number(sqlite3_stmt *st, int column, uint32_t number)
 {
 	if (number)
@@ -237,6 +247,9 @@ int load_event(struct load *l, const struct walk *w, const struct event *ev, uin
 			break;
 		case FROM_TEXT:
 			bind_text(l, in->insert, c + 1, ev->text[f], v);
+			break;
+		case FROM_SHOWN:
+			bind_shown(l, in->insert, c + 1, ev, f);
 			break;
 		case FROM_ID:
 			sqlite3_bind_int64(in->insert, c + 1, (sqlite3_int64)id);

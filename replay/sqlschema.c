@@ -85,9 +85,9 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE xids(id INTEGER PRIMARY KEY, at_ns INTEGER, code INTEGER, pid INTEGER, process INTEGER, pci TEXT,"
 	" text TEXT)",
 	"CREATE TABLE frames(id INTEGER PRIMARY KEY, at_ns INTEGER, stack INTEGER, depth INTEGER, address INTEGER,"
-	" module INTEGER, offset INTEGER, symbol TEXT)",
+	" module INTEGER, offset INTEGER, symbol TEXT, symbol_shown TEXT)",
 	"CREATE TABLE kernels(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
-	" function INTEGER, module INTEGER, offset INTEGER, name TEXT)",
+	" function INTEGER, module INTEGER, offset INTEGER, name TEXT, name_shown TEXT)",
 	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
 	" path TEXT, container TEXT)",
 	"CREATE TABLE other_events(id INTEGER PRIMARY KEY, at_ns INTEGER, kind INTEGER)",
@@ -199,7 +199,10 @@ const char *const sqlschema_views[] = {
 	" c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z, c.shared AS shared_bytes, c.stack,"
 	" coalesce((SELECT n.name FROM kernels n WHERE n.process = c.process AND n.function = c.function AND n.id < c.id"
 	" ORDER BY n.id DESC LIMIT 1), (SELECT n.name FROM kernels n WHERE n.process = c.process"
-	" AND n.function = c.function ORDER BY n.id LIMIT 1)) AS kernel_name" CALL_JOINS " WHERE c.kind = 1",
+	" AND n.function = c.function ORDER BY n.id LIMIT 1)) AS kernel_name,"
+	" coalesce((SELECT n.name_shown FROM kernels n WHERE n.process = c.process AND n.function = c.function"
+	" AND n.id < c.id ORDER BY n.id DESC LIMIT 1), (SELECT n.name_shown FROM kernels n WHERE n.process = c.process"
+	" AND n.function = c.function ORDER BY n.id LIMIT 1)) AS kernel_shown" CALL_JOINS " WHERE c.kind = 1",
 
 	"CREATE VIEW allocations AS SELECT " CALL_COLUMNS ", " WORD("2", "memory", "c.memory") " AS memory, c.bytes,"
 	" " HEX("c.addr") " AS addr, " HEX("c.stream") " AS stream, c.stack, e.end_ns, e.how, e.free,"
@@ -340,7 +343,8 @@ const char *const sqlschema_views[] = {
 	" GROUP BY f.probe",
 
 	"CREATE VIEW stacks AS SELECT stack, count(*) AS depth, group_concat(CASE WHEN symbol <> '' THEN symbol"
-	" ELSE " HEX("address") " END, ' < ') AS frames FROM (SELECT stack, depth, symbol, address FROM frames"
+	" ELSE " HEX("address") " END, ' < ') AS frames, group_concat(CASE WHEN symbol <> '' THEN symbol_shown"
+	" ELSE " HEX("address") " END, ' < ') AS shown FROM (SELECT stack, depth, symbol, symbol_shown, address FROM frames"
 				" ORDER BY stack, depth) GROUP BY stack",
 	NULL,
 };

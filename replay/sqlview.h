@@ -46,7 +46,17 @@ void derive_lost(struct derive *d, const struct growth *g);
 int derive_finish(struct derive *d, const struct walk *w, struct fault *why);
 
 /* Where a column of a table of events comes from. */
-enum source_of { FROM_NOTHING, FROM_FIELD, FROM_TEXT, FROM_ID, FROM_KIND, FROM_START, FROM_PROCESS, FROM_THREAD };
+enum source_of {
+	FROM_NOTHING,
+	FROM_FIELD,
+	FROM_TEXT,
+	FROM_SHOWN,
+	FROM_ID,
+	FROM_KIND,
+	FROM_START,
+	FROM_PROCESS,
+	FROM_THREAD
+};
 
 #define MAPPED_MAX (FIELDS_MAX * 2 + 4)
 

@@ -84,6 +84,13 @@ static void write_probe(struct text *t, uint64_t id)
 	write_named(&t->out, p ? p->name : NULL, id);
 }
 
+static void write_name(struct out *o, const struct event *ev, uint8_t field)
+{
+	char name[NAME_SHOWN_MAX];
+
+	out_terminal_quoted(o, name, name_shown(name, ev, field));
+}
+
 static void write_value(struct text *t, const struct walk *w, const struct event *ev, const struct step *s)
 {
 	struct out *o = &t->out;
@@ -104,6 +111,9 @@ static void write_value(struct text *t, const struct walk *w, const struct event
 		break;
 	case STYLE_TEXT:
 		out_terminal_quoted(o, ev->text[s->field], v);
+		break;
+	case STYLE_NAME:
+		write_name(o, ev, s->field);
 		break;
 	case STYLE_THREAD:
 		write_thread(t, w, v);

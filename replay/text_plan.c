@@ -40,6 +40,8 @@ static const struct own {
 	{KIND_reduction, F_reduction_keep, STYLE_UINT, true, false},
 	{KIND_reduction, F_reduction_rate, STYLE_UINT, true, false},
 	{KIND_attach, F_attach_probe, STYLE_PROBE, false, false},
+	{KIND_frame, F_frame_symbol, STYLE_NAME, false, false},
+	{KIND_kernel, F_kernel_name, STYLE_NAME, false, false},
 };
 
 static enum style style_of(const struct kind *k, uint8_t f)

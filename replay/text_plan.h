@@ -15,6 +15,7 @@ enum style {
 	STYLE_DURATION,
 	STYLE_TIME,
 	STYLE_TEXT,
+	STYLE_NAME, /* a text that a compiler mangled */
 	STYLE_THREAD,
 	STYLE_ENUM,
 	STYLE_STATE,

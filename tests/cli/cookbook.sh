@@ -127,7 +127,7 @@ trainer|500119000000|68000000
 0|device|5242880
 1|device|6291456
 --- 14
-1|4194304|device||_ZN5Cache4growEm+0x10 < main+0x20
+1|4194304|device||Cache::grow(unsigned long)+0x10 < main+0x20
 --- 15
 device|free|2|95000000.0|100000000
 --- 16

@@ -64,6 +64,9 @@ done
 # Text and lines of JSON.
 check_exit 0 "all of it is text" "$replay" -q run.cap
 check_prints ' worker/101 +cudaLaunchKernel +kernel="vecAdd\(float const\*, float const\*, float\*, int\)" function=0x1000 .* stack=1 ' "a launch tells its kernel as people write it"
+check_prints ' frame +stack=1 .* symbol="a::b\(\)\+0x1b"$' "so do frames"
+check_prints ' kernel +.* name="vecAdd\(float const\*, float const\*, float\*, int\)"$' "and rows about kernels"
+check_prints ' kernel +.* name="k;\\"\\x1b\[2J"$' "what is not mangled is as it was"
 check_prints ' cudaLaunchKernel +kernel="k;\\"\\x1b\[2J" function=0x2000' "a hostile name of one is escaped"
 check_prints ' cudaLaunchKernel +function=0x3000 ' "that of another process of the same number is not taken"
 check_prints ' ncclAllReduce .* datatype=float32 bytes=4096 op=sum peer=2 rank=1 nranks=8 ' "a collective has words, and the peer's number"
@@ -97,6 +100,8 @@ if command -v protoc >/dev/null; then
 	check "an error of the driver is a mark with its text" grep -qF 'name: "xid 79: GPU has fallen off the bus\\x1b[2J"' run.words
 	check "so is a process that was killed" grep -qF 'name: "oom: trainer (100) is killed"' run.words
 	check "and what was left out on purpose" [ "$(grep -cE 'name: "(reduced: one in 10 of launch is recorded|reduced: at most 1000 a second of all events are recorded|no longer reduced: all of launch are recorded)"' run.words)" -eq 3 ]
+	check "a frame is called as people write it" grep -qF 'name: "frame: a::b()+0x1b"' run.words
+	check "and has its symbol as it was" grep -qF 'string_value: "_ZN1a1bEv+0x1b"' run.words
 	check "a launch has its kernel" grep -qF 'string_value: "vecAdd(float const*, float const*, float*, int)"' run.words
 	check "calls of all kinds and page faults are slices" [ "$(grep -c TYPE_SLICE_BEGIN run.words)" -eq 13 ]
 else
@@ -109,6 +114,7 @@ check "a GPU's figures are counters there, too" grep -qF '{"name":"GPU 0: busy (
 check "marks have their text" [ "$(grep -cE '^\{"name":"(xid 79: GPU has|oom: trainer|reduced: |no longer reduced)' run.trace.json)" -eq 5 ]
 check "a collective is a slice" grep -qE '"name":"ncclAllReduce","cat":"collective","ph":"X","ts":500008000\.000,"pid":100,"tid":101,"dur":1000\.000,' run.trace.json
 check "so is a page fault" grep -qE '"name":"fault","cat":"fault","ph":"X",.*"dur":300\.000,' run.trace.json
+check "a frame is called as people write it, and has its symbol as it was" grep -qE '"name":"frame: a::b\(\)\+0x1b","cat":"frame",.*"symbol":"_ZN1a1bEv\+0x1b"' run.trace.json
 check "a launch has its kernel there" grep -qE '"cat":"launch".*"kernel":"vecAdd\(float' run.trace.json
 
 # OpenTelemetry.
@@ -132,6 +138,7 @@ check "each line has spans, metrics or log records, and no other thing" [ "$(sql
 check "a span has its kernel" grep -q '"gpurec.kernel","value":{"stringValue":"vecAdd(float' run.otlp.json
 
 # perf and folded stacks.
+check "so have rows about frames" grep -qE 'gpurec:frame: .* symbol="a::b\(\)\+0x1b"$' run.perf.txt
 check "perf's lines have a stack for calls of whatever kind, as people write it" grep -qE '^	 +5 a::b\(\)\+0x1b \(\[unknown\]\)$' run.perf.txt
 check "and the kernel" grep -q ' kernel=vecAdd(float const\*' run.perf.txt
 check "folded stacks have collectives" grep -qE ';ncclAllReduce 1000000$' run.folded

@@ -23,7 +23,7 @@ module at=+0 id=7 device=2049 inode=17 build_id=abcd path=/lib/libcudart.so.12
 attach at=+0 module=7 probe=cudaMalloc offset=0x1234 error=2
 fact at=+0 name=kernel value="6.1"
 executable at=+0 pid=100 start=+0 path=/bin/trainer
-frame at=+0 stack=1 depth=1 address=0x20 module=7 offset=0x20 symbol=main
+frame at=+0 stack=1 depth=1 address=0x20 module=7 offset=0x20 symbol=_ZN5Cache4growEm+0x20
 frame at=+0 stack=1 depth=0 address=0x10 module=7 offset=0x10
 # kept, freed, freed by another thread, failed, nested, of address 0
 alloc at=+10ms pid=100 tid=100 dur=100us bytes=1M addr=0xf000000000001000 memory=1 stack=1
@@ -149,7 +149,10 @@ gives "copies their rate" "SELECT direction, bytes_per_second FROM copies" "devi
 gives "waits their object" "SELECT object FROM waits" 0xe
 gives "memory settings their value" "SELECT value, bytes FROM sets" "9|5"
 gives "failed calls are found" "SELECT group_concat(function_name || ' ' || ret) FROM failed_calls" "cudaMalloc 2,cudaFree 1"
-gives "stacks read from the inside out" "SELECT depth, frames FROM stacks" "2|0x10 < main"
+gives "stacks read from the inside out" "SELECT depth, frames FROM stacks" "2|0x10 < _ZN5Cache4growEm+0x20"
+gives "and, for people, as in the source" "SELECT shown FROM stacks" "0x10 < Cache::grow(unsigned long)+0x20"
+gives "a frame has both" "SELECT symbol, symbol_shown FROM frames ORDER BY depth DESC LIMIT 1" \
+	"_ZN5Cache4growEm+0x20|Cache::grow(unsigned long)+0x20"
 
 # The scheduler.
 gives "sleep is told with who ended it" \
@@ -194,7 +197,7 @@ documented >documented.txt
 check "SCHEMA.md names every table, view and column, and no other, in their order" \
 	diff <(sort documented.txt) <(sort real.txt)
 check "there is more than one of them" [ "$(wc -l <real.txt)" -gt 200 ]
-awk '/^```sql/{on = 1; next} /^```/{on = 0} on' "$schema" >questions.sql
+awk '/^```sql$/{on = 1; next} /^```/{on = 0} on' "$schema" >questions.sql
 check "the queries in it run" sqlite3 -bail run.db ".read questions.sql"
 
 # Other captures.

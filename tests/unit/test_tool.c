@@ -436,17 +436,6 @@ static void a_file_never_becomes_a_standard_descriptor(void **state)
 	assert_int_equal(o.status, 0);
 }
 
-static void colour_is_for_terminals_that_want_it(void **state)
-{
-	int pipes[2];
-
-	(void)state;
-	assert_int_equal(pipe(pipes), 0);
-	assert_false(tool_colour(pipes[1]));
-	close(pipes[0]);
-	close(pipes[1]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -466,7 +455,6 @@ int main(void)
 		cmocka_unit_test(a_full_disk_behind_stdout_is_told),
 		cmocka_unit_test(a_reader_who_left_is_no_fault),
 		cmocka_unit_test(a_file_never_becomes_a_standard_descriptor),
-		cmocka_unit_test(colour_is_for_terminals_that_want_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
