@@ -2,7 +2,7 @@
 /*
  * C++ names (and kernels' names, which are C++ names) for people. Captures hold names as the compiler mangled them; who
  * shows one to a person calls demangle() right before it escapes and prints, never before it compares, groups or
- *stores:
+ * stores:
  *
  *	char text[DEMANGLED_MAX];
  *
@@ -11,7 +11,7 @@
  *
  * A name is what a stranger wrote into an ELF file: some hundred bytes may mean a text that no disk could hold, or none
  * at all after aeons of work. So work, depth and output are bounded. Whatever is no mangled name, is beyond the bounds,
- *or uses a part of the grammar that is not known here comes out as it went in, cut to the room there is.
+ * or uses a part of the grammar that is not known here comes out as it went in, cut to the room there is.
  *
  * Understood are names of the Itanium C++ ABI ("_Z..."; a further '_' before it is passed over), with what a compiler
  * appends for a copy of a function (".isra.0": told as "[clone .isra.0]"), and frames as captures tell them:

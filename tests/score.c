@@ -5,10 +5,10 @@
  *	score TRUTH.json REPORT.json
  *
  * TRUTH is what tests/workload/driver wrote, REPORT what `gpuanalyze --report=REPORT.json` made of the recording of
- *that run. Prints a line for each planted fault ("found" or "MISSED" with what is wrong), then one for each thing
- *reported that was not planted ("UNPLANTED"; what the driver itself wrote down as an accident or a failed attempt is
- *"excused"), and a last line with the sums. Exit status: 0 all found and nothing else reported; 1 not so; 3 could not
- *be done.
+ * that run. Prints a line for each planted fault ("found" or "MISSED" with what is wrong), then one for each thing
+ * reported that was not planted ("UNPLANTED"; what the driver itself wrote down as an accident or a failed attempt is
+ * "excused"), and a last line with the sums. Exit status: 0 all found and nothing else reported; 1 not so; 3 could not
+ * be done.
  */
 #include <sqlite3.h>
 #include <stdio.h>

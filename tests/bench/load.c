@@ -5,10 +5,10 @@
  *	load CAPTURE PUB FOLDER RUNS
  *
  * In turn, RUNS times each: the loader of gpureplay -o run.db (the verified capture is open; walking it, working out
- *who is who and what follows, all rows, indexes, views); and a bare loop that inserts the very same rows of all tables
- *from memory, with one prepared statement for each kind, in one transaction, without journal or sync, then makes the
- *same indexes. Both write a file in FOLDER. Prints the number of rows, then for each pair a line: wall and CPU seconds
- *of the loader, then of the bare loop.
+ * who is who and what follows, all rows, indexes, views); and a bare loop that inserts the very same rows of all tables
+ * from memory, with one prepared statement for each kind, in one transaction, without journal or sync, then makes the
+ * same indexes. Both write a file in FOLDER. Prints the number of rows, then for each pair a line: wall and CPU seconds
+ * of the loader, then of the bare loop.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A chunk's content behind a good seal: whatever the bytes are, they are packed, committed to, sealed and signed, so
- *that every check behind the hashes is reached.
+ * that every check behind the hashes is reached.
  *
  *	0 1 class   1 2 rows claimed   3 8 first_ns   11 8 last_ns   19 content
  */
