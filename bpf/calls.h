@@ -3,16 +3,39 @@
 #ifndef GPUREC_BPF_CALLS_H
 #define GPUREC_BPF_CALLS_H
 
-#include "bpf/names.h"
+#include "bpf/seats.h"
 
 /* The mask, which the compiler must not see through, is what the verifier trusts. */
-static __always_inline struct frame *frame_at(struct thread_state *s, __u32 i)
+static __always_inline struct frame *frame_at(struct open_calls *s, __u32 i)
 {
 	asm volatile("" : "+r"(i));
 	return &s->frame[i & (CALL_DEPTH - 1)];
 }
 
-#define STACK_WORDS_FEW 3
+/*
+ * A few words of the process. By way of our own stack, for hardened kernels look closely at what is copied to anywhere
+ * else; and a function of its own, because since 6.13 the kernel gives programs, but not functions with little on their
+ * stack, a private stack, which counts as anywhere else. False: they could not be read; they are zero then.
+ */
+#define WORDS_FEW 3
+
+static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
+{
+	__u64 few[WORDS_FEW] = {};
+	bool failed;
+
+	slot &= 15;
+	n &= 3;
+	if (!f || !n)
+		return true;
+	failed = bpf_probe_read_user(few, n * 8, (const void *)at);
+	f->word[slot] = few[0];
+	if (n > 1)
+		f->word[slot + 1] = few[1];
+	if (n > 2)
+		f->word[slot + 2] = few[2];
+	return !failed;
+}
 
 static __always_inline void read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords)
 {
@@ -27,16 +50,11 @@ static __always_inline void read_words(struct frame *f, const struct pt_regs *ct
 	for (int i = 0; i < REGISTER_WORDS; i++)
 		f->word[i] = ctx->regs[i];
 #endif
-	if (nwords > REGISTER_WORDS + STACK_WORDS_FEW) {
+	if (nwords > REGISTER_WORDS + WORDS_FEW) {
 		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8,
 				    (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
 	} else if (nwords > REGISTER_WORDS) {
-		/* By way of our stack: hardened kernels look closely at what is copied to anywhere else. */
-		__u64 few[STACK_WORDS_FEW];
-
-		bpf_probe_read_user(few, sizeof(few), (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
-		for (int i = 0; i < STACK_WORDS_FEW; i++)
-			f->word[REGISTER_WORDS + i] = few[i];
+		read_few(f, REGISTER_WORDS, nwords - REGISTER_WORDS, REGS_SP(ctx) + STACK_WORDS_AT);
 	}
 }
 
@@ -50,7 +68,8 @@ static __always_inline bool read_peeks(struct frame *f, __u32 probe)
 		__u32 slot = plans[probe].peek[i].slot & 15;
 		__u64 at = f->word[plans[probe].peek[i].arg & 15] + plans[probe].peek[i].from * 8;
 
-		if (n && bpf_probe_read_user(&f->word[slot], n * 8, (const void *)at))
+		if (n > WORDS_FEW ? bpf_probe_read_user(&f->word[slot], n * 8, (const void *)at)
+				  : !read_few(f, slot, n, at))
 			ok = false;
 	}
 	return ok;
@@ -73,7 +92,7 @@ static __always_inline void clear_peeks(struct frame *f, __u32 probe)
  * Forget open calls that were left without returning (longjmp, an exception): the stack pointer is above theirs now.
  * `same`: a call of this probe at the same place is one of them too.
  */
-static __always_inline void drop_left(struct thread_state *s, __u64 sp, __u32 same)
+static __always_inline void drop_left(struct open_calls *s, __u64 sp, __u32 same)
 {
 	for (int i = 0; i < CALL_DEPTH; i++) {
 		struct frame *f;
@@ -95,7 +114,7 @@ static __always_inline void drop_left(struct thread_state *s, __u64 sp, __u32 sa
  * Whether this call is left out on purpose, and counted so. A call of the same kind around it was drawn for both; the
  * limit counts each.
  */
-static __always_inline bool call_left_out(struct thread_state *s, __u32 probe)
+static __always_inline bool call_left_out(struct open_calls *s, __u32 probe)
 {
 	struct frame *around = s->depth ? frame_at(s, s->depth - 1) : 0;
 	enum counter_index why;
@@ -112,16 +131,25 @@ static __always_inline bool call_left_out(struct thread_state *s, __u32 probe)
 	return frame_at(s, s->depth)->left_out = why;
 }
 
-static __always_inline int call_enter(struct pt_regs *ctx)
+/*
+ * What was given to the attachment that fired. The kernel's function for it does no more than this, and is worth a
+ * twentieth of what a call costs. Only for functions attached by uprobe_multi.
+ */
+static __always_inline __u64 cookie_of(struct task_struct *t)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	__u32 probe = (__u32)bpf_get_attach_cookie(ctx) & (PROBES_LIMIT - 1);
-	struct thread_state *s;
+	struct bpf_uprobe_multi_run_ctx *run =
+		bpf_rdonly_cast(t->bpf_ctx, bpf_core_type_id_kernel(struct bpf_uprobe_multi_run_ctx));
+
+	return run->uprobe->cookie;
+}
+
+static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
+{
+	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
+	struct open_calls *s;
 	struct frame *f;
 
-	if (!running)
-		return 0;
-	s = state_to_enter(t, probe, track_all);
+	s = calls_to_enter(t, probe);
 	if (!s)
 		return 0;
 	drop_left(s, REGS_SP(ctx), probe);
@@ -140,12 +168,12 @@ static __always_inline int call_enter(struct pt_regs *ctx)
 			count(probe, COUNT_unreadable);
 	}
 	s->depth++;
-	f->start_ns = bpf_ktime_get_boot_ns();
+	f->start_ns = now_ns();
 	return 0;
 }
 
 /* The open call that returns, taken off; NULL: none, and counted as what it is. */
-static __always_inline struct frame *frame_pop(struct thread_state *s, __u64 sp, __u32 probe)
+static __always_inline struct frame *frame_pop(struct open_calls *s, __u64 sp, __u32 probe)
 {
 	struct frame *f;
 
@@ -175,7 +203,7 @@ static __always_inline struct frame *frame_pop(struct thread_state *s, __u64 sp,
 /* A call that returned. */
 struct done {
 	struct task_struct *task;
-	struct thread_state *state;
+	struct open_calls *calls;
 	struct frame *frame;
 	__s32 ret;
 };
@@ -184,9 +212,9 @@ struct done {
 static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwords, const struct done *d,
 				      enum ring_type type)
 {
-	if (!d->state->start_ns)
-		d->state->start_ns = process_start(d->task);
-	r->start_ns = d->state->start_ns;
+	if (!d->calls->start_ns)
+		d->calls->start_ns = process_start(d->task);
+	r->start_ns = d->calls->start_ns;
 	r->pid = d->task->tgid;
 	r->tid = d->task->pid;
 	r->probe = d->frame->probe;
@@ -210,7 +238,7 @@ static __always_inline bool call_record_stack(void *ctx, const struct done *d)
 	r->nframes = n > 0 ? (__u64)n / 8 : 0;
 	if (n <= 0)
 		count(d->frame->probe, COUNT_no_stack);
-	submit_bulk(r);
+	submit_call(r, d->calls);
 	return true;
 }
 
@@ -223,7 +251,7 @@ static __always_inline bool call_record_stack(void *ctx, const struct done *d)
 			return false;                                                                                  \
 		call_fill(&r->call, r->word, nwords, d, type);                                                         \
 		if (r->call.dur_ns < slow_ns) {                                                                        \
-			submit_bulk(r);                                                                                \
+			submit_call(r, d->calls);                                                                      \
 			return true;                                                                                   \
 		}                                                                                                      \
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
@@ -254,7 +282,7 @@ static __always_inline bool call_record(void *ctx, const struct done *d, __u32 u
 			if (n < 0)                                                                                     \
 				count(d->frame->probe, COUNT_unreadable);                                              \
 			call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_NAME);                           \
-			submit_bulk(r);                                                                                \
+			submit_call(r, d->calls);                                                                      \
 			return true;                                                                                   \
 		}                                                                                                      \
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
@@ -287,28 +315,25 @@ static __always_inline bool call_end(void *ctx, const struct done *d, __u32 prob
 	return call_record(ctx, d, plan->used);
 }
 
-static __always_inline int call_leave(struct pt_regs *ctx)
+static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
 {
-	struct task_struct *t = bpf_get_current_task_btf();
-	__u32 probe = (__u32)bpf_get_attach_cookie(ctx) & (PROBES_LIMIT - 1);
+	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
 	struct done d = {.task = t};
 
-	if (!running)
-		return 0;
-	d.state = bpf_task_storage_get(&threads, t, 0, 0);
-	if (!d.state) {
+	d.calls = calls_to_leave(t);
+	if (!d.calls) {
 		if (!track_of(t->tgid))
 			return 0;
 		count(probe, COUNT_fired);
 		count(probe, COUNT_no_entry);
 		return 0;
 	}
-	d.frame = frame_pop(d.state, REGS_SP(ctx) - RETURN_POPS, probe);
+	d.frame = frame_pop(d.calls, REGS_SP(ctx) - RETURN_POPS, probe);
 	if (!d.frame || d.frame->left_out)
 		return 0;
 	if (!plans[probe].no_result)
 		d.ret = (__s32)REGS_RESULT(ctx);
-	tell_tracked(t, d.state);
+	tell_tracked(t, &d.calls->told);
 	if (!call_end(ctx, &d, probe))
 		count(probe, COUNT_ring_full);
 	return 0;

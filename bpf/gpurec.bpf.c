@@ -15,13 +15,30 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("uprobe")
 int on_call(struct pt_regs *ctx)
 {
-	return call_enter(ctx);
+	return running ? call_enter(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx)) : 0;
 }
 
 SEC("uretprobe")
 int on_return(struct pt_regs *ctx)
 {
-	return call_leave(ctx);
+	return running ? call_leave(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx)) : 0;
+}
+
+/* The same, where the kernel lets us find the cookie by ourselves. */
+SEC("uprobe")
+int on_call_multi(struct pt_regs *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	return running ? call_enter(ctx, t, cookie_of(t)) : 0;
+}
+
+SEC("uretprobe")
+int on_return_multi(struct pt_regs *ctx)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+
+	return running ? call_leave(ctx, t, cookie_of(t)) : 0;
 }
 
 /* --- the scheduler --- */
@@ -271,10 +288,24 @@ static __always_inline bool in_interrupt(void)
 	return !(t->flags & KERNEL_PF_KTHREAD) && t->pid && SYSCALL_NR(user) < 0;
 }
 
+/* Far less than a machine ever sleeps. */
+#define CLOCKS_NEAR_NS 100000
+
+static __always_inline void selftest_clocks(void)
+{
+	__u64 before_ns = bpf_ktime_get_ns(), boot_ns = bpf_ktime_get_boot_ns(), after_ns = bpf_ktime_get_ns();
+
+	if (boot_ns < before_ns || boot_ns > after_ns)
+		selftest_clocks_apart++;
+	else if (after_ns - before_ns < CLOCKS_NEAR_NS)
+		selftest_clocks_same++;
+}
+
 static __always_inline void selftest(void)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 
+	selftest_clocks();
 	if ((__u32)waker->tgid != selftest_pid)
 		return;
 	if (in_interrupt())
@@ -293,6 +324,15 @@ int on_waking(__u64 *ctx)
 	if (!running || !track_of(t->tgid))
 		return 0;
 	return waking(t, interrupts_known && in_interrupt());
+}
+
+/* The machine goes to sleep, or wakes up: from now on the boot clock is ahead. Before any process goes on. */
+SEC("tp_btf/suspend_resume")
+int on_suspend(__u64 *ctx)
+{
+	has_slept = 1;
+	clocks_agree = 0;
+	return 0;
 }
 
 /* --- lives --- */
@@ -335,20 +375,6 @@ int on_fork(__u64 *ctx)
 	r->child_tid = child->pid;
 	submit_life(r, false);
 	return 0;
-}
-
-static __always_inline void abandon_calls(struct task_struct *t, enum counter_index why)
-{
-	struct thread_state *s = bpf_task_storage_get(&threads, t, 0, 0);
-
-	if (!s)
-		return;
-	for (int i = 0; i < CALL_DEPTH; i++)
-		if (i < s->depth && !s->frame[i].left_out)
-			count(s->frame[i].probe, why);
-	s->depth = 0;
-	s->over = 0;
-	s->told = 0; /* a thread that calls exec takes over its leader's number */
 }
 
 SEC("tp_btf/sched_process_exec")

@@ -148,6 +148,17 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* the same */
 };
 
+struct bpf_run_ctx {
+};
+
+struct bpf_uprobe {
+	__u64 cookie;
+};
+
+struct bpf_uprobe_multi_run_ctx {
+	struct bpf_uprobe *uprobe;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
@@ -165,6 +176,7 @@ struct task_struct {
 	const struct cred *real_cred;
 	struct signal_struct *signal;
 	struct files_struct *files;
+	struct bpf_run_ctx *bpf_ctx; /* of the program that runs for it */
 	char comm[KERNEL_COMM_BYTES];
 };
 
@@ -194,6 +206,9 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
+
+/* Memory of the kernel as what it is, to be read (since 6.2). */
+extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, section(".ksyms")));
 
 /*
  * The calling conventions. Argument words count from 0: integer registers first, then the stack. A probed function is

@@ -23,6 +23,8 @@ const volatile bool reducing;         /* events are left out on purpose: `keep` 
 const volatile __u32 rate;            /* at most so many a second; 0: no limit */
 const volatile __u64 slow_ns = ~0ULL; /* calls that take as long carry their stack */
 const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
+const volatile __u32 seat_mask;       /* entries of `seats`, a power of two, less 1 */
+const volatile __u32 ask_mask;        /* see submit_call(); a power of two, less 1 */
 
 /* Set by the recorder once it is ready, cleared when it ends: otherwise nothing is recorded nor counted. */
 volatile __u32 running;
@@ -33,6 +35,13 @@ volatile __u32 life_woken, bulk_woken;
 volatile __u32 selftest_pid;
 volatile __u64 selftest_task, selftest_interrupt;
 volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interrupt() is asked */
+
+/*
+ * The boot clock and the monotonic one are the same until the machine sleeps for the first time, and the latter is read
+ * faster. The recorder has the probe compare them, and believes it unless the machine goes to sleep.
+ */
+volatile __u32 selftest_clocks_same, selftest_clocks_apart;
+volatile __u32 clocks_agree, has_slept;
 
 /* The second under way, in the upper half, and the events recorded in it: one word, so that the limit holds exactly. */
 volatile __u64 rate_used;
@@ -62,15 +71,26 @@ struct last_fault {
 	__u64 slept; /* and has not run again since */
 };
 
-struct thread_state {
-	struct frame frame[CALL_DEPTH];
+/* Of a thread: the calls that it is in. */
+struct open_calls {
+	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
+	__u64 since_ns; /* this thread's start: numbers come round */
+	__u64 start_ns; /* of its process; 0: not looked up yet */
 	__u32 depth;
-	__u32 over;     /* calls inside the deepest followed one that were counted as too_deep */
-	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
-	__u32 told;     /* it and its process were told as tracked */
+	__u32 over; /* calls inside the deepest followed one that were counted as too_deep */
+	__u32 told; /* it and its process were told as tracked */
+	__u32 unasked;
+	struct frame frame[CALL_DEPTH];
+};
+
+struct thread_state {
+	struct open_calls calls; /* of a thread without a seat */
+	__u32 seat;              /* + 1; 0: none */
+	__u32 waits_on;          /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
+	__u32 told;              /* it and its process were told as tracked */
+	__u32 pad;
 	struct open_futex futex;
 	struct last_fault fault;
-	__u64 start_ns; /* of its process; 0: not looked up yet */
 };
 
 struct {
@@ -79,6 +99,17 @@ struct {
 	__type(key, int);
 	__type(value, struct thread_state);
 } threads SEC(".maps");
+
+/*
+ * Where threads keep the calls that they are in, by thread number modulo the size: an array is read without asking the
+ * kernel, which is worth a tenth of what a call costs. Whose seat is taken keeps them in its task storage.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* set by the recorder */
+	__type(key, __u32);
+	__type(value, struct open_calls);
+} seats SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -212,11 +243,17 @@ static __always_inline __u64 process_start(struct task_struct *t)
 	return BPF_CORE_READ(t, group_leader, start_boottime);
 }
 
+/* The boot clock. */
+static __always_inline __u64 now_ns(void)
+{
+	return clocks_agree ? bpf_ktime_get_ns() : bpf_ktime_get_boot_ns();
+}
+
 static __always_inline void head_fill(struct ring_head *h, enum ring_type type)
 {
 	h->type = type;
 	h->cpu = bpf_get_smp_processor_id();
-	h->at_ns = bpf_ktime_get_boot_ns();
+	h->at_ns = now_ns();
 }
 
 /* Waking the recorder costs some fifty times as much as a record: only once the ring is half full. */
@@ -229,6 +266,18 @@ static __always_inline void submit_bulk(void *record)
 		flags = BPF_RB_FORCE_WAKEUP;
 	}
 	bpf_ringbuf_submit(record, flags);
+}
+
+/*
+ * The same for a call. How full the ring is, is asked for some of a thread's calls only: the answer costs as much as
+ * half a record, and a few records more or less do not matter to it.
+ */
+static __always_inline void submit_call(void *record, struct open_calls *c)
+{
+	if (c->unasked++ & ask_mask)
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	else
+		submit_bulk(record);
 }
 
 static __always_inline void submit_life(void *record, bool urgent)

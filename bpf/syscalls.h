@@ -85,7 +85,7 @@ static __always_inline void futex_leave(__s64 ret)
 		s->futex.start_ns = 0;
 		return;
 	}
-	tell_tracked(t, s);
+	tell_tracked(t, &s->told);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		s->futex.start_ns = 0;

@@ -15,10 +15,11 @@
 
 struct attach_options {
 	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
-	bool futex;          /* probe system calls */
-	bool notice_maps;    /* with `futex`: tell of CUDA libraries that are mapped later (RING_MAPPED) */
+	bool futex;          /* probe system calls, where the kernel offers that */
+	bool notice_maps;    /* the same: tell of CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
+	bool plain;          /* without what makes calls cheaper: see attach_has_shortcuts() */
 	bool no_faults;      /* do not probe page faults */
 	uint64_t
 		slow_ns; /* calls that took as long or longer carry their stack; 0: SLOW_NS_DEFAULT; UINT64_MAX: none */
@@ -43,7 +44,9 @@ bool attach_ring_valid(uint64_t bytes); /* a power of two within these */
 struct attach;
 
 /*
- * Load and attach all but library functions. ERR_DENIED with the missing permission, ERR_IO with what the kernel said.
+ * Load and attach all but library functions. A tracepoint that the kernel does not have is no error: attach_absent().
+ * ERR_DENIED with the missing permission, ERR_IO with what the kernel said. libbpf's own words, the verifier's log
+ * among them, go where the program lets them (libbpf_set_print()).
  */
 int attach_open(struct attach **a, const struct attach_options *o, struct fault *why);
 void attach_close(struct attach *a);
@@ -89,11 +92,21 @@ bool attach_knows_interrupts(const struct attach *a);
 bool attach_may_sample(uint32_t kind);
 /* Whether CPUs on which nothing happens are sampled too: the kernel lends programs a timer. With metrics_ns only. */
 bool attach_has_timer(const struct attach *a);
-/* The tracepoints that this kernel does not offer, so that their events are missing: "oom, fault"; "": all are there.
+/*
+ * The tracepoints that were asked for and that this kernel does not offer, so that their events are missing:
+ * "mark_victim, sys_enter"; "": all are there. What each is for: tracepoints.h.
  */
 const char *attach_absent(const struct attach *a);
+bool attach_lacks(const struct attach *a, const char *tracepoint);
+/* Whether futexes are recorded, and whether the kernel side tells of mappings: asked for, and possible here. */
+bool attach_has_futex(const struct attach *a);
+bool attach_tells_maps(const struct attach *a);
 /* Whether library functions are attached all at once (uprobe_multi, Linux 6.6) rather than one by one. */
 bool attach_is_multi(const struct attach *a);
+/*
+ * Whether functions are probed by what is faster where the kernel allows it: cookie and clock are read without asking.
+ */
+bool attach_has_shortcuts(const struct attach *a);
 /*
  * How often since attach_start() the kernel left out one of our programs because it already ran on that CPU; in text,
  * by program.

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/futex.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +15,8 @@
 #include "keys/confine.h"
 #include "record/attach.h"
 #include "record/check_inside.h"
-#include "record/discover.h"
 #include "record/ring.h"
+#include "record/tracepoints.h"
 
 void check_say(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
 {
@@ -46,55 +44,6 @@ void check_remedy(struct check *c, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(line->remedy, sizeof(line->remedy), fmt, args);
 	va_end(args);
-}
-
-/* Those that matter, the ones that nothing works without first. */
-static const struct {
-	cap_value_t cap;
-	bool needed, by_admin; /* CAP_SYS_ADMIN includes it */
-	const char *name, *what_for;
-} rights[] = {
-	{CAP_BPF, true, true, "CAP_BPF", "loads programs"},
-	{CAP_PERFMON, true, true, "CAP_PERFMON", "attaches them"},
-	{CAP_SYS_PTRACE, false, false, "CAP_SYS_PTRACE", "sees what processes of other users have mapped"},
-	{CAP_DAC_READ_SEARCH, false, false, "CAP_DAC_READ_SEARCH", "reads libraries in other users' folders"},
-	{CAP_CHECKPOINT_RESTORE, false, true, "CAP_CHECKPOINT_RESTORE",
-	 "finds deleted libraries and those of containers"},
-	{CAP_KILL, false, false, "CAP_KILL", "lets a command of another user go on"},
-	{CAP_SYSLOG, false, true, "CAP_SYSLOG", "reads Xid errors"},
-};
-
-static void check_capabilities(struct check *c)
-{
-	char held[200] = "", missing[200] = "", wanted[200] = "";
-	cap_flag_value_t set, admin = CAP_CLEAR;
-	cap_t caps = cap_get_proc();
-
-	if (caps)
-		cap_get_flag(caps, CAP_SYS_ADMIN, CAP_EFFECTIVE, &admin);
-	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++) {
-		char *to = rights[i].needed ? missing : wanted;
-
-		set = CAP_CLEAR;
-		if (caps)
-			cap_get_flag(caps, rights[i].cap, CAP_EFFECTIVE, &set);
-		if (set == CAP_SET || (rights[i].by_admin && admin == CAP_SET))
-			to = held;
-		snprintf(to + strlen(to), sizeof(held) - strlen(to), " %s", rights[i].name);
-	}
-	if (caps)
-		cap_free(caps);
-	if (!missing[0] && !wanted[0]) {
-		check_say(c, "capabilities", CHECK_OK, "all that recording needs:%s", held);
-		return;
-	}
-	check_say(c, "capabilities", missing[0] ? CHECK_NO : CHECK_NOTE, "held:%s; missing:%s%s",
-		  held[0] ? held : " none", missing, wanted);
-	check_remedy(c, "run as root, or setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,"
-			"cap_checkpoint_restore,cap_kill,cap_syslog=ep on gpurec");
-	for (size_t i = 0; i < sizeof(rights) / sizeof(rights[0]); i++)
-		if (strstr(wanted, rights[i].name))
-			check_say(c, rights[i].name, CHECK_NOTE, "is not held: it %s", rights[i].what_for);
 }
 
 /* The function that the probe is put on. */
@@ -168,57 +117,120 @@ static void make_events(void)
 	usleep(1000);
 }
 
-static void check_events(struct check *c, int probe_error)
-{
-	static const struct {
-		const char *what;
-		enum ring_type type;
-	} kinds[] = {
-		{"sched_switch", RING_SWITCH}, {"sched_waking", RING_WAKING}, {"futex", RING_FUTEX},
-		{"fork", RING_FORK},           {"exit", RING_EXIT},           {"names", RING_THREAD},
-	};
+/* What each proof takes of the kernel; a tracepoint that is absent has a line of its own. */
+static const struct {
+	const char *what;
+	enum ring_type type;
+	const char *tracepoint, *another;
+} proofs[] = {
+	{"sched_switch", RING_SWITCH, "sched_switch", NULL}, {"sched_waking", RING_WAKING, "sched_waking", NULL},
+	{"futex", RING_FUTEX, "sys_enter", "sys_exit"},      {"fork", RING_FORK, "sched_process_fork", NULL},
+	{"exit", RING_EXIT, "sched_process_exit", NULL},     {"names", RING_THREAD, NULL, NULL},
+};
 
-	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_STACK])
+static void check_absent(struct check *c)
+{
+	for (size_t i = 0; i < ntracepoint_uses; i++) {
+		const struct tracepoint_use *t = &tracepoint_uses[i];
+
+		if (!attach_lacks(c->attach, t->name))
+			continue;
+		check_say(c, t->name, CHECK_NOTE, "this kernel has no such tracepoint: %s", t->without);
+		check_remedy(c, "a kernel with %s has it", t->config);
+	}
+}
+
+static void check_uprobe(struct check *c, int probe_error)
+{
+	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_STACK]) {
 		check_say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
 			  attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
-	else {
-		check_say(c, "uprobe", CHECK_NO, "did not fire: %s",
-			  probe_error ? strerror(probe_error) : "no record came");
-		check_remedy(c, "the kernel needs CONFIG_UPROBE_EVENTS");
+		return;
 	}
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		if (c->seen[kinds[i].type])
-			check_say(c, kinds[i].what, CHECK_OK, "fired");
+	check_say(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
+	if (probe_error == EPERM || probe_error == EACCES)
+		check_remedy(c, "%s",
+			     attach_is_multi(c->attach)
+				     ? "run as root, or with CAP_BPF and CAP_PERFMON"
+				     : "run as root, or with CAP_SYS_ADMIN too: one by one takes it");
+	else
+		check_remedy(c, "the kernel needs CONFIG_UPROBE_EVENTS");
+}
+
+static void check_events(struct check *c, int probe_error)
+{
+	check_uprobe(c, probe_error);
+	check_absent(c);
+	for (size_t i = 0; i < sizeof(proofs) / sizeof(proofs[0]); i++) {
+		if ((proofs[i].tracepoint && attach_lacks(c->attach, proofs[i].tracepoint)) ||
+		    (proofs[i].another && attach_lacks(c->attach, proofs[i].another)) ||
+		    (proofs[i].type == RING_FUTEX && !c->o->futex))
+			continue;
+		if (c->seen[proofs[i].type])
+			check_say(c, proofs[i].what, CHECK_OK, "fired");
 		else {
-			check_say(c, kinds[i].what, CHECK_NO, "did not fire");
-			check_remedy(c, "the kernel needs CONFIG_TRACEPOINTS and CONFIG_FTRACE_SYSCALLS");
+			check_say(c, proofs[i].what, CHECK_NOTE, "did not fire: nothing of it is recorded");
+			check_remedy(c, "another program may have switched it off; please report it with uname -r");
 		}
 	}
+	if (attach_lacks(c->attach, "sched_waking"))
+		return;
 	if (attach_knows_interrupts(c->attach))
 		check_say(c, "interrupts", CHECK_OK, "wakings by interrupts are told apart");
-	else
+	else {
 		check_say(c, "interrupts", CHECK_NOTE,
 			  "that wakings by interrupts are told apart could not be proven here");
+		check_remedy(c, "try again while the host is less busy; reports then name no waker");
+	}
+	if (c->o->metrics_ns && !attach_has_timer(c->attach)) {
+		check_say(c, "metrics", CHECK_NOTE, "only of CPUs on which threads change: the kernel lends no timer");
+		check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
+	}
+}
+
+/* Messages say what is wrong, then what to do. */
+static void say_refused(struct check *c, const char *what, const struct fault *why)
+{
+	const char *remedy = strstr(why->text, "; ");
+
+	check_say(c, what, CHECK_NO, "%.*s", (int)(remedy ? (size_t)(remedy - why->text) : strlen(why->text)),
+		  why->text);
+	if (why->code == ERR_DENIED && c->foreign_user)
+		check_remedy(c, "rights of the host are needed, not of a user namespace");
+	else if (remedy)
+		check_remedy(c, "%s", remedy + 2);
+	else
+		check_remedy(c, "gpurec --check -v -v shows what the kernel says; please report it with uname -r");
 }
 
 static void check_recording(struct check *c)
 {
-	const struct attach_options o = {.ring_bytes = 1 << 20, .futex = true};
+	const struct attach_options o = {.ring_bytes = 1 << 20,
+					 .futex = c->o->futex,
+					 .notice_maps = c->o->futex && c->o->late_attach,
+					 .single = c->o->single,
+					 .metrics_ns = c->o->metrics_ns};
 	struct ring life = {0}, bulk = {0};
 	struct fault why = {0};
 	int probe_error;
 
 	if (attach_open(&c->attach, &o, &why) < 0) {
-		check_say(c, "BPF", CHECK_NO, "%s", why.text);
+		say_refused(c, "BPF", &why);
 		return;
 	}
 	check_say(c, "BPF", CHECK_OK, "programs load and attach");
 	if (ring_open(&life, attach_life_fd(c->attach), LIFE_RING_BYTES, &why) < 0 ||
 	    ring_open(&bulk, attach_bulk_fd(c->attach), o.ring_bytes, &why) < 0 ||
 	    attach_track(c->attach, (uint32_t)getpid(), 0, 0, &why) < 0 || attach_scan_threads(c->attach, &why) < 0) {
-		check_say(c, "ring buffer", CHECK_NO, "%s", why.text);
+		say_refused(c, "ring buffer", &why);
 		ring_close(&life);
+		ring_close(&bulk);
 		return;
+	}
+	if (c->foreign_pids) {
+		check_say(c, "events", CHECK_NOTE, "not tried: the kernel knows this process by another number");
+		check_remedy(c, "run on the host, or the container with --pid=host");
+		goto out;
 	}
 	probe_error = put_probe(c);
 	attach_start(c->attach);
@@ -228,6 +240,7 @@ static void check_recording(struct check *c)
 	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
 	check_say(c, "ring buffer", CHECK_OK, "records arrive");
 	check_events(c, probe_error);
+out:
 	ring_close(&life);
 	ring_close(&bulk);
 }
@@ -249,52 +262,22 @@ static void check_confinement(struct check *c)
 	}
 }
 
-static int count_process(void *self, uint32_t pid, struct fault *why)
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recording_options *o, const char *folder)
 {
-	(void)pid, (void)why;
-	++*(unsigned *)self;
-	return 0;
-}
-
-static void check_libraries(struct check *c)
-{
-	struct symbolizer *symbolizer = NULL;
-	struct discover *d = NULL;
-	struct fault why = {0};
-	unsigned n = 0;
-
-	if (!c->attach || symbolizer_new(&symbolizer, &c->fs, &why) < 0 ||
-	    discover_new(&d, &c->fs, symbolizer, c->attach, &why) < 0 ||
-	    discover_all(d, 0, count_process, &n, &why) < 0)
-		check_say(c, "CUDA", CHECK_NOTE, "could not look for it: %s",
-			  why.text[0] ? why.text : "BPF does not work");
-	else if (!n)
-		check_say(c, "CUDA", CHECK_NOTE, "no process uses it now; one that starts later is recorded");
-	else
-		check_say(c, "CUDA", CHECK_OK,
-			  "in use by %u process%s: %zu librar%s, %zu functions probed, %zu refused", n,
-			  n == 1 ? "" : "es", discover_counts(d)->libraries,
-			  discover_counts(d)->libraries == 1 ? "y" : "ies", discover_counts(d)->sites,
-			  discover_counts(d)->refused);
-	discover_free(d);
-	symbolizer_free(symbolizer);
-}
-
-size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder, const char *nvml)
-{
-	struct check c = {.lines = lines};
+	struct check c = {.lines = lines, .o = o};
 	struct fault why = {0};
 
 	check_kernel(&c);
 	check_capabilities(&c);
 	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
 		check_say(&c, "/proc", CHECK_NO, "%s", why.text);
+		check_remedy(&c, "mount it: mount -t proc proc /proc");
 		return c.n;
 	}
 	check_recording(&c);
 	check_confinement(&c);
 	check_libraries(&c);
-	check_gpus(&c, nvml);
+	check_gpus(&c, o->nvml);
 	check_output(&c, folder);
 	attach_close(c.attach);
 	procfs_close(&c.fs);

@@ -9,21 +9,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "record/recording.h"
+
 enum check_result { CHECK_OK, CHECK_NOTE, CHECK_NO }; /* NOTE: works, with less than could be */
 
 struct check_line {
 	const char *what;
 	enum check_result result;
 	char text[300];
-	char remedy[200]; /* "": none is needed, or known */
+	char remedy[300]; /* never "" where the result is CHECK_NO */
 };
 
-#define CHECK_LINES_MAX 48
+#define CHECK_LINES_MAX 128
 
 /*
- * folder: where a capture would go; NULL: the current one. nvml: as struct recording_options has it. Fills lines[],
- * returns how many.
+ * For a recording with these options; what they do not ask for is not asked of the host. folder: where its capture
+ * would go; NULL: the current one. Fills lines[], returns how many.
  */
-size_t check_host(struct check_line lines[CHECK_LINES_MAX], const char *folder, const char *nvml);
+size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recording_options *o, const char *folder);
 
 #endif

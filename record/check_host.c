@@ -17,8 +17,6 @@
 #include "record/health.h"
 #include "record/kmsg.h"
 
-#define INITIAL_PID_NAMESPACE 0xeffffffcu /* inode of /proc/PID/ns/pid there: the kernel's PROC_PID_INIT_INO */
-
 /* The first line of a file. False: it cannot be read. */
 static bool first_line(const char *path, char *text, size_t size)
 {
@@ -42,9 +40,9 @@ static bool older_than(const struct utsname *name, unsigned major, unsigned mino
 
 static void check_version(struct check *c, const struct utsname *name)
 {
-	if (older_than(name, 5, 11)) {
+	if (older_than(name, 5, 15)) {
 		check_say(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
-		check_remedy(c, "5.11 or later is needed");
+		check_remedy(c, "5.15 or later is needed");
 	} else if (older_than(name, 6, 6)) {
 		check_say(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one", name->release,
 			  name->machine);
@@ -75,7 +73,8 @@ static void check_config(struct check *c, const struct utsname *name)
 		f = gzopen(path, "re");
 	}
 	if (!f) {
-		check_say(c, "configuration", CHECK_OK, "not told by this kernel; the proofs below show what matters");
+		check_say(c, "configuration", CHECK_NOTE, "not told by this kernel");
+		check_remedy(c, "the proofs below show what matters");
 		return;
 	}
 	while (gzgets(f, line, sizeof(line)))
@@ -105,9 +104,11 @@ static void check_policies(struct check *c)
 		  bpf[0] == '0' ? "needed all the same" : "needed");
 	check_say(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
 		  perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
-	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown)))
-		check_say(c, "lockdown", CHECK_OK, "none, or it is not told");
-	else if (strstr(lockdown, "[confidentiality]")) {
+	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown))) {
+		check_say(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s", strerror(errno));
+		check_remedy(c, "where BPF loads below it is no matter; mount -t securityfs none /sys/kernel/security "
+				"shows it");
+	} else if (strstr(lockdown, "[confidentiality]")) {
 		check_say(c, "lockdown", CHECK_NO, "confidentiality: BPF may not read the kernel's memory");
 		check_remedy(c, "boot with lockdown=integrity or none");
 	} else {
@@ -118,35 +119,24 @@ static void check_policies(struct check *c)
 
 static void check_types(struct check *c)
 {
-	struct stat st;
-
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0) {
 		check_say(c, "type information", CHECK_OK, "/sys/kernel/btf/vmlinux");
 	} else {
 		check_say(c, "type information", CHECK_NO, "/sys/kernel/btf/vmlinux: %s", strerror(errno));
-		check_remedy(c, "the kernel needs CONFIG_DEBUG_INFO_BTF");
-	}
-	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != INITIAL_PID_NAMESPACE) {
-		check_say(c, "pid namespace", CHECK_NO, "not the host's");
-		check_remedy(c, "run on the host, or the container with --pid=host");
-	} else {
-		check_say(c, "pid namespace", CHECK_OK, "the host's");
+		check_remedy(c,
+			     "the kernel needs CONFIG_DEBUG_INFO_BTF; in a container mount the host's /sys/kernel/btf");
 	}
 }
 
-static void check_memlock(struct check *c, const struct utsname *name)
+static void check_memlock(struct check *c)
 {
 	struct rlimit limit = {0};
 
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY) {
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		check_say(c, "memlock", CHECK_OK, "no limit");
-		return;
-	}
-	check_say(c, "memlock", older_than(name, 5, 11) ? CHECK_NOTE : CHECK_OK, "%llu KiB%s",
-		  (unsigned long long)limit.rlim_cur / 1024,
-		  older_than(name, 5, 11) ? "" : ": BPF memory is not counted here since Linux 5.11");
-	if (older_than(name, 5, 11))
-		check_remedy(c, "ulimit -l unlimited");
+	else
+		check_say(c, "memlock", CHECK_OK, "%llu KiB: BPF memory is not counted here since Linux 5.11",
+			  (unsigned long long)limit.rlim_cur / 1024);
 }
 
 static void check_clock(struct check *c)
@@ -155,7 +145,8 @@ static void check_clock(struct check *c)
 	char source[64];
 
 	if (!first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source))) {
-		check_say(c, "clock", CHECK_OK, "which one is not told");
+		check_say(c, "clock", CHECK_NOTE, "which one the kernel reads is not told");
+		check_remedy(c, "mount /sys; a slow one makes each event dearer");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
@@ -182,7 +173,8 @@ static void check_hidepid(struct check *c)
 		fclose(f);
 	if (hides) {
 		check_say(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from who lacks CAP_SYS_PTRACE");
-		check_remedy(c, "with --no-late-attach their libraries are not found later");
+		check_remedy(
+			c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
 	}
 }
 
@@ -195,8 +187,9 @@ void check_kernel(struct check *c)
 	check_version(c, &name);
 	check_config(c, &name);
 	check_types(c);
+	check_namespaces(c);
 	check_policies(c);
-	check_memlock(c, &name);
+	check_memlock(c);
 	check_clock(c);
 	check_hidepid(c);
 }
@@ -209,11 +202,16 @@ void check_gpus(struct check *c, const char *library)
 
 	if (first_line("/proc/driver/nvidia/version", version, sizeof(version)))
 		check_say(c, "driver", CHECK_OK, "%s", version);
-	else
+	else {
 		check_say(c, "driver", CHECK_NOTE,
 			  "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
+		check_remedy(c, "install it, where there is a GPU; in a container pass its devices and libraries in");
+	}
 	if (library ? !strcmp(library, "no") : !health_possible()) {
-		check_say(c, "GPUs", CHECK_NOTE, "%s: no health is recorded", library ? "not asked" : "none");
+		check_say(c, "GPUs", CHECK_NOTE, "%s: no health is recorded",
+			  library ? "not asked" : "no driver tells of any");
+		check_remedy(c, library ? "leave --nvml no away"
+					: "name the driver's library with --nvml, where there is one");
 	} else {
 		health_start(&h, library);
 		health_await(&h, 5000);
@@ -280,18 +278,19 @@ void check_output(struct check *c, const char *folder)
 		folder = ".";
 	if (access(folder, W_OK | X_OK) < 0) {
 		check_say(c, "output", CHECK_NO, "%s: %s", folder, strerror(errno));
-		check_remedy(c, "choose another folder with -o");
+		check_remedy(c, "choose another folder with -o, or make it one that this user may write to");
 		return;
 	}
 	check_say(c, "output", CHECK_OK, "%s can be written", folder);
 	speed = disk_speed(folder);
 	if (!speed) {
-		check_say(c, "disk speed", CHECK_OK, "cannot be tried in %s", folder);
+		check_say(c, "disk speed", CHECK_NOTE, "not known: it cannot be tried in %s", folder);
+		check_remedy(c, "watch the line of status, or the summary, for losses");
 	} else {
 		bool enough = speed >= 2ull * NEED_MB * 1000000;
 
 		check_say(c, "disk speed", enough ? CHECK_OK : CHECK_NOTE,
-			  "%.1f MB/s; a million events a second need about %u", (double)speed / 1e6, NEED_MB);
+			  "%.1f MB/s; a million events a second need about %u MB/s", (double)speed / 1e6, NEED_MB);
 		if (!enough)
 			check_remedy(c, "choose a faster disk, or record less: --max-rate, --sample");
 	}

@@ -3,6 +3,8 @@
 #ifndef GPUREC_RECORD_CHECK_INSIDE_H
 #define GPUREC_RECORD_CHECK_INSIDE_H
 
+#include <linux/types.h>
+
 #include "bpf/ring.h"
 #include "record/check.h"
 #include "record/procfs.h"
@@ -10,10 +12,12 @@
 struct attach;
 
 struct check {
+	const struct recording_options *o;
 	struct check_line *lines;
 	size_t n;
 	struct procfs fs;
 	struct attach *attach;
+	bool foreign_pids, foreign_user; /* the namespace is not the host's */
 	unsigned seen[RING_TYPES];
 };
 
@@ -25,6 +29,11 @@ __attribute__((format(printf, 2, 3))) void check_remedy(struct check *c, const c
 
 /* Kernel, its configuration and policies, memory lock, clock. */
 void check_kernel(struct check *c);
+/* Whose process numbers and rights ours are; what rights are held, and which recording takes. */
+void check_namespaces(struct check *c);
+void check_capabilities(struct check *c);
+/* Which CUDA libraries are in use now, by whom, and what recording makes of them. */
+void check_libraries(struct check *c);
 /* Driver and GPUs, as NVML and /proc tell. library: struct recording_options.nvml */
 void check_gpus(struct check *c, const char *library);
 /* The folder that a capture would go to: may it be written, how fast, how much room. */

@@ -147,6 +147,14 @@ static bool may_be_another(const struct discover *d, const struct looked *l)
 	return d->fresh && !l->probed && l->inode == d->fresh->inode && (l->major << 20 | l->minor) == d->fresh->device;
 }
 
+static void note_denied(struct discover *d, uint32_t pid, int r)
+{
+	if (r >= 0)
+		return;
+	d->counts.denied++;
+	d->counts.last_denied = pid;
+}
+
 /* Open the file of a mapping and look into it, unless it is the one that is `known`. *looked: false: it is gone. */
 static int look_at_mapping(struct discover *d, uint32_t pid, const struct mapping *m, const struct looked *known,
 			   struct looked *l, bool *looked, struct fault *why)
@@ -162,7 +170,7 @@ static int look_at_mapping(struct discover *d, uint32_t pid, const struct mappin
 		return r;
 	}
 	if (r <= 0 && !discover_role_of_name(m->path)) {
-		d->counts.denied += r < 0;
+		note_denied(d, pid, r);
 		return 0; /* perhaps another process lets us */
 	}
 	if (r == 0 && procfs_process(d->fs, pid, &info, NULL) <= 0)
@@ -212,7 +220,7 @@ int discover_process(struct discover *d, uint32_t pid, struct fault *why)
 	int found = 0, r = procfs_maps_open(&d->maps, d->fs, pid, &local);
 
 	if (r <= 0) {
-		d->counts.denied += r == ERR_DENIED;
+		note_denied(d, pid, r == ERR_DENIED ? r : 0);
 		return r == ERR_MEMORY ? fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory") : 0;
 	}
 	r = 0;
@@ -314,6 +322,25 @@ int discover_add_file(struct discover *d, const char *path, struct fault *why)
 	r = add_open_file(d, fd, path, &d->mapping, why);
 	close(fd);
 	return r;
+}
+
+void discover_each(const struct discover *d, void (*use)(void *self, const struct discover_use *u), void *self)
+{
+	for (size_t i = 0; i < d->nuses; i++) {
+		const struct looked *l = &d->looked[d->uses[i].looked];
+		const struct module *m = symbolizer_module_at(d->symbolizer, l->module);
+		const struct discover_use u = {
+			.pid = d->uses[i].pid,
+			.file = d->uses[i].looked,
+			.role = l->role,
+			.functions = l->functions,
+			.probed = l->probed,
+			.path = m ? m->path : "",
+			.reason = l->reason ? l->reason : "",
+		};
+
+		use(self, &u);
+	}
 }
 
 static int tell_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)

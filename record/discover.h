@@ -4,10 +4,10 @@
  * share it and by however many names. A file is known by device and inode, and through overlays (two containers made of
  * one image) by the file beneath. Looked at are all files mapped as code:
  *
- *	by name       libcudart, libcuda, libnccl with any version or hash behind it, as wheels have
- *	by functions  exported (.dynsym), whatever the file is called, or local (.symtab): the runtime linked in
- *statically by kernels    a file that holds code for GPUs, imports no runtime and has none that we can see: linked in
- *and stripped
+ * - by name: libcudart, libcuda, libnccl with any version or hash behind it, as wheels have;
+ * - by functions: exported (.dynsym), whatever the file is called, or local (.symtab): a runtime linked in statically;
+ * - by kernels: a file that holds code for GPUs, imports no runtime and has none that we can see: linked in and
+ *   stripped.
  *
  * What was found, what was attached and why not more is remembered until discover_tell() writes it down.
  */
@@ -55,6 +55,17 @@ int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, u
  */
 int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
+/* That a process has a file of CUDA's mapped, as its `library` row tells. Borrowed until the next call into discover.
+ */
+struct discover_use {
+	uint32_t pid; /* 0: a person named it */
+	size_t file;  /* the same for all who share it */
+	uint32_t role;
+	size_t functions, probed;
+	const char *path, *reason; /* reason: why not all carry a probe; "": they do */
+};
+void discover_each(const struct discover *d, void (*use)(void *self, const struct discover_use *u), void *self);
+
 struct discover_counts {
 	size_t libraries; /* that carry at least one probe */
 	size_t sites;     /* functions probed */
@@ -64,6 +75,7 @@ struct discover_counts {
 	size_t denied;    /* times that a process's mappings or a file in them could not be read: no permission */
 	size_t gone;      /* files that the kernel side told of, whose process ended before they could be looked at */
 	size_t over;      /* files that were not looked at: there are too many */
+	uint32_t last_denied;    /* its process */
 	char last_problem[256];  /* of the last one that is unread */
 	char last_stripped[256]; /* its path */
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpurec: record what GPU programs do on this host into a sealed capture. */
+#include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <malloc.h>
@@ -15,6 +16,7 @@
 #include "record/check.h"
 #include "record/counters.h"
 #include "record/recording.h"
+#include "record/words.h"
 
 #define PIDS_MAX 1024
 #define LIBS_MAX 256
@@ -65,7 +67,8 @@ static const struct tool_option option_table[] = {
 	{"no-futex", 0, NULL,
 	 "leave system calls alone: no futex events, libraries loaded later are found within a second", OPT_NO_FUTEX},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", OPT_NO_LATE},
-	{"uprobes", 0, "HOW", "single: attach functions one by one, as kernels before 6.6 need; multi: as this one can",
+	{"uprobes", 0, "HOW",
+	 "single: attach functions one by one, as kernels before 6.6 need; plain: at once; multi: as this one can best",
 	 OPT_UPROBES},
 	{"nvml", 0, "PATH",
 	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", OPT_NVML},
@@ -124,6 +127,16 @@ static void note(int level, const char *text)
 		clear_status();
 	if (level <= tool_verbose)
 		tool_note("%s", text);
+}
+
+/* What libbpf has to say, the verifier's log among it: with -v -v, and in more detail with a third. */
+__attribute__((format(printf, 2, 0))) static int kernel_says(enum libbpf_print_level level, const char *fmt,
+							     va_list args)
+{
+	if (tool_verbose < (level == LIBBPF_DEBUG ? 3 : 2))
+		return 0;
+	clear_status();
+	return vfprintf(stderr, fmt, args);
 }
 
 static int take_pid(struct settings *s, const char *value)
@@ -242,7 +255,10 @@ static int take_option(struct settings *s, int id, const char *value)
 		return 0;
 	case OPT_UPROBES:
 		s->o.single = !strcmp(value, "single");
-		return s->o.single || !strcmp(value, "multi") ? 0 : tool_usage("--uprobes %s: single or multi", value);
+		s->o.plain = !strcmp(value, "plain");
+		return s->o.single || s->o.plain || !strcmp(value, "multi")
+			       ? 0
+			       : tool_usage("--uprobes %s: single, plain or multi", value);
 	default:
 		s->check = true;
 		return 0;
@@ -293,7 +309,7 @@ static void print_checks(const struct check_line *lines, size_t n, bool possible
 		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
 
 		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
-		printf("%-4s  %-16s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
+		printf("%-4s  %-22s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
 		       lines[i].remedy[0] ? "; " : "", lines[i].remedy);
 	}
 	printf("%s\n", possible ? "Recording is possible here." : "Recording is not possible here.");
@@ -318,7 +334,7 @@ static void print_checks_json(const struct check_line *lines, size_t n, bool pos
 
 static int run_check(const struct settings *s)
 {
-	struct check_line lines[CHECK_LINES_MAX];
+	static struct check_line lines[CHECK_LINES_MAX];
 	char folder[4096] = ".";
 	bool possible = true;
 	size_t n;
@@ -329,7 +345,7 @@ static int run_check(const struct settings *s)
 		strcpy(copy, s->o.path);
 		snprintf(folder, sizeof(folder), "%s", dirname(copy));
 	}
-	n = check_host(lines, folder, s->o.nvml);
+	n = check_host(lines, &s->o, folder);
 	for (size_t i = 0; i < n; i++)
 		possible = possible && lines[i].result != CHECK_NO;
 	if (s->json)
@@ -347,7 +363,7 @@ static void tell_losses(const struct recording_result *result)
 
 		if (counter_is_loss(c->id) && c->id != COUNTER_sampled_out && c->id != COUNTER_over_rate)
 			tool_note("  %s: %llu lost: %s", probe ? probe->name : "?", (unsigned long long)c->value,
-				  counter_name(c->id));
+				  loss_words(c->id));
 	}
 }
 
@@ -358,6 +374,21 @@ static bool any_call(const struct recording_result *result)
 		if (result->counters[i].id == COUNTER_fired && result->counters[i].probe >= PROBE_HOST_END)
 			return true;
 	return false;
+}
+
+/* What was not looked at; and when there is no call, whether that is so of all or only of what could be looked at. */
+static void tell_missing(const struct recording_result *result)
+{
+	bool blind = false;
+
+	for (size_t i = 0; i < result->nmissing; i++) {
+		blind = blind || result->missing[i].calls;
+		if (!result->missing[i].ordinary || tool_verbose)
+			tool_note("  not in it: %s", result->missing[i].text);
+	}
+	if (!any_call(result))
+		tool_note(blind ? "  no CUDA call was seen in what could be looked at"
+				: "  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
 }
 
 static void tell_self(const struct settings *s, const struct recording_result *result)
@@ -391,8 +422,7 @@ static void tell_result(const struct settings *s, const struct recording_result 
 		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
 		  tool_format_bytes(size, sizeof(size), result->written_bytes), result->key_id,
 		  reason_text(result->reason));
-	if (!any_call(result))
-		tool_note("  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
+	tell_missing(result);
 	tell_losses(result);
 	if (left_out.sampled_out)
 		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
@@ -465,6 +495,7 @@ int main(int argc, char **argv)
 	int status;
 
 	tool_init("gpurec");
+	libbpf_set_print(kernel_says);
 	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what a burst took is given back, and grows without being copied */
 	status = read_arguments(&settings, argc, argv);
 	if (status >= 0)

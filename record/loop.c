@@ -53,8 +53,16 @@ static int drain(struct recording *s, uint64_t bulk_until, uint64_t life_until, 
 
 static int drain_now(struct recording *s, struct fault *why)
 {
+	uint64_t bulk, life;
+
 	attach_rearm(s->attach);
-	return drain(s, ring_head(&s->bulk), ring_head(&s->life), why);
+	bulk = ring_head(&s->bulk);
+	life = ring_head(&s->life);
+	if (bulk + life != s->heads) {
+		s->heads = bulk + life;
+		s->moved_ns = clock_ns(CLOCK_BOOTTIME);
+	}
+	return drain(s, bulk, life, why);
 }
 
 /* Ended processes, a whole epoch later: their last switches are read, so that nobody asks for them any more. */
@@ -207,6 +215,7 @@ static uint32_t take_event(struct recording *s, int fd)
 static int wait_ms(const struct recording *s)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), until_ns = s->next_seal_ns;
+	unsigned most_ms = now_ns - s->moved_ns > QUIET_NS ? QUIET_WAIT_MS : WAIT_MS;
 
 	if (s->cut_ns)
 		return 1;
@@ -214,7 +223,7 @@ static int wait_ms(const struct recording *s)
 		until_ns = s->deadline_ns;
 	if (until_ns <= now_ns)
 		return 0;
-	return until_ns - now_ns >= WAIT_MS * 1000000ull ? WAIT_MS : (int)((until_ns - now_ns) / 1000000 + 1);
+	return until_ns - now_ns >= most_ms * 1000000ull ? (int)most_ms : (int)((until_ns - now_ns) / 1000000 + 1);
 }
 
 /* What is no record of the kernel side: health of the GPUs, errors of theirs in the log. */
@@ -298,6 +307,7 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->missed, why);
 	if (r == 0)
 		r = recording_tell_missing(s, why);
+	result->nmissing = recording_list_missing(s, result->missing);
 	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
 	await_command(s, reason);

@@ -111,10 +111,9 @@ void recording_note_refused(struct recording *s)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
 	if (counts->stripped > s->nstripped)
 		recording_note(s, 0,
-			       "of %zu files with a stripped CUDA runtime inside only the driver's calls are recorded: "
-			       "%s%s",
-			       counts->stripped - s->nstripped, counts->last_stripped,
-			       counts->stripped - s->nstripped > 1 ? " and others" : "");
+			       "%s%s: the CUDA runtime is linked in and stripped, so that only the driver's calls are "
+			       "recorded",
+			       counts->last_stripped, counts->stripped - s->nstripped > 1 ? " and other files" : "");
 	s->nrefused = counts->refused;
 	s->nunread = counts->unread;
 	s->nstripped = counts->stripped;

@@ -7,6 +7,8 @@
 #include "record/recording_inside.h"
 
 #include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -246,39 +248,103 @@ void recording_leave_process(struct recording *s, uint32_t pid)
 	}
 }
 
-int recording_tell_missing(struct recording *s, struct fault *why)
+/* What was counted; the words are for one, and for more. */
+struct lack {
+	const char *name, *one, *more;
+	uint64_t n;
+	bool ordinary, calls;
+};
+#define NLACKS 10
+
+static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 {
 	const struct discover_counts *found = discover_counts(s->discover);
 	const struct symbolizer_counts *named = symbolizer_counts(s->symbolizer);
-	const struct {
-		const char *name, *what;
-		uint64_t n;
-	} missing[] = {
-		{"processes_gone", "times that a process ended before all could be read of it", s->facts_gone},
-		{"processes_denied", "process instances of which not all may be read: no permission", s->facts_denied},
-		{"libraries_unseen", "CUDA libraries mapped by processes that /proc does not show",
-		 s->libraries_unseen},
-		{"files_gone", "times that a process ended before a new file that it ran or mapped could be looked at",
-		 found->gone},
-		{"mappings_denied", "times that mappings or a file in them may not be read: no permission",
-		 found->denied},
-		{"libraries_unread", "CUDA libraries that could not be read", found->unread},
-		{"runtimes_stripped", "files with the CUDA runtime linked in and stripped: only the driver's calls",
-		 found->stripped},
-		{"files_not_looked_at", "files beyond those that are looked at", found->over},
-		{"frames_unplaced", "frames of stacks of which the process was gone or may not be read",
-		 named->no_process + named->denied},
-		{"modules_not_numbered", "modules beyond those that are numbered", named->modules_over},
+	const struct lack all[NLACKS] = {
+		{"processes_denied", "process of which not all could be read: no permission",
+		 "processes of which not all could be read: no permission", s->facts_denied, false, false},
+		{"mappings_denied", "time that what a process has mapped could not be looked at: no permission",
+		 "times that what a process has mapped could not be looked at: no permission", found->denied, false,
+		 true},
+		{"libraries_unseen", "CUDA library mapped by a process that /proc does not show",
+		 "CUDA libraries mapped by processes that /proc does not show", s->libraries_unseen, false, true},
+		{"libraries_unread", "CUDA library that could not be read", "CUDA libraries that could not be read",
+		 found->unread, false, true},
+		{"runtimes_stripped",
+		 "file with the CUDA runtime linked in and stripped: of its calls only the driver's",
+		 "files with the CUDA runtime linked in and stripped: of their calls only the driver's",
+		 found->stripped, false, true},
+		{"files_not_looked_at", "file beyond those that are looked at", "files beyond those that are looked at",
+		 found->over, false, true},
+		{"modules_not_numbered", "module beyond those that are numbered",
+		 "modules beyond those that are numbered", named->modules_over, false, false},
+		{"processes_gone", "time that a process ended before all could be read of it",
+		 "times that a process ended before all could be read of it", s->facts_gone, true, false},
+		{"files_gone", "time that a process ended before a new file that it ran or mapped could be looked at",
+		 "times that a process ended before a new file that it ran or mapped could be looked at", found->gone,
+		 true, false},
+		{"frames_unplaced", "frame of a stack of which the process was gone or may not be read",
+		 "frames of stacks of which the process was gone or may not be read", named->no_process + named->denied,
+		 true, false},
 	};
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
-	int hides = procfs_hides(&s->fs), r = 0;
 
-	if (hides)
+	memcpy(lacks, all, sizeof(all));
+}
+
+int recording_tell_missing(struct recording *s, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	struct lack lacks[NLACKS];
+	int r = 0;
+
+	if (s->others_hidden)
 		r = fact_tellf(s->writer, now_ns, why, "proc_hidepid",
-			       "%d: /proc hides processes from those who lack CAP_SYS_PTRACE", hides);
-	for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]) && r == 0; i++)
-		if (missing[i].n)
-			r = fact_tellf(s->writer, now_ns, why, missing[i].name, "%llu %s",
-				       (unsigned long long)missing[i].n, missing[i].what);
+			       "%d: /proc hides processes from those who lack CAP_SYS_PTRACE", procfs_hides(&s->fs));
+	count_lacks(s, lacks);
+	for (size_t i = 0; i < NLACKS && r == 0; i++)
+		if (lacks[i].n)
+			r = fact_tellf(s->writer, now_ns, why, lacks[i].name, "%llu %s", (unsigned long long)lacks[i].n,
+				       lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
 	return r;
 }
+
+__attribute__((format(printf, 4, 5))) static size_t add_missing(struct missing *m, bool ordinary, bool calls,
+								const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(m->text, sizeof(m->text), fmt, args);
+	va_end(args);
+	m->ordinary = ordinary;
+	m->calls = calls;
+	return 1;
+}
+
+size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX])
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	struct lack lacks[NLACKS];
+	size_t n = 0;
+
+	if (s->others_hidden)
+		n += add_missing(&list[n], false, true,
+				 "/proc (hidepid) hides processes of other users from who lacks CAP_SYS_PTRACE");
+	count_lacks(s, lacks);
+	for (size_t i = 0; i < NLACKS; i++)
+		if (lacks[i].n)
+			n += add_missing(&list[n], lacks[i].ordinary, lacks[i].calls, "%llu %s",
+					 (unsigned long long)lacks[i].n,
+					 lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
+	if (found->refused)
+		n += add_missing(&list[n], false, true, "%zu function%s that the kernel does not let probe",
+				 found->refused, found->refused == 1 ? "" : "s");
+	if (!s->o.late_attach)
+		n += add_missing(&list[n], false, true,
+				 "libraries that were loaded after recording began (--no-late-attach)");
+	if (!attach_has_futex(s->attach))
+		n += add_missing(&list[n], false, false, "futexes, and with them waits for locks (%s)",
+				 s->o.futex ? "this kernel does not offer them" : "--no-futex");
+	return n;
+}
+_Static_assert(NLACKS + 4 <= MISSING_MAX, "room for all");

@@ -9,8 +9,8 @@
  * Outputs are written only when 1 is returned. One process is read through one directory handle, so that what is
  * returned never mixes two processes of the same number.
  *
- * Process numbers and start times are those that the mount's pid namespace and our time namespace see: open the initial
- *ones'.
+ * Process numbers and start times are those that the mount's pid namespace and our time namespace see: open those of
+ * the initial ones.
  */
 #ifndef GPUREC_RECORD_PROCFS_H
 #define GPUREC_RECORD_PROCFS_H
@@ -70,6 +70,10 @@ int procfs_exe(const struct procfs *fs, uint32_t pid, char *path, size_t size, b
 #define PROCFS_ARGUMENTS_MAX (1u << 20) /* so far it is read */
 int procfs_command_line(const struct procfs *fs, uint32_t pid, char *text, size_t size, uint64_t *bytes,
 			struct fault *why);
+
+/* Those of the host: the kernel's PROC_PID_INIT_INO and PROC_USER_INIT_INO. */
+#define INITIAL_PID_NAMESPACE 0xeffffffcu
+#define INITIAL_USER_NAMESPACE 0xeffffffdu
 
 /* Inode numbers of namespaces; 0: this kernel has none of the kind. pid_inside: the process's id in `pids`. */
 struct process_namespaces {

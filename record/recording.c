@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -21,8 +22,7 @@
 #include "keys/confine.h"
 #include "keys/identity.h"
 #include "record/hostfacts.h"
-
-#define INITIAL_PID_NAMESPACE 0xeffffffcu /* inode of /proc/PID/ns/pid there: the kernel's PROC_PID_INIT_INO */
+#include "record/tracepoints.h"
 
 uint64_t clock_ns(int clock)
 {
@@ -62,7 +62,7 @@ static int check_output(const struct recording *s, struct fault *why)
 
 	if (strlen(s->path) >= sizeof(copy))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
-	if (lstat(s->path, &st) == 0) {
+	if (lstat(s->path, &st) == 0 && !o->rotate_ns) { /* with rotation what is in the way is left out */
 		if (!S_ISREG(st.st_mode))
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file",
 					 s->path);
@@ -81,12 +81,30 @@ static int check_namespace(struct fault *why)
 {
 	struct stat st;
 
+	if (stat("/proc/self/ns/user", &st) == 0 && st.st_ino != INITIAL_USER_NAMESPACE)
+		return fault_set(
+			why, ERR_DENIED, FAULT_NOWHERE,
+			"rights that are held in a user namespace, root's too, do not reach the kernel: run gpurec "
+			"on the host, or the container without a user namespace");
 	if (stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != INITIAL_PID_NAMESPACE)
 		return fault_set(
 			why, ERR_DENIED, FAULT_NOWHERE,
 			"gpurec sees the host's process numbers only from the host's pid namespace: run it on the "
 			"host, or the container with --pid=host");
 	return 0;
+}
+
+/* Whether processes of others are, or will be, hidden from us: CAP_SYS_PTRACE sees them, while it is held. */
+static bool hides_others(const struct recording *s)
+{
+	cap_flag_value_t held = CAP_CLEAR;
+	cap_t caps = cap_get_proc();
+
+	if (caps) {
+		cap_get_flag(caps, CAP_SYS_PTRACE, CAP_EFFECTIVE, &held);
+		cap_free(caps);
+	}
+	return procfs_hides(&s->fs) && (held != CAP_SET || !s->o.late_attach);
 }
 
 /* A descriptor of each -p process, so that numbers that come round do not mislead us. */
@@ -145,6 +163,14 @@ static int open_signals(struct recording *s, sigset_t *before, struct fault *why
 	return watch(s, s->signal_fd, EPOLLIN, why);
 }
 
+static void note_absent(const struct recording *s)
+{
+	for (size_t i = 0; i < ntracepoint_uses; i++)
+		if (attach_lacks(s->attach, tracepoint_uses[i].name))
+			recording_note(s, 0, "this kernel has no tracepoint %s: %s", tracepoint_uses[i].name,
+				       tracepoint_uses[i].without);
+}
+
 static int open_kernel_side(struct recording *s, struct fault *why)
 {
 	struct attach_options o = {
@@ -153,6 +179,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = !s->o.npids && !s->o.command,
 		.single = s->o.single,
+		.plain = s->o.plain,
 		.metrics_ns = s->o.metrics_ns,
 	};
 	struct rlimit files;
@@ -164,8 +191,10 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	}
 	budget_to_attach(&s->o.budget, &o);
 	r = attach_open(&s->attach, &o, why);
-	if (r == 0)
-		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
+	if (r < 0)
+		return r;
+	note_absent(s);
+	r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
 	if (r == 0)
 		r = ring_open(&s->bulk, attach_bulk_fd(s->attach), s->o.ring_bytes, why);
 	if (r == 0)
@@ -292,6 +321,8 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = procfs_open(&s->fs, PROCFS_ROOT, why);
 	s->fs_open = r == 0;
 	if (r == 0)
+		s->others_hidden = hides_others(s);
+	if (r == 0)
 		r = hold_pids(s, why);
 	if (r == 0)
 		r = open_signals(s, &before, why);
@@ -346,7 +377,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	status_begin(&s->status, clock_ns(CLOCK_BOOTTIME));
 	s->rotation.next_ns = o->rotate_ns ? clock_ns(CLOCK_BOOTTIME) + o->rotate_ns : 0;
 	s->deadline_ns = o->duration_ns ? clock_ns(CLOCK_BOOTTIME) + o->duration_ns : 0;
-	s->next_scan_ns = !o->futex && o->late_attach ? s->next_seal_ns : 0;
+	s->next_scan_ns = o->late_attach && !attach_tells_maps(s->attach) ? s->next_seal_ns : 0;
 	*out = s;
 	return 0;
 }

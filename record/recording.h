@@ -24,7 +24,7 @@ struct recording_options {
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
 	bool late_attach;
-	bool single; /* see struct attach_options */
+	bool single, plain; /* see struct attach_options */
 	const uint32_t *pids;
 	size_t npids;
 	const char *const *libs;
@@ -35,6 +35,14 @@ struct recording_options {
 	/* How it goes, about once a second, one line; NULL: nobody watches. */
 	void (*status)(const char *text);
 };
+
+/* Something that was not looked at, as a person is told. */
+struct missing {
+	char text[200];
+	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
+	bool calls;    /* calls may be missing for it, not only names */
+};
+#define MISSING_MAX 16
 
 struct recording_result {
 	enum reason reason;
@@ -52,7 +60,9 @@ struct recording_result {
 	uint64_t cpu_ns, peak_bytes; /* of gpurec itself: CPU time; the most memory it had */
 	uint64_t ring_high_bytes;    /* the fullest the ring has been */
 	bool slow_close;             /* recording_close() takes the probes off one by one, which takes seconds */
-	uint64_t misses;             /* attach_misses() */
+	struct missing missing[MISSING_MAX];
+	size_t nmissing;
+	uint64_t misses; /* attach_misses() */
 	char missed[200];
 	struct counter *counters; /* as in END */
 	size_t ncounters;

@@ -20,7 +20,9 @@
 
 #define EPOCH_NS 1000000000ull  /* an epoch's length, */
 #define EPOCH_BYTES (8u << 20)  /* or this much staged */
-#define WAIT_MS 100             /* the rings are looked at at least this often */
+#define WAIT_MS 100             /* the rings are looked at at least this often, */
+#define QUIET_WAIT_MS 250       /* or this, after nothing came for so long: */
+#define QUIET_NS 1000000000ull
 #define GRACE_MS 200            /* for a command to end by the signal that ends us */
 #define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
 
@@ -69,6 +71,8 @@ struct recording {
 	struct rotation rotation;
 	struct status status;
 	uint64_t latest_ns; /* time of the youngest record read so far */
+	uint64_t heads;     /* of both rings, when they were last drained; */
+	uint64_t moved_ns;  /* when that last changed */
 	bool end_unknown;   /* its end was written and the disk refused it, or part of it */
 	bool file_made;     /* and may be removed while nothing is sealed */
 	struct attach *attach;
@@ -76,6 +80,7 @@ struct recording {
 	struct counters counters;
 	struct procfs fs;
 	bool fs_open;
+	bool others_hidden; /* /proc hides other users' processes from us, now or once rights are given up */
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
 	struct kernels *kernels;
@@ -143,8 +148,9 @@ int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 int recording_tell_found(struct recording *s, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);
 
-/* Facts at the end about what could not be read while it ran; none when all could. */
+/* What was not looked at while it ran, as facts at the end and for people; none when all was. */
 int recording_tell_missing(struct recording *s, struct fault *why);
+size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

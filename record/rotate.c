@@ -9,6 +9,7 @@
  */
 #include "record/recording_inside.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -57,6 +58,47 @@ static int check_key(const char *path, struct fault *why)
 	return r;
 }
 
+/* The number in the name of a capture of this series; 0: it is none's. */
+static uint64_t number_of(const char *name, const char *stem, const char *suffix)
+{
+	size_t n = strlen(stem), digits;
+
+	if (strncmp(name, stem, n) != 0 || name[n] != '-')
+		return 0;
+	digits = strspn(name + n + 1, "0123456789");
+	return digits == 5 && !strcmp(name + n + 1 + digits, suffix) ? strtoull(name + n + 1, NULL, 10) : 0;
+}
+
+/*
+ * A series that is there goes on behind its last number, so that names stay in order of time when old captures are
+ * removed. A folder that may not be listed: 1, and what is in the way is left out later.
+ */
+static uint64_t first_number(const char *path)
+{
+	char copy[PATH_MAX], stem[PATH_MAX];
+	size_t n = strlen(path), suffix = strlen(SUFFIX);
+	uint64_t last = 0, number;
+	const char *base;
+	bool has;
+	DIR *dir;
+
+	(void)snprintf(copy, sizeof(copy), "%s", path);
+	dir = opendir(dirname(copy));
+	base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	n = strlen(base);
+	has = n > suffix && !strcmp(base + n - suffix, SUFFIX);
+	(void)snprintf(stem, sizeof(stem), "%.*s", (int)(has ? n - suffix : n), base);
+	for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+		number = number_of(e->d_name, stem, has ? SUFFIX : "");
+		if (number > last)
+			last = number;
+	}
+	if (dir)
+		closedir(dir);
+	return last + 1;
+}
+
 int rotate_prepare(struct recording *s, struct fault *why)
 {
 	struct rotation *rot = &s->rotation;
@@ -69,6 +111,11 @@ int rotate_prepare(struct recording *s, struct fault *why)
 		strcpy(s->path, s->o.path);
 		return 0;
 	}
+	rot->number = first_number(s->o.path);
+	if (rot->number > NUMBER_MAX)
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+				 "the captures of %s have reached number %u; give another name with -o", s->o.path,
+				 NUMBER_MAX);
 	r = rotate_path(s->path, sizeof(s->path), s->o.path, rot->number, why);
 	if (r == 0)
 		r = s->o.key_path ? 0 : store_path(rot->key_path, "host.key", why);
@@ -149,7 +196,9 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			  : s->o.futex                ? "not recorded: this kernel does not offer it"
 						      : "not recorded"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
-		{"uprobes", attach_is_multi(s->attach) ? "multi" : "single"},
+		{"uprobes", !attach_is_multi(s->attach)       ? "single"
+			    : attach_has_shortcuts(s->attach) ? "multi"
+							      : "plain"},
 		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
 		{"tracepoints_absent", attach_absent(s->attach)[0] ? attach_absent(s->attach) : "none"},
 	};
@@ -177,6 +226,22 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
 }
 
+/* A file with the first number from `from` on that is free. On success *number is it. */
+static int open_free(const struct recording *s, struct sink *sink, uint64_t from, char path[PATH_MAX], uint64_t *number,
+		     struct fault *why)
+{
+	int r = fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "no number up to %u is free", NUMBER_MAX);
+
+	for (*number = from; *number <= NUMBER_MAX && r == ERR_EXISTS; ++*number) {
+		r = rotate_path(path, PATH_MAX, s->o.path, *number, why);
+		if (r == 0)
+			r = sink_open_file(sink, path, false, why);
+		if (r == 0)
+			return 0;
+	}
+	return r;
+}
+
 int capture_open(struct recording *s, const struct identity *id, struct fault *why)
 {
 	struct probe *probes = calloc(nprobes, sizeof(*probes));
@@ -190,7 +255,10 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	probe_describe(probes);
 	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, s->rotation.key.keynum));
-	r = sink_open_file(&sink, s->path, s->o.force, why);
+	if (s->o.rotate_ns)
+		r = open_free(s, &sink, s->rotation.number, s->path, &s->rotation.number, why);
+	else
+		r = sink_open_file(&sink, s->path, s->o.force, why);
 	if (r == 0) {
 		s->file_made = true;
 		anchor_read(&start);
@@ -383,22 +451,6 @@ static int load_again(const struct recording *s, struct identity *id, struct fau
 			 s->rotation.key_path);
 }
 
-/* A file with the next number that is free. */
-static int open_next(const struct recording *s, struct sink *sink, char path[PATH_MAX], uint64_t *number,
-		     struct fault *why)
-{
-	int r = fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "no number up to %u is free", NUMBER_MAX);
-
-	for (*number = s->rotation.number + 1; *number <= NUMBER_MAX && r == ERR_EXISTS; ++*number) {
-		r = rotate_path(path, PATH_MAX, s->o.path, *number, why);
-		if (r == 0)
-			r = sink_open_file(sink, path, false, why);
-		if (r == 0)
-			return 0;
-	}
-	return r;
-}
-
 /* The writer that takes over, and where it writes. On failure nothing is there that was not. */
 static int begin_next(struct recording *s, struct writer **next, char path[PATH_MAX], uint64_t *number,
 		      struct fault *why)
@@ -416,7 +468,7 @@ static int begin_next(struct recording *s, struct writer **next, char path[PATH_
 	anchor_read(&now);
 	r = load_again(s, &id, why);
 	if (r == 0)
-		r = open_next(s, &sink, path, number, why);
+		r = open_free(s, &sink, s->rotation.number + 1, path, number, why);
 	if (r == 0) {
 		r = writer_continue(next, sink, &id, probes, nprobes, s->writer,
 				    now.wall_ns - (now.boot_ns - writer_begin_ns(s->writer)), why);

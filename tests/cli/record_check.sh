@@ -27,9 +27,15 @@ check "with as many facts" json "json_array_length(j, '\$.checks') = $(($(wc -l 
 check "and the answer" json "json_extract(j, '\$.possible') = $((possible == 0))"
 check "each with a result" json "(SELECT count(*) = sum(json_extract(value, '\$.result') IN ('ok', 'note', 'no'))
 	FROM json_each(j, '\$.checks'))"
-check "and what is missing with a remedy" json "(SELECT count(*) = 0 FROM json_each(j, '\$.checks')
-	WHERE json_extract(value, '\$.result') = 'no' AND json_extract(value, '\$.remedy') IS NULL
-		AND json_extract(value, '\$.what') NOT IN ('BPF', 'ring buffer', '/proc'))"
+remedied() { # COMMAND...: nothing is missing without a remedy, in text and in JSON, and something is missing
+	"$@" --check -o "$TMP/x.cap" >"$TMP/out" 2>"$TMP/err"
+	"$@" --check --json -o "$TMP/x.cap" >"$TMP/json" 2>"$TMP/err"
+	json "(SELECT count(*) > 0 AND sum(coalesce(json_extract(value, '\$.remedy'), '') = '') = 0
+		FROM json_each(j, '\$.checks') WHERE json_extract(value, '\$.result') <> 'ok')" || { cat "$TMP/json"; return 1; }
+	! grep -E '^(no|note) ' "$TMP/out" | grep -v '; '
+}
+check "what is missing, or less than could be, has a remedy" remedied "$gpurec"
+check "so has what cannot be known" sh -c '! grep -Ei "^ok .*(not told|not known|cannot be tried)" "$1"' sh "$TMP/out"
 check_exit 3 "a folder that is not there is told" "$gpurec" --check -o "$TMP/no/such/x.cap"
 check_prints '^no +output .*choose another folder' "with the remedy"
 check_exit 2 "--json alone is refused" "$gpurec" --json -o "$TMP/x.cap" -- true
@@ -43,7 +49,46 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$TMP" "$TMP/bin"
 	check_exit 3 "without rights it is not possible" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/bin/gpurec" --check -o /tmp/x.cap
-	check_prints '^no +capabilities .*missing: CAP_BPF CAP_PERFMON.*setcap' "and it says which are missing, and how to get them"
+	check_prints '^no +capabilities .*missing: CAP_BPF CAP_PERFMON; .*setcap cap_bpf,cap_perfmon=ep' \
+		"and it says which are missing, and how to get them"
+	docs=$(dirname "$0")/../../docs
+	# The same capabilities are needed, and are for more, wherever it is said; --check asks for CAP_SYS_ADMIN on old kernels.
+	in_check() { sed -En 's/^no +capabilities .*missing: ([A-Z_ ]*); .*/\1/p' "$TMP/out" | tr ' ' '\n' | grep -v SYS_ADMIN | sort; }
+	in_page() { sed -En 's/^\| `(CAP_[A-Z_]*)` \| nothing is recorded \|.*/\1/p' "$docs/PRIVILEGES.md" | sort; }
+	in_man() { sed -n '/^\.It CAP_BPF/p' "$docs/man/gpurec.1" | tr -s '.It,' ' ' | grep -o 'CAP_[A-Z_]*' | sort; }
+	others_in_check() { sed -En 's/^note +(CAP_[A-Z_]*) .*/\1/p' "$TMP/out" | sort; }
+	others_in_page() { sed -En 's/^\| `(CAP_[A-Z_]*)` \| (less is found|a process may stay).*/\1/p' "$docs/PRIVILEGES.md" | sort; }
+	others_in_man() { sed -n '/^Without the others/,/^\.El/s/^\.It //p' "$docs/man/gpurec.1" | sort; }
+	same() { local a b; a=$($1); b=$($2); [ -n "$a" ] && [ "$a" = "$b" ] || { printf '%s:\n%s\n%s:\n%s\n' "$1" "$a" "$2" "$b"; return 1; }; }
+	check "PRIVILEGES.md calls the same ones needed" same in_check in_page
+	check "so does the manual page" same in_check in_man
+	check "PRIVILEGES.md has the same ones for more" same others_in_check others_in_page
+	check "so has the manual page" same others_in_check others_in_man
+	minimum() { ! grep -rhoE '(Linux|kernels? (from|before)) 5\.[0-9]+' "$docs/../README.md" "$docs"/*.md "$docs"/man/* | grep -v '5\.15'; }
+	check "no page names another kernel as the oldest" minimum
+	check_prints '^note +CAP_SYS_PTRACE +is not held: .*; .*cap_sys_ptrace' "and which would be for more"
+	install -d -o 65534 "$TMP/theirs"
+	ordinary=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+	check "each line that says no has a remedy there, too, the deciding one among them" remedied "${ordinary[@]}" "$TMP/bin/gpurec"
+	check_prints '^no +BPF .*not permitted; run as root, or with CAP_BPF and CAP_PERFMON' "which asks for what is needed"
+	if "${ordinary[@]}" unshare -U -r true 2>"$TMP/err"; then
+		check "root of a user namespace gets a remedy" remedied "${ordinary[@]}" unshare -U -r "$TMP/bin/gpurec"
+		check_prints '^no +user namespace +not the host.*; run on the host' "and is told what it is"
+		check_prints '^no +capabilities +of a user namespace' "its capabilities count for nothing"
+		check "it is not told to run as root of what it is root of" sh -c '! grep -E "^no +BPF .*run as root" "$1"' sh "$TMP/out"
+		check_exit 3 "recording says so, too" \
+			"${ordinary[@]}" unshare -U -r "$TMP/bin/gpurec" -o "$TMP/theirs/x.cap" -- true
+		check_says 'user namespace' "in a sentence"
+	else
+		skip "root of a user namespace is told what it is" "$(head -n 1 "$TMP/err")"
+	fi
+	if unshare -p -f --mount-proc true 2>"$TMP/err"; then
+		check "another pid namespace gets a remedy" remedied unshare -p -f --mount-proc "$gpurec"
+		check_prints '^no +pid namespace +not the host.*; run on the host' "and is told what it is"
+		check "no event is said to fail for want of an option of the kernel" sh -c '! grep "did not fire" "$1"' sh "$TMP/out"
+	else
+		skip "another pid namespace is told" "$(head -n 1 "$TMP/err")"
+	fi
 fi
 # The unit for systemd ------------------------------------------------------------------------------------------------
 unit=$(dirname "$0")/../../docs/systemd/gpurec.service
@@ -62,6 +107,26 @@ fi
 "$gpurec" --check >"$TMP/out"
 check_prints '^ok +uprobe +fired' "the proof is an event that fired"
 
+# What is in use, and what is asked for -----------------------------------------------------------------------------------
+"$BUILD/workload/driver" -q --clean --seconds 60 &
+program=$!
+for _ in $(seq 100); do grep -q libcudart "/proc/$program/maps" && break; sleep 0.02; done
+check_exit 0 "a program that uses CUDA is found" "$gpurec" --check
+check_prints "^ok +CUDA library +/[^ ]*libcudart.so.12: ([0-9]+) of \\1 functions probed; in use by .*$program driver" \
+	"with its library, the functions, and its name"
+check_exit 0 "with -p only that one is looked at" "$gpurec" --check -p $$
+check "so it is not listed" sh -c '! grep "driver$" "$1"' sh "$TMP/out"
+check_exit 3 "a process that is not there is told" "$gpurec" --check -p 4194303
+check_prints '^no +-p +there is no process 4194303; ' "with a remedy"
+check_exit 3 "so is a library without functions" "$gpurec" --check --lib /etc/passwd
+check_prints '^no +--lib .*/etc/passwd.*; ' "with a remedy"
+check_exit 0 "what is not asked for is not tried" "$gpurec" --check --no-futex
+check "futexes for example" sh -c '! grep "^[a-z]* *futex" "$1"' sh "$TMP/out"
+check_exit 0 "one by one is tried when asked for" "$gpurec" --check --uprobes single
+check_prints '^ok +uprobe +fired.*one by one' "and works"
+kill $program
+wait $program 2>/dev/null
+
 # The status line -----------------------------------------------------------------------------------------------------
 if ! command -v script >/dev/null; then
 	skip "the status line" "there is no script(1) to make a terminal"
@@ -69,7 +134,7 @@ if ! command -v script >/dev/null; then
 fi
 # on_terminal COMMAND: what it shows, carriage returns as line ends
 on_terminal() { TERM=${term:-xterm} script -qec "$1" /dev/null </dev/null | tr '\r' '\n' >"$TMP/out"; }
-sleep 20 &
+sleep 100 &
 sleeper=$!
 on_terminal "$gpurec -o $TMP/a.cap -p $sleeper -d 2500ms"
 check_prints '^[0-9]+ events/s, 0 lost, [0-9.]+ .?i?B, [0-9]+s left$' "a terminal shows how it goes, and how long it will"

@@ -46,6 +46,20 @@ check_exit 0 "rotation needs no more" "${two[@]}" "$TMP/bin/gpurec" -o "$TMP/the
 check "there are several captures" test -e "$TMP/theirs/turn-00002.cap"
 chmod 755 "$TMP/theirs"
 mkdir -m 755 "$TMP/root"
+# Of the whole host he may not look at all that others have mapped.
+install -d -m 700 "$TMP/closed"
+cp "$(command -v sleep)" "$TMP/closed"
+"$TMP/closed/sleep" 60 &
+foreign=$!
+check_exit 0 "a program in another user's closed folder is recorded as far as may be" \
+	"${two[@]}" "$TMP/bin/gpurec" -o "$TMP/theirs/one.cap" -p $foreign -d 1s
+check_says 'not in it: [0-9]+ times? that what a process has mapped could not be looked at: no permission' \
+	"and it is told how often that was not"
+check_says 'no CUDA call was seen in what could be looked at$' "that no call was seen does not mean that there was none"
+check_exit 0 "--check tells it before" "${two[@]}" "$TMP/bin/gpurec" --check -o "$TMP/theirs/x.cap"
+check_prints '^note +processes .*may not be looked at.*; .*CAP_SYS_PTRACE' "with the remedy"
+check_prints '^ok +capabilities +held: CAP_BPF CAP_PERFMON$' "what he holds is enough"
+kill $foreign
 check_exit 3 "a folder that is not writable is refused" "${two[@]}" "$TMP/bin/gpurec" -o "$TMP/root/x.cap" -- true
 
 # status_of PROGRAM ARGS...: /proc/PID/status of a recording in $TMP/status

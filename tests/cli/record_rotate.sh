@@ -15,19 +15,40 @@ printf 'x\n' >"$TMP/pass"
 check_exit 3 "a key that needs a passphrase is refused" \
 	"$gpurec" -o "$TMP/x.cap" --rotate 1h --key "$TMP/locked.key" --passphrase-fd 3 -- true 3<"$TMP/pass"
 check_says 'passphrase' "and that is said"
-touch "$TMP/x-00001.cap"
-check_exit 3 "a file that is there is not replaced" "$gpurec" -o "$TMP/x.cap" --rotate 1h -- true
-check_says 'x-00001.cap' "and named"
-check "it is untouched" test ! -s "$TMP/x-00001.cap"
-check "nothing else was made" test ! -e "$TMP/x.cap"
+touch "$TMP/last-99999.cap"
+check_exit 3 "when no number is left that is told" "$gpurec" -o "$TMP/last.cap" --rotate 1h -- true
+check_says 'last.cap .*99999.*another name' "with what to do"
+check "the file with the last one is untouched" test ! -s "$TMP/last-99999.cap"
+rm "$TMP/last-99999.cap"
 
 if ! "$gpurec" --check -o "$TMP/x.cap" >"$TMP/check" 2>&1; then
 	skip "real rotations" "$(grep -m1 '^no' "$TMP/check")"
 	finish
 fi
 
+# A service is started again --------------------------------------------------------------------------------------------
+mkdir "$TMP/service"
+for run in 1 2; do
+	check_exit 0 "the same command, time $run" "$gpurec" -o "$TMP/service/node.cap" --rotate 1h -- true
+done
+check "makes a capture each time, the first one untouched" "$BUILD/gpuverify" -q "$TMP"/service/node-0000[12].cap
+check "and nothing else" test "$(find "$TMP/service" -type f | wc -l)" = 2
+rm "$TMP/service/node-00001.cap"
+touch "$TMP/service/node-00007.cap" "$TMP/service/node-9.cap" "$TMP/service/node-00042.txt" "$TMP/service/mode-00044.cap"
+ln -s nowhere "$TMP/service/node-00008.cap"
+check_exit 0 "it goes on behind the last number of its own, also when old ones were removed" \
+	"$gpurec" -o "$TMP/service/node.cap" --rotate 1h -- true
+check_exit 0 "behind what is no file, too" "$BUILD/gpuverify" "$TMP/service/node-00009.cap"
+check "what was there is untouched" sh -c 'test ! -s "$1/node-00007.cap" && test -L "$1/node-00008.cap" && test ! -e "$1/nowhere"' sh "$TMP/service"
+mkdir "$TMP/service/plain"
+touch "$TMP/service/plain/run-00003"
+check_exit 0 "a name without a suffix is continued in the same way" \
+	sh -c 'cd "$2" && exec "$1" -o run --rotate 1h -- true' sh "$gpurec" "$TMP/service/plain"
+check "behind its own" test -s "$TMP/service/plain/run-00004"
+
 # Under load ----------------------------------------------------------------------------------------------------------
-touch "$TMP/run-00003.cap" # somebody else's
+# Somebody else's, made while the one before is written.
+sh -c 'while [ ! -s "$1/run-00001.cap" ]; do sleep 0.05; done; : >"$1/run-00003.cap"' sh "$TMP" &
 check_exit 0 "a flood over several captures is recorded" \
 	"$gpurec" -o "$TMP/run.cap" --rotate 1s --ring 256K -- "$driver" -q --flood "${ROTATE_FLOOD:-50000}" --threads 3 --truth "$TMP/truth.json"
 check "a file that is in the way is left alone" test ! -s "$TMP/run-00003.cap"

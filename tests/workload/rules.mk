@@ -10,7 +10,7 @@ WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-o
 WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
-                  every/typed every/names sleeps)
+                  every/typed every/names sleeps leave/libcudart.so.12 leave/leave)
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
 WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
@@ -61,5 +61,14 @@ $(WORKLOAD_OUT)/every/every $(WORKLOAD_OUT)/every/typed $(WORKLOAD_OUT)/every/na
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
 $(WORKLOAD_OUT)/sleeps: $(WORKLOAD_OUT)/sleeps.o
+	@echo "  LINK  $@"
+	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
+
+# Calls that do not return. Nothing is optimised: a call that is the last one must not become a jump.
+$(WORKLOAD_OUT)/leave/libcudart.so.12: tests/workload/leave_library.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -O0 -shared -Wl,-soname,$(@F) $< -o $@
+$(WORKLOAD_OUT)/leave/leave: $(call workload_objs,leave) $(WORKLOAD_OUT)/leave/libcudart.so.12
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A kernel that does not have all that gpurec asks for: it records what there is, and says what is missing. The kernel
+# looks so by type information in which names are changed, mounted over its own where only the test sees it.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+driver=$BUILD/workload/driver
+
+if ! "$gpurec" --check -o "$TMP/x.cap" >"$TMP/check" 2>&1; then
+	skip "kernels that lack something" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+if ! unshare -m --propagation private mount --bind /dev/null /sys/kernel/btf/vmlinux 2>"$TMP/err"; then
+	skip "kernels that lack something" "nothing may be mounted here: $(cat "$TMP/err")"
+	finish
+fi
+
+# without NAME...: type information of a kernel that does not have these, which btf() shows to a command
+without() {
+	local name script=
+	for name; do script+="s/\\x00$name\\x00/\\x00X${name#?}\\x00/g;"; done
+	sed "$script" /sys/kernel/btf/vmlinux >"$TMP/vmlinux"
+	! cmp -s /sys/kernel/btf/vmlinux "$TMP/vmlinux"
+}
+btf() { # COMMAND...
+	# shellcheck disable=SC2016 # $1 is the inner shell's
+	unshare -m --propagation private \
+		sh -c 'mount --bind "$1" /sys/kernel/btf/vmlinux && shift && exec "$@"' sh "$TMP/vmlinux" "$@"
+}
+facts() { # CAPTURE REGEX
+	"$BUILD/gpureplay" -q --json "$1" | grep '"kind":"fact"' >"$TMP/facts"
+	grep -E "$2" "$TMP/facts" || { cat "$TMP/facts"; return 1; }
+}
+count() { # CAPTURE FUNCTION: how many of its events were recorded
+	"$BUILD/gpureplay" -q "$1" -o "$TMP/n.db" --force && sqlite3 -readonly "$TMP/n.db" \
+		"SELECT coalesce(sum(recorded), 0) FROM probe_counts WHERE name = '$2'"
+}
+none_of() { [ "$(count "$@")" = 0 ] || { count "$@"; return 1; }; }
+some_of() { [ "$(count "$@")" -gt 0 ]; }
+
+# What does not decide --------------------------------------------------------------------------------------------------
+# absent NAME TRACEPOINT 'what is not recorded' PROBE ...: any number of three, all absent at once; the capture is NAME.cap
+absent() {
+	local name=$1 all='' missing=()
+	shift
+	for ((i = 1; i <= $#; i += 3)); do missing+=("btf_trace_${!i}"); done
+	check "there is something to leave out: $name" without "${missing[@]}"
+	check_exit 0 "recording is possible all the same" btf "$gpurec" --check -o "$TMP/x.cap"
+	cp "$TMP/out" "$TMP/checked"
+	check_exit 0 "a program is recorded" btf "$gpurec" -o "$TMP/$name.cap" -- "$driver" -q --clean --seconds 1
+	check "with its calls" some_of "$TMP/$name.cap" cudaLaunchKernel
+	while [ $# -gt 0 ]; do
+		cp "$TMP/checked" "$TMP/out"
+		check_prints "^note +$1 .*$2.*; .*CONFIG_" "--check says what is missing without $1, and what would bring it"
+		check_says "kernel has no tracepoint $1: .*$2" "the console says it, too"
+		[ -z "$3" ] || check "nothing of the kind is recorded" none_of "$TMP/$name.cap" "$3"
+		all+=${all:+, }$1
+		shift 3
+	done
+	check "and the capture says so" facts "$TMP/$name.cap" "\"name\":\"tracepoints_absent\",\"value\":\"$all\""
+}
+absent waking sched_waking 'who woke a thread' sched_waking
+absent switch sched_switch 'when a thread ran' sched_switch
+absent sys_enter sys_enter 'futexes are not recorded' futex
+check "and of futexes in words" facts "$TMP/sys_enter.cap" '"name":"futex","value":"not recorded'
+absent lives sched_process_fork 'are not followed' process_fork sched_process_exec 'another program' process_exec \
+	sched_process_exit 'the ends' process_exit task_rename 'new names' '' mark_victim 'want of memory' oom_victim \
+	page_fault_user 'page faults' page_fault
+
+# Both of system calls: libraries that are loaded later are looked for --------------------------------------------------
+check "there are both to leave out" without btf_trace_sys_enter btf_trace_sys_exit
+check_exit 0 "a library that is loaded later is found without system calls" \
+	btf "$gpurec" -o "$TMP/late.cap" -- "$driver" -q --clean --dlopen --load-after 500 --settle 1500 --seconds 3
+check_says 'no tracepoint sys_exit: .*within a second' "which is said"
+check "its calls are recorded" some_of "$TMP/late.cap" cudaLaunchKernel
+check_exit 0 "who leaves system calls alone misses nothing" btf "$gpurec" --check --no-futex -o "$TMP/x.cap"
+check "and --check says nothing of it" sh -c '! grep -E "sys_enter|sys_exit|futex" "$1"' sh "$TMP/out"
+
+# Several, and with rotation --------------------------------------------------------------------------------------------
+check "there are several to leave out" without btf_trace_sched_waking btf_trace_mark_victim
+check_exit 0 "several at once" btf "$gpurec" -o "$TMP/r.cap" --rotate 1s -- "$driver" -q --clean --seconds 2
+check "each capture of a rotation says so" facts "$TMP/r-00002.cap" '"tracepoints_absent","value":"sched_waking, mark_victim"'
+
+# What nothing goes without ---------------------------------------------------------------------------------------------
+check "there is a struct to leave out" without linux_binprm
+check_exit 3 "a kernel that does not take the programs is told" btf "$gpurec" -o "$TMP/no.cap" -- true
+check_says 'does not load the BPF programs' "in a sentence"
+check "without the verifier's log" sh -c '! grep "BEGIN PROG LOAD LOG" "$1"' sh "$TMP/err"
+check "no capture is left" test ! -e "$TMP/no.cap"
+check_exit 3 "with -v -v" btf "$gpurec" -v -v -o "$TMP/no.cap" -- true
+check_says 'BEGIN PROG LOAD LOG' "the verifier's log is shown"
+check_exit 3 "--check says that recording is not possible" btf "$gpurec" --check -o "$TMP/no.cap"
+check_prints '^no +BPF .*; .*-v -v' "with what to do next"
+: >"$TMP/vmlinux"
+check_exit 3 "so does one without type information" btf "$gpurec" --check -o "$TMP/no.cap"
+check_prints '^no +BPF .*type information.*; .*CONFIG_DEBUG_INFO_BTF' "with the remedy"
+check_exit 3 "and records nothing" btf "$gpurec" -o "$TMP/no.cap" -- true
+check_says 'type information.*CONFIG_DEBUG_INFO_BTF' "with the reason"
+finish

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# However functions are probed (--uprobes), the same calls are in the capture: with what this kernel lets us read at
+# once, without that, and one by one as old kernels need.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+view=$TMP/view.db
+ways="multi plain single"
+
+if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "ways of probing functions" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+if [ ! -x "$BUILD/workload/leave/leave" ]; then
+	skip "ways of probing functions" "the test double is not built here"
+	finish
+fi
+
+# record WAY COMMAND...: a capture, and its view
+record() {
+	local way=$1
+	shift
+	rm -f "$view"
+	"$gpurec" -q --force -o "$cap" --uprobes "$way" -- "$@" >"$TMP/made" && "$BUILD/gpureplay" -q "$cap" -o "$view"
+}
+is_told() { "$BUILD/gpureplay" -q --json "$cap" | grep '"uprobes"' | grep -q "\"$1\""; }
+
+# Calls that do not return: each is counted, as what it is
+counts() {
+	sqlite3 -readonly -separator ' ' "$view" \
+		"SELECT name, fired, recorded, lost FROM probe_counts WHERE fired > 0 AND name LIKE 'cuda%' ORDER BY name"
+	"$BUILD/gpureplay" -q --json "$cap" |
+		sed -n 's/.*"kind":"lost".*"probe":"\(cuda[A-Za-z]*\)".*"cause":"\([a-z_]*\)","count":\([0-9]*\)}.*/\1 \2 \3/p' | sort
+}
+cat >"$TMP/expected" <<END
+cudaEventSynchronize 8 0 8
+cudaStreamSynchronize 39 25 14
+cudaEventSynchronize no_return 4
+cudaEventSynchronize thread_exit 4
+cudaStreamSynchronize no_return 9
+cudaStreamSynchronize thread_exit 5
+END
+are_counted() { counts | diff "$TMP/expected" -; }
+
+# What is told of a call, but for what differs in any two runs
+calls() {
+	"$BUILD/gpureplay" -q --json "$cap" | grep '"ret":' |
+		sed -E 's/"(at|tid|pid|cpu|dur|stack|process)":("[^"]*"|[0-9]+),?//g' | sort
+}
+are_alike() {
+	calls >"$TMP/$1.calls"
+	wc -l <"$TMP/$1.calls"
+	[ "$(wc -l <"$TMP/$1.calls")" -gt 20 ] && diff "$TMP/multi.calls" "$TMP/$1.calls" | head -20 && cmp "$TMP/multi.calls" "$TMP/$1.calls"
+}
+# Threads by the dozen, each inside other calls: more than find a seat where there is one
+are_all_there() {
+	sqlite3 -readonly "$view" "SELECT key, json_extract(value, '\$.calls'), recorded, lost
+		FROM json_each(CAST(readfile('$TMP/truth.json') AS TEXT), '\$.functions') LEFT JOIN probe_counts ON name = key
+		WHERE json_extract(value, '\$.kind') <> 'other' AND json_extract(value, '\$.calls') IS NOT recorded + lost" >"$TMP/rows"
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ] && [ "$(sqlite3 -readonly "$view" "SELECT sum(recorded) > 10000 FROM probe_counts")" = 1 ]
+}
+
+for way in $ways; do
+	check "$way: a program is recorded that leaves calls without returning" record "$way" "$BUILD/workload/leave/leave"
+	check "$way: the capture tells of the way" is_told "$way"
+	check "$way: each call is counted once, as whole or as what became of it" are_counted
+	check "$way: a program that passes arguments in all manners is recorded" \
+		record "$way" setarch -R "$BUILD/workload/every/typed"
+	check "$way: what is told of its calls is what is told of them otherwise" are_alike "$way"
+	check "$way: forty threads are recorded" \
+		record "$way" "$BUILD/workload/driver" -q --flood 2000 --threads 40 --truth "$TMP/truth.json"
+	check "$way: each of their calls is recorded, or counted as lost" are_all_there
+done
+finish
