@@ -15,7 +15,7 @@
 #define FIRST_LINE "gpurec revocations 1"
 #define ALWAYS "always"
 #define DELEGATION_PREFIX "delegation:"
-#define WHAT_MAX (sizeof(DELEGATION_PREFIX) - 1 + 2 * HASH_BYTES)
+#define WHAT_MAX (sizeof(DELEGATION_PREFIX) - 1 + (size_t)2 * HASH_BYTES)
 #define LINE_MAX_BYTES (WHAT_MAX + 1 + DATE_CHARS + 1 + REVOCATION_REASON_MAX)
 #define PUBLIC_MODE 0644
 #define NS_PER_S 1000000000ull
