@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The probes while they record: on and off, whom they follow, and what is asked about them. */
+#include "record/attach_inside.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int attach_refused(struct fault *why, const char *what)
+{
+	if (errno == EPERM || errno == EACCES)
+		return fault_set(
+			why, ERR_DENIED, FAULT_NOWHERE,
+			"%s: not permitted; run as root, or with CAP_BPF and CAP_PERFMON, before Linux 6.6 with "
+			"CAP_SYS_ADMIN, too (setcap, or --cap-add in a container)",
+			what);
+	return fault_errno(why, "%s", what);
+}
+
+static uint64_t misses_of(const struct bpf_program *program)
+{
+	struct bpf_prog_info info;
+	__u32 size = sizeof(info);
+
+	memset(&info, 0, sizeof(info));
+	if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
+void attach_start(struct attach *a)
+{
+	struct bpf_program *program;
+	size_t i = 0;
+
+	bpf_object__for_each_program(program, a->object) if (i < PROGRAMS_MAX) a->missed_before[i++] =
+		misses_of(program);
+	__atomic_store_n(a->running, 1, __ATOMIC_SEQ_CST);
+}
+
+void attach_stop(struct attach *a)
+{
+	__atomic_store_n(a->running, 0, __ATOMIC_SEQ_CST);
+	/* Waits for an RCU grace period, and programs run inside RCU read sections. */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
+		return;
+	attach_detach_all(a);
+	usleep(100000); /* far longer than a program may run */
+}
+
+int attach_track(struct attach *a, uint32_t pid, uint64_t start_ns, uint32_t flags, struct fault *why)
+{
+	struct track track = {.start_ns = start_ns, .flags = flags};
+
+	if (bpf_map_update_elem(a->tracked_fd, &pid, &track, BPF_ANY))
+		return attach_refused(why, "cannot track another process");
+	return 0;
+}
+
+void attach_untrack(struct attach *a, uint32_t pid)
+{
+	/* Not there, or not permitted any more: the table has room to spare. */
+	(void)bpf_map_delete_elem(a->tracked_fd, &pid);
+}
+
+int attach_scan_threads(struct attach *a, struct fault *why)
+{
+	struct bpf_link *link = bpf_program__attach_iter(a->on_each_task, NULL);
+	char buf[256];
+	ssize_t n = -1;
+	int fd;
+
+	if (!link)
+		return attach_refused(why, "cannot go through the threads");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	if (fd >= 0) {
+		do {
+			n = read(fd, buf, sizeof(buf));
+		} while (n > 0 || (n < 0 && errno == EAGAIN));
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	if (fd < 0 || n < 0)
+		return attach_refused(why, "cannot go through the threads");
+	return 0;
+}
+
+int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why)
+{
+	__u32 known = probed ? FILE_PROBED : FILE_PLAIN;
+
+	if (bpf_map_update_elem(a->attached_fd, key, &known, BPF_ANY))
+		return attach_refused(why, "cannot note a library as probed");
+	return 0;
+}
+
+int attach_life_fd(const struct attach *a)
+{
+	return a->life_fd;
+}
+
+int attach_bulk_fd(const struct attach *a)
+{
+	return a->bulk_fd;
+}
+
+int attach_tallies_fd(const struct attach *a)
+{
+	return a->tallies_fd;
+}
+
+void attach_rearm(struct attach *a)
+{
+	__atomic_store_n(a->life_woken, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(a->bulk_woken, 0, __ATOMIC_SEQ_CST);
+}
+
+bool attach_knows_interrupts(const struct attach *a)
+{
+	return a->interrupts_known;
+}
+
+bool attach_may_sample(uint32_t kind)
+{
+	return (kind >= KIND_launch && kind < KIND_load) || kind == KIND_switch || kind == KIND_waking ||
+	       kind == KIND_futex || kind == KIND_fault;
+}
+
+bool attach_has_timer(const struct attach *a)
+{
+	return a->timed;
+}
+
+const char *attach_absent(const struct attach *a)
+{
+	return a->absent;
+}
+
+bool attach_lacks(const struct attach *a, const char *tracepoint)
+{
+	size_t n = strlen(tracepoint);
+
+	for (const char *at = strstr(a->absent, tracepoint); at; at = strstr(at + 1, tracepoint))
+		if ((at == a->absent || at[-1] == ' ') && (!at[n] || at[n] == ','))
+			return true;
+	return false;
+}
+
+bool attach_has_futex(const struct attach *a)
+{
+	return a->futex;
+}
+
+bool attach_tells_maps(const struct attach *a)
+{
+	return a->notice_maps;
+}
+
+bool attach_is_multi(const struct attach *a)
+{
+	return a->multi;
+}
+
+bool attach_has_shortcuts(const struct attach *a)
+{
+	return a->shortcuts;
+}
+
+uint64_t attach_misses(const struct attach *a, char *text, size_t size)
+{
+	struct bpf_program *program;
+	uint64_t sum = 0;
+	size_t i = 0, used = 0;
+
+	*text = 0;
+	bpf_object__for_each_program(program, a->object)
+	{
+		uint64_t n = misses_of(program) - (i < PROGRAMS_MAX ? a->missed_before[i] : 0);
+
+		i++;
+		if (!n)
+			continue;
+		sum += n;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, "%s%s %llu", used ? ", " : "",
+						 bpf_program__name(program), (unsigned long long)n);
+	}
+	return sum;
+}
