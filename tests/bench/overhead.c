@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overhead LIBRARY FUNCTION empty|bare: what a call of a probed function costs, in ns of the thread's CPU time.
+ * overhead LIBRARY FUNCTION empty|bare|beside: what a call of a probed function costs, in ns of the thread's CPU time.
  * The library is one in which nothing is done (workload/every), so that what is left is the probes. Calls come in
  * bursts, with time for a recorder to drain its ring in between; each burst's cost per call is printed, one a line.
  *
  * bare: nobody watches, or whoever watches from outside. empty: the floor, a uprobe and a uretprobe with a BPF program
- * that does nothing, attached the way gpurec attaches (uprobe_multi, Linux 6.6).
+ * that does nothing, attached the way gpurec attaches (uprobe_multi, Linux 6.6). beside: short bursts of FUNCTION,
+ * which a recorder probes, of a function of our own with the empty pair, and of one with nothing, in turns, so that
+ * whatever else goes on touches all three alike; their three costs are printed, a line for each turn.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#define TURNS 150
+#define TURN_CALLS 2000
+#define TURN_PAUSE_US 3000
 #define BURSTS 15
 #define CALLS 20000
 #define PAUSE_US 30000
@@ -45,6 +51,17 @@ struct load {
 };
 
 typedef int function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+
+/* As the functions of the library (workload/every) begin and end: with instructions that the kernel need not step over.
+ */
+#if defined(__x86_64__)
+#define NOTHING(name) __asm__(".text\n" #name ":\n\tpush %rbp\n\tmov %rsp, %rbp\n\tmov $0, %eax\n\tpop %rbp\n\tret\n")
+#else
+#define NOTHING(name) __asm__(".text\n" #name ":\n\tmov x0, #0\n\tret\n")
+#endif
+NOTHING(with_pair);
+NOTHING(with_nothing);
+function with_pair, with_nothing;
 
 static int load_empty(void)
 {
@@ -120,17 +137,50 @@ static void measure(function *f)
 	}
 }
 
+static double burst(function *f, uint64_t at)
+{
+	double begin_ns = cpu_ns();
+
+	for (int i = 0; i < TURN_CALLS; i++)
+		f(at, at, at, at, at, at, at, at, at);
+	return (cpu_ns() - begin_ns) / TURN_CALLS;
+}
+
+static void measure_beside(function *f)
+{
+	static uint64_t words[64];
+	uint64_t at = (uint64_t)(uintptr_t)words;
+
+	usleep(300000); /* for a recorder to have attached */
+	for (int turn = 0; turn < TURNS; turn++) {
+		double nothing = burst(with_nothing, at), pair = burst(with_pair, at), probed = burst(f, at);
+
+		printf("%.1f %.1f %.1f\n", nothing, pair, probed);
+		usleep(TURN_PAUSE_US);
+	}
+}
+
+static bool attach_pair(struct place place, const char *path)
+{
+	int program = load_empty();
+
+	return program >= 0 && dl_iterate_phdr(find_offset, &place) &&
+	       attach(program, path, place.offset, MULTI_RETURN) >= 0 && attach(program, path, place.offset, 0) >= 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct place place = {0};
 	function *f = NULL;
+	bool beside, empty;
 	void *library;
-	int program;
 
 	if (argc != 4) {
-		fputs("usage: overhead LIBRARY FUNCTION empty|bare\n", stderr);
+		fputs("usage: overhead LIBRARY FUNCTION empty|bare|beside\n", stderr);
 		return 2;
 	}
+	beside = !strcmp(argv[3], "beside");
+	empty = !strcmp(argv[3], "empty");
 	library = dlopen(argv[1], RTLD_NOW);
 	if (library)
 		*(void **)&f = dlsym(library, argv[2]);
@@ -138,16 +188,14 @@ int main(int argc, char **argv)
 		fprintf(stderr, "overhead: %s\n", dlerror());
 		return 3;
 	}
-	place.address = (uintptr_t)f;
-	if (!strcmp(argv[3], "empty")) {
-		program = load_empty();
-		if (program < 0 || !dl_iterate_phdr(find_offset, &place) ||
-		    attach(program, argv[1], place.offset, MULTI_RETURN) < 0 ||
-		    attach(program, argv[1], place.offset, 0) < 0) {
-			fprintf(stderr, "overhead: cannot attach the empty pair: %s\n", strerror(errno));
-			return 3;
-		}
+	place.address = beside ? (uintptr_t)with_pair : (uintptr_t)f;
+	if ((beside || empty) && !attach_pair(place, beside ? "/proc/self/exe" : argv[1])) {
+		fprintf(stderr, "overhead: cannot attach the empty pair: %s\n", strerror(errno));
+		return 3;
 	}
-	measure(f);
+	if (beside)
+		measure_beside(f);
+	else
+		measure(f);
 	return 0;
 }

@@ -4,42 +4,64 @@
 #
 #   BUILD=build bash tests/bench/overhead.sh [RUNS]          as root; 7 rounds
 #
-# Runs alternate: untraced, empty pair, gpurec, gpurec --no-futex (no system call is traced then, of which the kernel's
-# return probes make one); a round's ratio is of runs that stand side by side: gpurec's added time over the pair's. Each run is bursts of calls of a function that does nothing; its figure is the median burst, in CPU time of the
-# calling thread, which other load on the machine disturbs less than wall time.
+# One process, in turns: bursts of calls of a function that does nothing, of one of its own with the empty pair, and of
+# one that gpurec records; in CPU time of the thread. So what else goes on touches all three alike, and the ratio, gpurec's
+# added time over the pair's, is steady on a busy machine. Runs alternate: `gpurec --no-futex`, and gpurec as it is by
+# default. The latter traces system calls, of which the kernel's return probes make one: that makes the pair slower, too.
+#
+#   F-pair, F-gpurec, F-ratio                  --no-futex: gpurec's programs beside the floor
+#   F-futex-pair, F-futex-gpurec, F-futex-ratio  by default; the ratio is over the pair without futexes, all included
+#   F-futex-ratio-beside                       the same over the pair as it is then
+#
+# Whoever else traces system calls meanwhile makes both slower, and takes the difference away.
 . "$(dirname "$0")/lib.sh"
 runs=${1:-7}
-library=$BUILD/workload/every/libcudart.so.12
+library=$scratch/libcudart.so.12 # ours alone: what others probe does not matter
+cp "$BUILD/workload/every/libcudart.so.12" "$library"
 overhead=$BUILD/tests/bench/overhead
 
 middle() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
-# round FUNCTION: one figure of each sort; $lost grows by the events that were lost
-round() {
-	local bare empty ours plain n
-	bare=$("$overhead" "$library" "$1" bare | middle)
-	empty=$("$overhead" "$library" "$1" empty | middle)
-	ours=$("$BUILD/gpurec" -q --force -o "$scratch/run.cap" -- "$overhead" "$library" "$1" bare 2>"$scratch/said" | middle)
-	plain=$("$BUILD/gpurec" -q --no-futex --lib "$library" --force -o "$scratch/plain.cap" -- "$overhead" "$library" "$1" bare 2>"$scratch/said" | middle)
+# beside FUNCTION OPTION...: the median turn of each of the three; $lost grows by the events that were lost
+beside() {
+	local f=$1 i n
+	shift
+	"$BUILD/gpurec" -q --force -o "$scratch/run.cap" "$@" -- "$overhead" "$library" "$f" beside >"$scratch/turns" 2>"$scratch/said"
+	for i in 1 2 3; do cut -d ' ' -f $i "$scratch/turns" | middle; done | tr '\n' ' '
 	n=$("$BUILD/gpureplay" -q --json "$scratch/run.cap" | grep '"kind":"lost"' | sed 's/.*"count":\([0-9]*\).*/\1/' |
 		awk '{ n += $1 } END { print n + 0 }')
-	lost=$((lost + n))
+	echo "$n"
+}
+
+over() { awk -v b="$1" -v e="$2" -v o="$3" 'BEGIN { print (o - b) / (e - b) }'; }
+
+# round FUNCTION: one figure of each sort
+round() {
+	local bare pair ours futex_bare futex_pair futex_ours n m
+	read -r bare pair ours n < <(beside "$1" --no-futex --lib "$library")
+	read -r futex_bare futex_pair futex_ours m < <(beside "$1")
+	lost=$((lost + n + m))
 	value "$1-untraced" "$bare"
-	value "$1-pair" "$empty"
+	value "$1-pair" "$pair"
 	value "$1-gpurec" "$ours"
-	value "$1-no-futex" "$plain"
-	value "$1-no-futex-ratio" "$(awk -v b="$bare" -v e="$empty" -v o="$plain" 'BEGIN { print (o - b) / (e - b) }')"
-	value "$1-ratio" "$(awk -v b="$bare" -v e="$empty" -v o="$ours" 'BEGIN { print (o - b) / (e - b) }')"
+	value "$1-ratio" "$(over "$bare" "$pair" "$ours")"
+	value "$1-futex-pair" "$futex_pair"
+	value "$1-futex-gpurec" "$futex_ours"
+	value "$1-futex-ratio" "$(over "$bare" "$pair" "$futex_ours")"
+	value "$1-futex-ratio-beside" "$(over "$futex_bare" "$futex_pair" "$futex_ours")"
 }
 
 for f in cudaFree cudaStreamSynchronize cudaMemcpyAsync cudaLaunchKernel cudaMalloc; do
 	lost=0
 	for ((i = 0; i < runs; i++)); do round "$f"; done
-	for name in untraced pair; do figure "$f-$name" ns/call; done
+	figure "$f-untraced" ns/call
+	figure "$f-pair" ns/call
 	figure "$f-gpurec" ns/call 1 1 lost="$lost"
 	figure "$f-ratio" ratio
-	figure "$f-no-futex" ns/call
-	figure "$f-no-futex-ratio" ratio
+	figure "$f-futex-pair" ns/call
+	figure "$f-futex-gpurec" ns/call
+	figure "$f-futex-ratio" ratio
+	figure "$f-futex-ratio-beside" ratio
 done
 
 # Peers, on one function: bpftrace with a script that writes each call, perf record on the same two probes.
