@@ -63,7 +63,8 @@ static const struct about_fact {
 	{.name = "futex",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "recorded",
-	 .text = "Waits for locks: recorded without futexes (--no-futex), so that such a wait is told as some sleep"},
+	 .text = "Waits for locks, which are told as some sleep: futexes were ",
+	 .valued = true},
 	{.name = "late_attach",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "yes",
@@ -285,9 +286,11 @@ static bool is_blind(const struct about *a, unsigned i)
 	return table[i].text && a->facts[i] && !(fine && strncmp(a->facts[i], fine, strlen(fine)) == 0);
 }
 
-/* Where there is no NVIDIA driver there is nothing of it to see. */
+/* Where there is no NVIDIA driver there is nothing of it to see; not all that is off was switched off. */
 static enum blind_sort sort_of(const struct about *a, unsigned i)
 {
+	if (table[i].sort == BLIND_OPTIONS && strchr(a->facts[i], ':'))
+		return BLIND_TRACEPOINTS;
 	return table[i].sort == BLIND_HEALTH && begins(a, "nvml", "no NVIDIA driver") ? BLIND_ORDINARY : table[i].sort;
 }
 
@@ -336,7 +339,7 @@ static const struct {
 			    "Link the CUDA runtime dynamically (nvcc -cudart shared), or do not strip the program"},
 	[BLIND_TRACEPOINTS] = {SEVERITY_WARNING, "Record on a kernel that has them; gpurec --check tells"},
 	[BLIND_WAKING] = {SEVERITY_INFO, "Take \"woken by\" with care: an interrupt may have done it"},
-	[BLIND_OPTIONS] = {SEVERITY_INFO, "Record without the option to see this, too"},
+	[BLIND_OPTIONS] = {SEVERITY_INFO, "Record without --no-futex and --no-late-attach to see this, too"},
 	[BLIND_HEALTH] = {SEVERITY_INFO, "gpurec --check tells what it takes to see this, too"},
 	[BLIND_HOST] = {SEVERITY_INFO, ""},
 	[BLIND_ORDINARY] = {SEVERITY_INFO, ""},

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/losses.h"
+
 #define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */
 
 /* An event that waits for others of its moment. */
@@ -22,12 +24,18 @@ struct engine {
 	struct calls calls;
 	struct callers callers;
 	void *states[NRULES];
-	struct interest {
-		bool named; /* names want to see rows of this kind, too */
-		uint8_t nrules;
-		uint8_t rules[NRULES];
-	} interests[KINDS_SEEN]; /* by kind; of KIND_epoch: in marks */
-	struct kept *batch;      /* events of one moment, without texts */
+	struct route {
+		int (*take)(struct engine *e, const struct event *ev, struct fault *why);
+		bool texts; /* its rows have any that matter */
+		uint8_t nlisteners;
+		struct listener {
+			int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+				    struct fault *why);
+			void *state;
+			const uint64_t *set;
+		} listeners[NRULES]; /* the rules that want to see them */
+	} routes[KINDS_SEEN];        /* by kind; of KIND_epoch: what marks take */
+	struct kept *batch;          /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
@@ -98,23 +106,6 @@ static int look_ahead(struct engine *e, struct fault *why)
 	return r;
 }
 
-static void add_interest(struct interest *in, unsigned rule)
-{
-	in->rules[in->nrules++] = (uint8_t)rule;
-}
-
-static void note_interests(struct engine *e)
-{
-	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++)
-		e->interests[kind].named = names_wants(kind);
-	for (unsigned i = 0; i < NRULES; i++) {
-		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
-			add_interest(&e->interests[*kind], i);
-		if (rules[i]->marks)
-			add_interest(&e->interests[KIND_epoch], i);
-	}
-}
-
 /* Where the facts were withheld, the counters must tell whether the kernel told of switches: it always does. */
 static bool lacks_switches(const struct reader *r)
 {
@@ -135,58 +126,6 @@ static int see_nothing(struct engine *e, struct fault *why)
 {
 	e->blind = true;
 	return timeline_blind(e->timeline, 0, UINT64_MAX, why);
-}
-
-int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
-{
-	struct engine *e = calloc(1, sizeof(*e));
-	int r = 0;
-
-	if (e)
-		e->batch = calloc(BATCH_MAX, sizeof(*e->batch));
-	if (!e || !e->batch) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
-		goto out;
-	}
-	e->ctx = *ctx;
-	e->ctx.names = &e->names;
-	e->ctx.callers = &e->callers;
-	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
-	e->ctx.now_ns = 0;
-	e->settings = *settings;
-	note_interests(e);
-	r = timeline_open(&e->timeline, why);
-	if (r < 0)
-		goto out;
-	e->ctx.timeline = e->timeline;
-	timeline_ask_tracked(e->timeline, tracked_since, e);
-	if (ctx->reader && withholds(ctx->reader, CLASS_process))
-		r = look_ahead(e, why);
-	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
-		r = see_nothing(e, why);
-	for (unsigned i = 0; i < NRULES && r == 0; i++)
-		r = rules[i]->open(&e->states[i], why);
-out:
-	if (r < 0)
-		engine_close(e);
-	else
-		*out = e;
-	return r;
-}
-
-void engine_close(struct engine *e)
-{
-	if (!e)
-		return;
-	for (unsigned i = 0; i < NRULES; i++)
-		rules[i]->close(e->states[i]);
-	timeline_close(e->timeline);
-	names_clear(&e->names);
-	calls_clear(&e->calls);
-	callers_clear(&e->callers);
-	table_clear(&e->proven);
-	free(e->batch);
-	free(e);
 }
 
 /* Rows of switch, waking or fork are missing: at which times. */
@@ -236,6 +175,17 @@ static enum rank rank_of(const struct engine *e, const struct event *ev)
 	}
 }
 
+static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+{
+	const struct route *route = &e->routes[ev->kind];
+	const struct listener *end = route->listeners + route->nlisteners;
+	int r = 0;
+
+	for (const struct listener *l = route->listeners; l < end && r == 0; l++)
+		r = l->feed(l->state, &e->ctx, l->set, ev, why);
+	return r;
+}
+
 static int take_futex(struct engine *e, const struct event *ev, struct fault *why)
 {
 	uint64_t dur_ns = ev->v[F_futex_dur];
@@ -247,8 +197,9 @@ static int take_futex(struct engine *e, const struct event *ev, struct fault *wh
 				      .op = (uint32_t)ev->v[F_futex_op],
 				      .val = ev->v[F_futex_val],
 				      .ret = (int64_t)ev->v[F_futex_ret]};
+	int r = timeline_futex(e->timeline, &row, why);
 
-	return timeline_futex(e->timeline, &row, why);
+	return r < 0 ? r : to_rules(e, ev, why);
 }
 
 static int take_switch(struct engine *e, const struct event *ev, struct fault *why)
@@ -260,32 +211,35 @@ static int take_switch(struct engine *e, const struct event *ev, struct fault *w
 				       .next_tid = as_tid(ev->v[F_switch_next_tid]),
 				       .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
 				       .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
-
 	int r = timeline_switch(e->timeline, &row, why);
 
 	e->ctx.waited_ns = timeline_waited_ns(e->timeline);
-	return r;
+	return r < 0 ? r : to_rules(e, ev, why);
+}
+
+static int take_waking(struct engine *e, const struct event *ev, struct fault *why)
+{
+	const uint64_t *v = ev->v;
+	int r = timeline_waking(e->timeline, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
+				as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
+
+	return r < 0 ? r : to_rules(e, ev, why);
 }
 
 static int take_fault(struct engine *e, const struct event *ev, struct fault *why)
 {
 	uint64_t dur_ns = ev->v[F_fault_dur];
+	int r = timeline_fault(e->timeline, dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, ev->at_ns,
+			       as_tid(ev->v[F_fault_tid]), (uint32_t)ev->v[F_fault_cpu], why);
 
-	return timeline_fault(e->timeline, dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, ev->at_ns,
-			      as_tid(ev->v[F_fault_tid]), (uint32_t)ev->v[F_fault_cpu], why);
+	return r < 0 ? r : to_rules(e, ev, why);
 }
 
-static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+static int take_cpu(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct interest *in = &e->interests[ev->kind];
-	int r = 0;
+	int r = timeline_steal(e->timeline, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ev->v[F_cpu_steal], why);
 
-	for (unsigned i = 0; i < in->nrules && r == 0; i++) {
-		unsigned rule = in->rules[i];
-
-		r = rules[rule]->feed(e->states[rule], &e->ctx, e->settings.v[rule], ev, why);
-	}
-	return r;
+	return r < 0 ? r : to_rules(e, ev, why);
 }
 
 /* Names first: they stand before what they name. */
@@ -301,16 +255,39 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 	return r < 0 ? r : 0;
 }
 
-static int take_call(struct engine *e, const struct event *ev, struct fault *why)
+static int take_name(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct process *p;
-	struct caller *caller = NULL;
+	int r = take_named(e, ev, why);
+
+	return r < 0 ? r : to_rules(e, ev, why);
+}
+
+static int take_fork(struct engine *e, const struct event *ev, struct fault *why)
+{
+	int r = take_named(e, ev, why);
+
+	if (r == 0)
+		r = timeline_fork(e->timeline, ev->at_ns, as_tid(ev->v[F_fork_tid]), as_tid(ev->v[F_fork_child_tid]),
+				  why);
+	return r < 0 ? r : to_rules(e, ev, why);
+}
+
+/* A call of a kind that no rule can know. */
+static int take_foreign_call(struct engine *e, const struct event *ev, struct fault *why)
+{
 	int r = timeline_call(e->timeline, call_begin_ns(ev), ev->at_ns, as_tid(ev->v[F_call_tid]),
 			      (uint32_t)ev->v[F_call_cpu], why);
 
-	if (r == 0)
-		r = calls_feed(&e->calls, ev, why);
-	if (r < 0 || ev->kind >= KINDS_SEEN)
+	return r < 0 ? r : calls_feed(&e->calls, ev, why);
+}
+
+static int take_call(struct engine *e, const struct event *ev, struct fault *why)
+{
+	struct caller *caller = NULL;
+	const struct process *p;
+	int r = take_foreign_call(e, ev, why);
+
+	if (r < 0)
 		return r;
 	p = names_process(&e->names, ev->v[F_call_pid]);
 	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
@@ -324,10 +301,16 @@ static int take_call(struct engine *e, const struct event *ev, struct fault *why
 
 static int take_exit(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct process *p = names_process(&e->names, ev->v[F_exit_pid]);
-	struct caller *caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->key.a) : NULL;
-	int r;
+	const struct process *p;
+	struct caller *caller;
+	int r = take_named(e, ev, why);
 
+	if (r == 0)
+		r = timeline_exit(e->timeline, ev->at_ns, as_tid(ev->v[F_exit_tid]), why);
+	if (r < 0)
+		return r;
+	p = names_process(&e->names, ev->v[F_exit_pid]);
+	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->key.a) : NULL;
 	e->ctx.caller = caller;
 	r = to_rules(e, ev, why);
 	if (caller)
@@ -335,48 +318,113 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	return r;
 }
 
-/* Into all that rules may ask. */
-static int take_in(struct engine *e, const struct event *ev, struct fault *why)
+/*
+ * Rows with texts, which are gone with the next event, cannot wait for others of the same moment; mostly they name
+ * something, and nothing at the same time comes before that.
+ */
+static bool has_texts(uint16_t kind)
 {
-	struct timeline *tl = e->timeline;
-	const uint64_t *v = ev->v;
+	static const bool texts[KINDS_SEEN] = {
+		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true, [KIND_executable] = true,
+		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true, [KIND_fact] = true,
+		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,  [KIND_kernel] = true,
+		[KIND_cgroup] = true,
+	};
 
-	switch (ev->kind) {
-	case KIND_switch:
-		return take_switch(e, ev, why);
-	case KIND_waking:
-		return timeline_waking(tl, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
-				       as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
-	case KIND_fork:
-		return timeline_fork(tl, ev->at_ns, as_tid(v[F_fork_tid]), as_tid(v[F_fork_child_tid]), why);
-	case KIND_exit:
-		return timeline_exit(tl, ev->at_ns, as_tid(v[F_exit_tid]), why);
-	case KIND_futex:
-		return take_futex(e, ev, why);
-	case KIND_fault:
-		return take_fault(e, ev, why);
-	case KIND_cpu:
-		return timeline_steal(tl, ev->at_ns, (uint32_t)v[F_cpu_cpu], v[F_cpu_steal], why);
-	default:
-		return 0;
+	return texts[kind];
+}
+
+static void listen(struct engine *e, uint16_t kind, unsigned rule)
+{
+	struct route *route = &e->routes[kind];
+
+	route->listeners[route->nlisteners++] =
+		(struct listener){rules[rule]->feed, e->states[rule], e->settings.v[rule]};
+}
+
+/* What becomes of rows of each kind: into all that rules may ask, and to the rules. */
+static void lay_routes(struct engine *e)
+{
+	static int (*const takes[KINDS_SEEN])(struct engine *, const struct event *, struct fault *) = {
+		[KIND_switch] = take_switch, [KIND_waking] = take_waking, [KIND_futex] = take_futex,
+		[KIND_fault] = take_fault,   [KIND_cpu] = take_cpu,       [KIND_fork] = take_fork,
+		[KIND_exit] = take_exit,
+	};
+
+	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {
+		const struct kind *shape = schema_kind(e->ctx.schema, kind);
+
+		e->routes[kind].texts = has_texts(kind);
+		e->routes[kind].take = takes[kind] ? takes[kind] : names_wants(kind) ? take_name : to_rules;
+		if (shape && (shape->flags & KIND_CALL) == KIND_CALL)
+			e->routes[kind].take = take_call;
 	}
+	for (unsigned i = 0; i < NRULES; i++) {
+		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
+			listen(e, *kind, i);
+		if (rules[i]->marks)
+			listen(e, KIND_epoch, i);
+	}
+}
+
+int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	int r = 0;
+
+	if (e)
+		e->batch = calloc(BATCH_MAX, sizeof(*e->batch));
+	if (!e || !e->batch) {
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
+		goto out;
+	}
+	e->ctx = *ctx;
+	e->ctx.names = &e->names;
+	e->ctx.callers = &e->callers;
+	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
+	e->ctx.now_ns = 0;
+	e->settings = *settings;
+	r = timeline_open(&e->timeline, why);
+	if (r < 0)
+		goto out;
+	e->ctx.timeline = e->timeline;
+	timeline_ask_tracked(e->timeline, tracked_since, e);
+	if (ctx->reader && withholds(ctx->reader, CLASS_process))
+		r = look_ahead(e, why);
+	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
+		r = see_nothing(e, why);
+	for (unsigned i = 0; i < NRULES && r == 0; i++)
+		r = rules[i]->open(&e->states[i], why);
+	if (r == 0)
+		lay_routes(e);
+out:
+	if (r < 0)
+		engine_close(e);
+	else
+		*out = e;
+	return r;
+}
+
+void engine_close(struct engine *e)
+{
+	if (!e)
+		return;
+	for (unsigned i = 0; i < NRULES; i++)
+		rules[i]->close(e->states[i]);
+	timeline_close(e->timeline);
+	names_clear(&e->names);
+	calls_clear(&e->calls);
+	callers_clear(&e->callers);
+	table_clear(&e->proven);
+	free(e->batch);
+	free(e);
 }
 
 static int take_one(struct engine *e, const struct event *ev, struct fault *why)
 {
-	int r = 0;
-
-	if (event_is_call(ev))
-		return take_call(e, ev, why);
-	if (ev->kind >= KINDS_SEEN)
-		return 0;
-	if (e->interests[ev->kind].named)
-		r = take_named(e, ev, why);
-	if (r == 0)
-		r = take_in(e, ev, why);
-	if (r < 0)
-		return r;
-	return ev->kind == KIND_exit ? take_exit(e, ev, why) : to_rules(e, ev, why);
+	if (ev->kind < KINDS_SEEN)
+		return e->routes[ev->kind].take(e, ev, why);
+	return event_is_call(ev) ? take_foreign_call(e, ev, why) : 0;
 }
 
 static int flush(struct engine *e, struct fault *why)
@@ -398,22 +446,6 @@ static int flush(struct engine *e, struct fault *why)
 	}
 	e->nbatch = 0;
 	return r;
-}
-
-/*
- * Rows with texts, which are gone with the next event, cannot wait for others of the same moment; mostly they name
- * something, and nothing at the same time comes before that.
- */
-static bool has_texts(uint16_t kind)
-{
-	static const bool texts[KINDS_SEEN] = {
-		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true, [KIND_executable] = true,
-		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true, [KIND_fact] = true,
-		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,  [KIND_kernel] = true,
-		[KIND_cgroup] = true,
-	};
-
-	return kind < KINDS_SEEN && texts[kind];
 }
 
 static void keep(struct kept *kept, const struct event *ev)
@@ -442,14 +474,20 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 		return r < 0 ? r : to_rules(e, ev, why);
 	}
 	e->nevents++;
-	if (has_texts(ev->kind)) {
-		r = take_named(e, ev, why);
-		return r < 0 ? r : to_rules(e, ev, why);
-	}
+	if (ev->kind < KINDS_SEEN && e->routes[ev->kind].texts)
+		return take_name(e, ev, why);
 	if (ev->last && e->nbatch == 0)
 		return take_one(e, ev, why);
 	keep(&e->batch[e->nbatch++], ev);
 	return 0;
+}
+
+uint64_t engine_judged_ns(const struct engine *e)
+{
+	uint64_t run_ns = e->ctx.now_ns > e->ctx.begin_ns ? e->ctx.now_ns - e->ctx.begin_ns : 0;
+	uint64_t not_ns = e->ctx.reader ? withheld_ns(e->ctx.reader) : 0;
+
+	return run_ns > not_ns ? run_ns - not_ns : run_ns;
 }
 
 int engine_finish(struct engine *e, struct findings *out, struct fault *why)
@@ -460,7 +498,7 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 		e->ctx.now_ns = e->end_ns;
 	for (unsigned i = 0; i < NRULES && r == 0; i++)
 		r = rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out, why);
-	if (r == 0 && !findings_complete(out, e->ctx.now_ns - e->ctx.begin_ns))
+	if (r == 0 && !findings_complete(out, engine_judged_ns(e)))
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
 	if (r == 0)
 		findings_sort(out);

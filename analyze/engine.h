@@ -23,6 +23,9 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why);
 /* After the last event: what the rules found, sorted. To be called once. */
 int engine_finish(struct engine *e, struct findings *out, struct fault *why);
 
+/* After that: the recorded time, less what was withheld as a whole; what shares are of. */
+uint64_t engine_judged_ns(const struct engine *e);
+
 const struct calls *engine_calls(const struct engine *e);
 const struct context *engine_context(const struct engine *e);
 uint64_t engine_nevents(const struct engine *e);

@@ -239,7 +239,7 @@ static int run_user_rules(struct request *q, struct work *w, const char *path, s
 	if (q->rules.n == 0)
 		return 0;
 	r = run_rules_over(q, path, ctx->unverified, &w->findings, why);
-	if (r == 0 && !findings_complete(&w->findings, ctx->now_ns - ctx->begin_ns))
+	if (r == 0 && !findings_complete(&w->findings, engine_judged_ns(w->engine)))
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
 	findings_sort(&w->findings);
 	return r;

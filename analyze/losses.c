@@ -63,7 +63,7 @@ void losses_add(const struct losses *l, size_t max, struct text *t)
 			 l->n - max == 1 ? "" : "s");
 }
 
-const char *loss_words(const struct counter_type *type)
+const char *loss_reason(const struct counter_type *type)
 {
 	static const struct {
 		uint8_t id;
@@ -143,6 +143,28 @@ uint64_t losses_fired(const struct schema *schema, const struct counter *counter
 		n += type && type->role == ROLE_FIRED ? counters[i].value : 0;
 	}
 	return n;
+}
+
+static bool holds_no_events(const struct epoch *e)
+{
+	bool withheld = false;
+
+	for (uint32_t i = 0; i < e->nchunks; i++) {
+		if (e->chunks[i].class == CLASS_events && !e->chunks[i].withheld)
+			return false;
+		withheld |= e->chunks[i].class == CLASS_events;
+	}
+	return withheld;
+}
+
+uint64_t withheld_ns(const struct reader *r)
+{
+	uint64_t ns = 0;
+
+	for (uint64_t i = 0; i < r->nepochs; i++)
+		if (holds_no_events(&r->epochs[i]) && r->epochs[i].end_ns > r->epochs[i].begin_ns)
+			ns += r->epochs[i].end_ns - r->epochs[i].begin_ns;
+	return ns;
 }
 
 const char *loss_remedy(uint8_t counter)

@@ -44,7 +44,10 @@ bool counts_call(const struct schema *schema, const struct counter *c, const voi
 void losses_add(const struct losses *l, size_t max, struct text *t);
 
 /* Why: "the recorder's buffer was full"; of a cause of a later version its name. */
-const char *loss_words(const struct counter_type *type);
+const char *loss_reason(const struct counter_type *type);
+
+/* Time of epochs whose events were all withheld: what is left of the recorded time is what was judged. */
+uint64_t withheld_ns(const struct reader *r);
 
 /* What to do about time that is unknown, by what the capture lacks. */
 const char *unknown_remedy(const struct context *ctx);

@@ -169,7 +169,8 @@ static int keep_nested(struct memory *m, const struct change *c, struct fault *w
 	return r;
 }
 
-int memory_feed(struct memory *m, uint64_t process, const struct event *ev, struct fault *why)
+/* What is told of memory by a row of kind alloc or free. */
+static struct change change_of(uint64_t process, const struct event *ev)
 {
 	struct change c = {.kind = ev->kind,
 			   .process = process,
@@ -177,23 +178,30 @@ int memory_feed(struct memory *m, uint64_t process, const struct event *ev, stru
 			   .probe = ev->v[F_call_probe],
 			   .begin_ns = call_begin_ns(ev),
 			   .at_ns = ev->at_ns};
-	bool changes = (ev->kind == KIND_alloc || ev->kind == KIND_free) && (int64_t)ev->v[F_call_ret] == 0;
-	struct nested *n;
-	int r;
 
 	if (ev->kind == KIND_alloc) {
 		c.addr = ev->v[F_alloc_addr];
 		c.bytes = ev->v[F_alloc_bytes];
 		c.memory = ev->v[F_alloc_memory];
 		c.stack = ev->v[F_alloc_stack];
-	} else if (ev->kind == KIND_free) {
+	} else {
 		c.addr = ev->v[F_free_addr];
 	}
-	if (event_is_nested(ev))
-		return changes ? keep_nested(m, &c, why) : 0;
-	n = table_find(&m->nested, c.tid, 0);
-	r = n ? settle_nested(m, n, ev, why) : 0;
-	return r == 0 && changes ? take(m, &c, why) : r;
+	return c;
+}
+
+int memory_feed(struct memory *m, uint64_t process, const struct event *ev, struct fault *why)
+{
+	bool changes = (ev->kind == KIND_alloc || ev->kind == KIND_free) && (int64_t)ev->v[F_call_ret] == 0;
+	bool inner = event_is_nested(ev);
+	struct nested *n = inner ? NULL : table_find(&m->nested, ev->v[F_call_tid], 0);
+	int r = n ? settle_nested(m, n, ev, why) : 0;
+	struct change c;
+
+	if (r < 0 || !changes)
+		return r;
+	c = change_of(process, ev);
+	return inner ? keep_nested(m, &c, why) : take(m, &c, why);
 }
 
 int memory_settle(struct memory *m, struct fault *why)

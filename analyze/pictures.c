@@ -155,7 +155,8 @@ void picture_overview(struct html *h, const struct report *r, const struct repor
 	html_text(h,
 		  "When it happened, from the begin of the capture. Each mark is an occurrence (of each finding the "
 		  "first %u "
-		  "and the worst %u), drawn wider than it lasted where it would not be seen; where there are more, a thin bar "
+		  "and the worst %u), drawn wider than it lasted where it would not be seen; where there are more, a "
+		  "thin bar "
 		  "goes from the first to the last.",
 		  OCCURRENCES_KEPT, WORST_KEPT);
 	html_close(h);

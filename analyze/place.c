@@ -93,7 +93,7 @@ void place_name(struct text *t, const struct context *ctx, uint64_t number, uint
 	} else if (f) {
 		text_add(t, "0x%llx", (unsigned long long)f->address);
 	} else if (number) {
-		text_add(t, "stack %llu", (unsigned long long)number);
+		text_add(t, "the place with stack %llu", (unsigned long long)number);
 	} else {
 		text_add(t, "a caller of %s", call_name(ctx->schema, probe));
 	}

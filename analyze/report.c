@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "analyze/losses.h"
 #include "keys/tool.h"
 
 static void hash_text(struct text *t, char *hex)
@@ -115,6 +116,29 @@ bool report_series(const struct finding *f, struct series *s)
 			     .n = f->levels->n};
 	memcpy(s->value, f->levels->low, f->levels->n * sizeof(s->value[0]));
 	return true;
+}
+
+/* Every epoch's events were withheld. */
+static bool is_empty(const struct report *r)
+{
+	const struct context *ctx = engine_context(r->engine);
+
+	return withheld_ns(&r->evidence->reader) >= ctx->now_ns - ctx->begin_ns;
+}
+
+void report_cut(const struct report *r, struct text *t)
+{
+	uint64_t cut_ns = withheld_ns(&r->evidence->reader);
+
+	if (cut_ns == 0 || r->stopped)
+		return;
+	if (is_empty(r)) {
+		text_add(t, " (none of its events is in this copy)");
+		return;
+	}
+	text_add(t, " (");
+	text_add_ns(t, engine_judged_ns(r->engine));
+	text_add(t, " of it with events in this copy)");
 }
 
 void report_count(struct text *t, uint64_t n, const char *singular)

@@ -91,6 +91,9 @@ void report_unseen(const struct report *r, const struct report_facts *f, struct 
 /* What a finding tells over time, outstanding memory too; false: nothing. */
 bool report_series(const struct finding *f, struct series *s);
 
+/* " (800 ms of it in this copy)", where the events of the rest were withheld. */
+void report_cut(const struct report *r, struct text *t);
+
 /* "1 epoch", "2 epochs". */
 void report_count(struct text *t, uint64_t n, const char *singular);
 

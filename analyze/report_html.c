@@ -134,6 +134,7 @@ static void add_recorded(struct page *p, struct text *t)
 	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
 	text_add(t, "%s, for ", wall);
 	text_add_ns(t, p->facts.end_ns > p->facts.begin_ns ? p->facts.end_ns - p->facts.begin_ns : 0);
+	report_cut(p->r, t);
 	text_add(t, "; ");
 	report_count(t, engine_nevents(p->r->engine), "event");
 	text_add(t, " in ");

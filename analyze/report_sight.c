@@ -134,7 +134,7 @@ static void add_losses(const struct report_facts *f, const struct schema *schema
 		if (l.total) {
 			report_count(t, l.total, "event");
 			text_add(t, type->role == ROLE_LOST ? " not recorded, %s:" : " recorded in part, %s:",
-				 loss_words(type));
+				 loss_reason(type));
 			losses_add(&l, NAMED, t);
 			text_add(t, "\n");
 		}

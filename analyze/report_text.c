@@ -41,7 +41,8 @@ static void add_about(const struct report *r, struct text *t)
 	const struct {
 		const char *name;
 		void (*add)(const struct about *a, struct text *t);
-	} lines[] = {{"Host       ", about_add_host}, {"GPUs       ", about_add_gpus}, {"Command    ", about_add_command}};
+	} lines[] = {
+		{"Host       ", about_add_host}, {"GPUs       ", about_add_gpus}, {"Command    ", about_add_command}};
 	struct text one = {0};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -67,6 +68,7 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
 	text_add(t, r->stopped ? "Recorded   %s, read only for " : "Recorded   %s, for ", wall);
 	text_add_ns(t, f->end_ns > f->begin_ns ? f->end_ns - f->begin_ns : 0);
+	report_cut(r, t);
 	text_add(t, ", ");
 	report_count(t, engine_nevents(r->engine), "event");
 	text_add(t, " in ");

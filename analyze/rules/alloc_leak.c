@@ -207,11 +207,9 @@ static int leak_feed(void *state, const struct context *ctx, const uint64_t *set
 	}
 	if (ev->at_ns > s->last_ns)
 		s->last_ns = ev->at_ns;
-	if (event_is_call(ev)) {
-		p = names_process(ctx->names, ev->v[F_call_pid]);
-		return p ? memory_feed(&s->memory, p->key.a, ev, why) : 0;
-	}
-	if (ev->kind != KIND_exit || !ev->v[F_exit_last])
+	if (ev->kind != KIND_exit)
+		return ctx->caller ? memory_feed(&s->memory, ctx->caller->key.b, ev, why) : 0;
+	if (!ev->v[F_exit_last])
 		return 0;
 	p = names_process(ctx->names, ev->v[F_exit_pid]);
 	if (!p)

@@ -160,7 +160,7 @@ static uint8_t tell_causes(const struct context *ctx, struct text *t)
 		if (sums[id] == 0)
 			continue;
 		text_add(t, "%s%s (%llu)", first ? "; why: " : ", ",
-			 loss_words(schema_counter(ctx->schema, (uint8_t)id)), (unsigned long long)sums[id]);
+			 loss_reason(schema_counter(ctx->schema, (uint8_t)id)), (unsigned long long)sums[id]);
 		worst = sums[id] > sums[worst] ? (uint8_t)id : worst;
 		first = false;
 	}

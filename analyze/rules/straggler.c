@@ -225,7 +225,7 @@ static int tell_last(struct worker *w, const struct crew *c, const struct contex
 		return rule_no_memory(&straggler_rule, why);
 	f->confidence =
 		worst && split_main(&worst->cause.links[0]) == CAUSE_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
-	text_add(&f->headline, "rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)w->nranks);
+	text_add(&f->headline, "Rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)w->nranks);
 	process_add(&f->headline, ctx, w->key.a);
 	text_add(&f->headline, ", was the last to come to %llu of %llu collectives, and kept the others waiting for ",
 		 (unsigned long long)w->nlast, (unsigned long long)c->nrounds);
@@ -306,12 +306,11 @@ static int tell_slow(struct worker *w, uint64_t usual_ns, uint64_t npeers, const
 	f->confidence = CONFIDENCE_MEDIUM;
 	f->count = w->nlaunches;
 	f->tid = w->tid;
+	text_add(&f->headline, "Of %llu processes that make the same calls, ", (unsigned long long)npeers);
 	process_add(&f->headline, ctx, w->key.a);
 	text_add(&f->headline, " takes ");
 	text_add_ns(&f->headline, pace_ns);
-	text_add(&f->headline,
-		 " from launch to launch; the middle one of %llu processes that make the same calls takes ",
-		 (unsigned long long)npeers);
+	text_add(&f->headline, " from launch to launch; the middle one takes ");
 	text_add_ns(&f->headline, usual_ns);
 	text_add(&f->sure, "Fairly sure: it is slower, but whether all were to do the same is not told");
 	finding_number(f, "pace_ns", pace_ns);

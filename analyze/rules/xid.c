@@ -159,7 +159,7 @@ static int tell_group(const struct xid_state *s, const struct group *g, const st
 	if (!f)
 		return rule_no_memory(&xid_rule, why);
 	f->process = g->process;
-	text_add(&f->headline, "the driver reported Xid %" PRIu64, g->key.b);
+	text_add(&f->headline, "The driver reported Xid %" PRIu64, g->key.b);
 	if (place && place->len) {
 		text_add(&f->headline, " on GPU ");
 		text_add_escaped(&f->headline, place->pci, place->len);

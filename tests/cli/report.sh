@@ -149,7 +149,7 @@ check "reports are made of a capture whose recorder could not see all" partial t
 for words in 'Processes of others, which /proc (hidepid) hides' '2 processes of which not all could be read' \
 	'1 time that the libraries of a process could not be looked at' 'holds the CUDA runtime without its names (stripped)' \
 	'A library or program, /opt/libcudart.so.12: it is cut' 'who woke a thread, and when (sched_waking)' \
-	'Whether a thread or an interrupt woke a sleeper' 'recorded without futexes (--no-futex)' \
+	'Whether a thread or an interrupt woke a sleeper' 'Waits for locks, which are told as some sleep: futexes were not recorded' \
 	'that programs loaded after recording began (--no-late-attach)' 'The health of the GPUs: NVML does not answer' \
 	'(Xid)' 'Time that the host of this virtual machine took away' '82 times that a process ended before a file' \
 	'No CUDA call is in this capture: of calls there was nothing to judge'; do
@@ -167,6 +167,10 @@ check "--fail-on warning does not pass" sh -c "! '$analyze' -q --fail-on warning
 sed 's/^end.*/lost cudaMemcpy over_rate 7\nend command 0/' tests/rules/evidence/clean.txt >"$TMP/little"
 check "a capture of which a little was left out has reports" partial "$TMP/little"
 check "they are qualified, too" told 'Nothing was found that is out of order in what was recorded, but that is not all: .*see finding 1'
+sed 's/^start.*/&\nfact at=+0s name=futex value="not recorded"/' tests/rules/evidence/clean.txt >"$TMP/no-futex"
+check "a capture that was recorded without futexes has reports" partial "$TMP/no-futex"
+check "which say that locks could not be judged" told 'Nothing was found that is out of order in what was recorded, but that is not all: see finding 1'
+check "and why" told 'Waits for locks, which are told as some sleep: futexes were not recorded'
 check "a capture of which nothing is missing has reports" partial tests/rules/evidence/clean.txt
 check "they are not qualified" told 'Nothing was found that is out of order'
 check "and say that nothing is missing but what came before" told 'ran before recording began'
@@ -177,6 +181,12 @@ for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.ca
 check "of withheld events all forms say that they were withheld" told 'The events were withheld from this copy: there was nothing to judge'
 check "none says that there were none" never 'None was recorded\|is out of order\|No CUDA call is in'
 check "nor do the tables of calls" sh -c "grep -q 'They were withheld from this copy' '$TMP/partial.txt' && grep -q 'They were withheld from this copy' '$TMP/partial.html'"
+
+# A slice: shares are of what is there.
+"$mkcap" -o "$TMP/whole.cap" --pub "$TMP/pub" <(sed 's/^# at 700 ms/epoch +690ms/; s/^end/epoch +750ms\nend/' tests/rules/futex-stall/preempted-holder.txt)
+"$mkcap" --narrow "$TMP/whole.cap" -o "$TMP/partial.cap" --from +690ms
+for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.cap"; done
+check "a slice says how much of the time is in it" sh -c "grep -q 'for 750 ms (60.0 ms of it with events in this copy)' '$TMP/partial.txt' && grep -q '60.0 ms of it with events in this copy' '$TMP/partial.html'"
 
 # One tracepoint is not there.
 check "a kernel without switches has reports" partial tests/rules/launch-latency/no-switch.txt
