@@ -29,18 +29,37 @@ check "and that was looked at" test "$most" -ge 16384
 check "its summary tells what it cost" grep -Eq 'gpurec itself: [0-9.]+ s of CPU.* of memory, ring up to .* written' "$TMP/said"
 check_exit 0 "so do its seals" "$BUILD/gpuverify" "$cap"
 
-sleep 30 &
-idle=$!
-"$gpurec" -q -o "$cap" --force -p $idle -d 20s &
-pid=$!
-sleep 1.5
-cpu_ns() { cut -d' ' -f1 "/proc/$pid/schedstat"; }
-before=$(cpu_ns)
-sleep 5
-used=$(($(cpu_ns) - before))
-kill -TERM $pid
-wait $pid
-kill $idle
-echo "# $((used / 5000)) us of CPU a second while nothing happens"
-check "while nothing happens it takes less than 0.3 % of a CPU" test "$used" -lt 15000000
+# idle ARG...: nanoseconds of CPU a second while nothing happens, in the best of four windows: what another program on this
+# machine does to one of them is not the recorder's
+idle() {
+	local pid before now least=1000000000
+	"$gpurec" -q -o "$cap" --force -d 40s "$@" &
+	pid=$!
+	for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
+	sleep 2.5
+	for _ in 1 2 3 4; do
+		before=$(cut -d' ' -f1 "/proc/$pid/schedstat")
+		sleep 2
+		now=$(cut -d' ' -f1 "/proc/$pid/schedstat")
+		[ $(((now - before) / 2)) -ge $least ] || least=$(((now - before) / 2))
+	done
+	kill -TERM $pid
+	wait $pid
+	echo $least
+}
+sleep 60 &
+sleeper=$!
+used=$(idle -p $sleeper)
+kill $sleeper
+echo "# $((used / 1000)) us of CPU a second beside a process that does nothing"
+check "while a process does nothing its recorder takes not more than 0.1 % of a CPU" test "$used" -le 1000000
+check "and that was looked at" test "$used" -ge 10000
+other=$("$gpurec" --check -o "$cap" | sed -n 's/.*; in use by //p' | head -n 1)
+if [ -n "$other" ]; then
+	skip "on an idle host the recorder of everything takes not more than 0.1 % of a CPU" "a program uses CUDA here: $other"
+	finish
+fi
+used=$(idle)
+echo "# $((used / 1000)) us of CPU a second on an idle host"
+check "on an idle host the recorder of everything takes not more than 0.1 % of a CPU" test "$used" -le 1000000
 finish
