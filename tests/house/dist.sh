@@ -78,13 +78,50 @@ installed() {
 }
 mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/var/lib/dpkg/triggers"
 : >"$root/var/lib/dpkg/status"
-check "the packages install in an empty root" admin -i ./*.deb
+# The release before, which had a file that this one has no longer, and an old document.
+older() {
+	local deb dir version
+	mkdir "$TMP/older"
+	for deb in *.deb; do
+		dir=$TMP/unpacked/$deb
+		mkdir -p "$TMP/unpacked"
+		dpkg-deb -R "$deb" "$dir" || return 1
+		version=$(dpkg-deb -f "$deb" Version)
+		sed -i "s/${version//./\\.}/0.0.9/" "$dir/DEBIAN/control"
+		if [ -d "$dir/usr/share/doc/gpurec" ]; then
+			echo "of 0.0.9" >"$dir/usr/share/doc/gpurec/GONE.md"
+			echo "of 0.0.9" >"$dir/usr/share/doc/gpurec/README.md"
+		fi
+		dpkg-deb --root-owner-group -b "$dir" "$TMP/older/" >/dev/null || return 1
+	done
+}
+versions() {
+	dpkg-query --admindir="$root/var/lib/dpkg" -f '${Version} ${Status}\n' -W gpurec libgpucap1 libgpucap-dev | sort -u
+}
+check "packages of a release before are made" older
+check "they install in an empty root" admin -i "$TMP"/older/*.deb
+check "and are that release's" [ "$(versions)" = "0.0.9 install ok installed" ]
+check "the packages install over them" admin -i ./*.deb
+check "all are this release's then" [ "$(versions)" = "$(dpkg-deb -f gpurec_*.deb Version) install ok installed" ]
+check "a file that the release before had is gone" [ ! -e "$root/usr/share/doc/gpurec/GONE.md" ]
+check "a file that both have is this release's" sh -c '! grep -q "of 0.0.9" "$1"' sh "$root/usr/share/doc/gpurec/README.md"
 check "the tools are there" [ "$(installed | grep -c '^usr/bin/gpu')" -eq 5 ]
 for tool in gpuverify gpureplay gpuanalyze gpukey gpurec; do
 	check "the packed $tool runs" "$root/usr/bin/$tool" --version
 done
 check "with their manual pages" [ "$(installed | grep -cE '^usr/share/man/man[157]/(gpu[a-z]+|gpurec-[a-z]+)\.[157]\.gz$')" -eq 8 ]
-check "the same can be installed over it, as an upgrade is" admin -i ./*.deb
+# Pages that were installed lead to pages that were installed.
+links() {
+	local page target broken=0
+	for page in "$root"/usr/share/doc/gpurec/*.md; do
+		while read -r target; do
+			[ -e "${page%/*}/${target%%#*}" ] || { echo "${page##*/}: $target"; broken=1; }
+		done < <(grep -oE '\]\([^)#][^)]*\)' "$page" | sed 's/^](//; s/)$//' | grep -v '^[a-z]*://')
+	done
+	[ -e "$root/usr/share/doc/gpurec/README.md" ] && return $broken
+}
+check "links of the installed pages lead somewhere" links
+check "what they tell to copy is there" [ "$(installed | grep -cE '^usr/share/doc/gpurec/(deploy/(daemonset|sidecar)\.yaml|deploy/slurm-(pro|epi)log\.sh|systemd/gpurec\.service|examples/slowest\.c)$')" -eq 6 ]
 check "they are purged" admin -P gpurec libgpucap-dev libgpucap1
 check "and nothing is left" [ -z "$(installed)" ]
 
