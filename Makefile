@@ -299,11 +299,11 @@ run-tests:
 bench: tests
 	@BUILD=$(BUILD) bash tests/bench/run.sh
 
-# Long runs and bad days.
+# Long runs and bad days; what came of them goes into docs/BENCHMARKS.md when that is made.
 H ?= 1
 .PHONY: soak
 soak: tests
-	@BUILD=$(BUILD) H=$(H) bash tests/soak.sh
+	@BUILD=$(BUILD) H=$(H) RESULTS=tests/soak/endurance.md bash tests/soak.sh
 
 # Slow: a compilation and some tests for each check.
 .PHONY: mutants

@@ -22,9 +22,27 @@ function show(v) {
 		return ""
 	return v >= 1e6 ? sprintf("%.3g M", v / 1e6) : v >= 1000 ? sprintf("%.0f", v) : sprintf("%.3g", v)
 }
+# A line of targets.md: {bench:figure} is a median of this run, {bench:figure<=N} and {bench:figure>=N} a word on it, {a over b} with
+# two of the first sort their ratio. Of figures with one name the first counts; {bench:figure CPU} is the one of CPU time.
+function filled(line,   out, inner, part, v) {
+	while (match(line, /\{[^}]*\}/)) {
+		inner = substr(line, RSTART + 1, RLENGTH - 2)
+		out = out substr(line, 1, RSTART - 1)
+		line = substr(line, RSTART + RLENGTH)
+		if (split(inner, part, /[<>]=/) == 2) {
+			v = part[1] in median ? median[part[1]] : ""
+			out = out (v == "" ? "not measured" : (inner ~ /<=/ ? v <= part[2] + 0 : v >= part[2] + 0) ? "yes" : "**no**")
+		} else if (split(inner, part, " over ") == 2) {
+			out = out (!(part[1] in median) || !(part[2] in median) || !median[part[2]] ? "?" : show(median[part[1]] / median[part[2]]))
+		} else {
+			out = out (inner in median ? show(median[inner]) : "?")
+		}
+	}
+	return out line
+}
 BEGIN {
 	title["overhead"] = "Cost of a traced call"
-	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (the kernel's floor), and under gpurec; one after the other, per function. `ratio` is gpurec's added time over the empty pair's."
+	about["overhead"] = "Calls of a function that does nothing: untraced, with an empty uprobe and uretprobe (the kernel's floor), and under gpurec; in turns, in one process. `ratio` is what gpurec adds over what the empty pair adds, without futexes; `futex-ratio` with them, over the pair without; `futex-ratio-beside` over the pair that the traced system calls make slower, too."
 	title["rate"] = "Cost of an event to the recorder"
 	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced (`cpu`), beside draining and writing the records as they are (`bare`); the ring is filled by a program in the kernel. `call`: CPU time of the recording process for a call, of one thread that calls as fast as it goes."
 	title["size"] = "Bytes of an event on disk"
@@ -39,6 +57,8 @@ BEGIN {
 	about["module"] = "Answers from the capture as it is; and the same queries by it and on the database that gpureplay makes. Ratios are the database's time over the module's: 1 is as fast."
 	title["detect"] = "Detectors"
 	about["detect"] = "All default rules over a large synthetic capture."
+	title["profile"] = "Where the time goes"
+	about["profile"] = "Shares of perf's samples by function; of a library other than the C library, all of it together. The detectors' samples are of two passes, one of them reading alone; those to the disk hold the generator in the kernel."
 	title["metrics"] = "Host metrics from events that fire anyway"
 	about["metrics"] = "CPU that sampling costs, beside a process that polls /proc as often."
 }
@@ -72,6 +92,11 @@ BEGIN {
 		print "| --- | --- | --- | --- | --- |"
 		table = 1
 	}
+	key = bench ":" text("figure")
+	if (!(key in median))
+		median[key] = number("median") + 0
+	if (text("what") == "CPU" || text("cores") == "1" || number("cores") == 1)
+		median[key " " (text("what") == "CPU" ? "CPU" : "1 core")] = number("median") + 0
 	note = ""
 	n = split("cores what lost calls peer note", keys, " ")
 	for (i = 1; i <= n; i++) {
@@ -87,5 +112,5 @@ BEGIN {
 END {
 	for (i = 1; i <= split("tests/soak/endurance.md tests/bench/targets.md", files, " "); i++)
 		while ((getline line <files[i]) > 0)
-			print (line ~ /^## / && i == 1 ? "\n" : "") line
+			print (line ~ /^## / && i == 1 ? "\n" : "") filled(line)
 }
