@@ -229,11 +229,6 @@ uint64_t writer_nrows(const struct writer *w)
 	return sum;
 }
 
-const uint8_t *writer_capture_id(const struct writer *w)
-{
-	return w->header.capture_id;
-}
-
 /* Most bytes that a row can take in a chunk. */
 static size_t row_bytes_max(const struct staging *s, const struct staged *row)
 {

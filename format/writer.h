@@ -75,8 +75,7 @@ int writer_end(struct writer *w, enum reason reason, const int *exit_status, con
 
 uint64_t writer_begin_ns(const struct writer *w); /* of the open epoch */
 uint64_t writer_written_bytes(const struct writer *w);
-uint64_t writer_nrows(const struct writer *w);            /* sealed so far */
-const uint8_t *writer_capture_id(const struct writer *w); /* CAPTURE_ID_BYTES, valid until writer_close */
+uint64_t writer_nrows(const struct writer *w); /* sealed so far */
 
 /* Wipes the session key, closes the sink. NULL is fine. */
 void writer_close(struct writer *w);

@@ -61,7 +61,9 @@ static const struct subcommand {
 	{"show", gpukey_show, "[FILE | NAME | KEYID]"},
 	{"trust", gpukey_trust, "FILE | BASE64 [--name NAME]"},
 	{"untrust", gpukey_untrust, "KEYID | NAME"},
-	{"sign", gpukey_sign, "[-s FILE] [-t TEXT] [-o SIG] [-f] FILE..."},
+	{"sign", gpukey_sign,
+	 "[-s FILE] [-t TEXT] [-o SIG] [-f] FILE...\n"
+	 "sign --custody ACT [--name WHO] [--note TEXT] [-s FILE] CAPTURE..."},
 	{"check", gpukey_check, "[--signature SIG] [--trust PUB]... FILE"},
 	{"delegate", gpukey_delegate, "--name NAME --for TIME | --until DATE [--from DATE] [-s FILE] [-o FILE] PUB"},
 	{"revoke", gpukey_revoke, "[--since DATE] [--reason TEXT] [-s FILE] [-o FILE] PUB | DELEGATION"},
@@ -103,7 +105,9 @@ int main(int argc, char **argv)
 		NULL,
 		"'gpukey generate --help', and so on, shows the options of each. Keys lie in $GPUREC_HOME, else "
 		"/etc/gpurec\n"
-		"for root, else ~/.config/gpurec.",
+		"for root, else ~/.config/gpurec.\n"
+		"Exit status: 0 fine; 1 FORGED by check; 2 wrong usage; 3 it could not be done; 4 MALFORMED, 6\n"
+		"UNTRUSTED by check.\n",
 	};
 	const char *value;
 	struct fault why;

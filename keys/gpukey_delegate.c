@@ -162,9 +162,7 @@ int gpukey_delegate(int argc, char **argv)
 	return r < 0 ? tool_fault(NULL, &why) : TOOL_FINE;
 }
 
-/* In the store
- * ---------------------------------------------------------------------------------------------------------
- */
+/* --- in the store --- */
 
 /* The name of a file in the store: as said; else as its file is called without the suffix; else `otherwise`. */
 void gpukey_store_name(char name[TRUST_NAME_MAX + 1], const char *said, const char *path, const char *suffix,

@@ -16,77 +16,78 @@ struct signing {
 	struct gpukey_custody custody;
 };
 
-static int sign_options(struct signing *s, int argc, char **argv, int *status)
-{
-	enum {
-		OPT_SECRET = 1,
-		OPT_PASSPHRASE_FD,
-		OPT_COMMENT,
-		OPT_TRUSTED,
-		OPT_OUTPUT,
-		OPT_FORCE,
-		OPT_CUSTODY,
-		OPT_NAME,
-		OPT_NOTE
-	};
-	static const struct tool_option table[] = {
-		{"secret", 's', "FILE", "sign with this secret key instead of the host's", OPT_SECRET},
-		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
-		 OPT_PASSPHRASE_FD},
-		{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)",
-		 OPT_TRUSTED},
-		{"comment", 'c', "TEXT", "a line that is not signed", OPT_COMMENT},
-		{"output", 'o', "SIG", "write the signature here (FILE.minisig)", OPT_OUTPUT},
-		{"force", 'f', NULL, "replace a signature that is there", OPT_FORCE},
-		{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)",
-		 OPT_CUSTODY},
-		{"name", 0, "WHO", "in that line: who does it (user@host)", OPT_NAME},
-		{"note", 0, "TEXT", "in that line: a reason", OPT_NOTE},
-		{0},
-	};
-	static const struct tool_options o = {
-		"sign [-s FILE] [-t TEXT] [-o SIG] [-f] FILE...\n"
-		"sign --custody ACT [--name WHO] [--note TEXT] [-s FILE] CAPTURE...\n",
-		"Make a detached signature of each FILE, in minisign's format: FILE.minisig.",
-		table,
-		NULL,
-	};
-	const char *value;
-	int id, operands;
+enum {
+	OPT_SECRET = 1,
+	OPT_PASSPHRASE_FD,
+	OPT_COMMENT,
+	OPT_TRUSTED,
+	OPT_OUTPUT,
+	OPT_FORCE,
+	OPT_CUSTODY,
+	OPT_NAME,
+	OPT_NOTE,
+	OPT_COUNT
+};
 
-	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, status)) > 0) {
-		if (id == OPT_SECRET)
-			s->secret = value;
-		else if (id == OPT_TRUSTED)
-			s->trusted = value;
-		else if (id == OPT_COMMENT)
-			s->comment = value;
-		else if (id == OPT_OUTPUT)
-			s->output = value;
-		else if (id == OPT_FORCE)
-			s->force = true;
-		else if (id == OPT_CUSTODY)
-			s->custody.action = value;
-		else if (id == OPT_NAME)
-			s->custody.name = value;
-		else if (id == OPT_NOTE)
-			s->custody.note = value;
-		else if (gpukey_passphrase_fd(&s->passphrase_fd, value, status) < 0)
-			return -1;
-	}
-	if (id < 0)
-		return -1;
-	if (operands == argc)
+static const struct tool_option sign_table[] = {
+	{"secret", 's', "FILE", "sign with this secret key instead of the host's", OPT_SECRET},
+	{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal", OPT_PASSPHRASE_FD},
+	{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)", OPT_TRUSTED},
+	{"comment", 'c', "TEXT", "a line that is not signed", OPT_COMMENT},
+	{"output", 'o', "SIG", "write the signature here (FILE.minisig)", OPT_OUTPUT},
+	{"force", 'f', NULL, "replace a signature that is there", OPT_FORCE},
+	{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)", OPT_CUSTODY},
+	{"name", 0, "WHO", "in that line: who does it (user@host)", OPT_NAME},
+	{"note", 0, "TEXT", "in that line: a reason", OPT_NOTE},
+	{0},
+};
+
+static const struct tool_options sign_help = {
+	"sign [-s FILE] [-t TEXT] [-o SIG] [-f] FILE...\n"
+	"sign --custody ACT [--name WHO] [--note TEXT] [-s FILE] CAPTURE...\n",
+	"Make a detached signature of each FILE, in minisign's format: FILE.minisig.",
+	sign_table,
+	NULL,
+};
+
+/* What does not go together; -1 with *status. */
+static int check_together(const struct signing *s, int nfiles, int *status)
+{
+	if (nfiles == 0)
 		*status = tool_usage("which file? sign needs one, or several");
-	else if (s->output && argc - operands > 1)
-		*status = tool_usage("-o names one signature, and there are %d files to sign", argc - operands);
+	else if (s->output && nfiles > 1)
+		*status = tool_usage("-o names one signature, and there are %d files to sign", nfiles);
 	else if (!s->custody.action && (s->custody.name || s->custody.note))
 		*status = tool_usage("--name and --note go with --custody ACT");
 	else if (s->custody.action && (s->comment || s->trusted || s->force))
 		*status = tool_usage("-c, -t and -f are about signatures, not about --custody");
 	else if (!s->custody.action || gpukey_custody_action(s->custody.action, status) == 0)
-		return operands;
+		return 0;
 	return -1;
+}
+
+static int sign_options(struct signing *s, int argc, char **argv, int *status)
+{
+	/* Where the texts go; force and passphrase-fd are none. */
+	const char **const texts[OPT_COUNT] = {
+		[OPT_SECRET] = &s->secret,     [OPT_COMMENT] = &s->comment,        [OPT_TRUSTED] = &s->trusted,
+		[OPT_OUTPUT] = &s->output,     [OPT_CUSTODY] = &s->custody.action, [OPT_NAME] = &s->custody.name,
+		[OPT_NOTE] = &s->custody.note,
+	};
+	const char *value;
+	int id, operands;
+
+	while ((id = tool_next_option(&sign_help, false, argc, argv, &value, &operands, status)) > 0) {
+		if (texts[id])
+			*texts[id] = value;
+		else if (id == OPT_FORCE)
+			s->force = true;
+		else if (gpukey_passphrase_fd(&s->passphrase_fd, value, status) < 0)
+			return -1;
+	}
+	if (id < 0 || check_together(s, argc - operands, status) < 0)
+		return -1;
+	return operands;
 }
 
 static int output_of(char sig_path[PATH_MAX], const struct signing *s, const char *path, struct fault *why)

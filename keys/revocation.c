@@ -82,9 +82,7 @@ int revocations_add(struct revocations *r, const struct revocation *item, struct
 	return 0;
 }
 
-/* Text
- * -----------------------------------------------------------------------------------------------------------------
- */
+/* --- text --- */
 
 /* The next word of a line into buf[size] and past its blank. False: there is none, or it is too long. */
 static bool take_word(char *buf, size_t size, const char **line, size_t *left)
@@ -191,8 +189,7 @@ char *revocations_format(const struct revocations *r, size_t *len)
 	return text;
 }
 
-/* Files ---------------------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 int revocations_read(struct revocations *r, const char *path, struct signature *sig, struct prehash *hash,
 		     struct fault *why)

@@ -94,15 +94,6 @@ int tool_fault(const char *about, const struct fault *why)
 	return TOOL_FAILED;
 }
 
-bool tool_colour(int fd)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-
-	if (no_color && *no_color)
-		return false;
-	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
-}
-
 /* Whether stdout is a pipe or socket whose reader has left. */
 static bool reader_has_left(void)
 {

@@ -68,9 +68,6 @@ int tool_parse_size(const char *text, uint64_t *bytes, struct fault *why);
 /* Decimal only, within [min, max]. */
 int tool_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value, struct fault *why);
 
-/* Whether stdout/stderr (fd) may carry colour: a terminal, NO_COLOR unset or empty, TERM not dumb. */
-bool tool_colour(int fd);
-
 /* Flush stdout and report what went wrong with it (full disk): TOOL_FAILED, else `status`. A closed pipe is no fault.
  */
 int tool_finish(int status);

@@ -108,8 +108,7 @@ void trust_sources_clear(struct trust_sources *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* Judging ------------------------------------------------------------------------------------------------------------
- */
+/* --- judging --- */
 
 /* How far a delegation that is no use has come: the sentence is about the one that came farthest. */
 enum obstacle { OBSTACLE_NONE, OBSTACLE_BROKEN, OBSTACLE_STRANGER, OBSTACLE_REVOKED, OBSTACLE_TIME };

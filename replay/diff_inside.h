@@ -75,7 +75,7 @@ struct diff_side {
 	struct gather *gather; /* only while collecting */
 };
 
-/* Threads off their CPUs, and what for: diff_offs.c. ------------------------------------------------------------- */
+/* --- threads off their CPUs, and what for: diff_offs.c. --- */
 
 struct thread_offs;
 
@@ -99,7 +99,7 @@ void offs_split(struct offs *o, uint32_t thread, uint64_t start_ns, uint64_t end
 /* `array` with room for one more than `n` elements; NULL without memory, and `array` stays. */
 void *diff_with_room(void *array, size_t *room, size_t n, size_t size);
 
-/* Two runs compared: diff_compare.c. ------------------------------------------------------------------------------- */
+/* --- two runs compared: diff_compare.c. --- */
 
 enum certainty { CERTAINTY_SHORT, CERTAINTY_NOISE, CERTAINTY_MORE };
 

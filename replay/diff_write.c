@@ -28,7 +28,7 @@ static uint64_t quantile(const struct diff_row *row, double share)
 	return row ? diff_quantile(row, share) : 0;
 }
 
-/* " (+23 %)"; nothing when there is nothing to compare with. */
+/* " (+23 %)", " (17.5 times)", " (1/17.5)"; nothing when there is nothing to compare with. */
 static void out_change(struct out *o, double a, double b)
 {
 	char text[48];
@@ -38,6 +38,8 @@ static void out_change(struct out *o, double a, double b)
 		return;
 	if (change >= 1000)
 		snprintf(text, sizeof(text), " (%.3g times)", b / a);
+	else if (a >= 11 * b) /* as far the other way: -100 % would be nothing at all */
+		snprintf(text, sizeof(text), " (1/%.3g)", a / b);
 	else
 		snprintf(text, sizeof(text), " (%+.0f %%)", change);
 	out_string(o, text);

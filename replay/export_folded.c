@@ -75,8 +75,7 @@ static uint32_t child(struct folded *f, uint32_t parent, enum tag tag, uint64_t 
 	return f->nnodes;
 }
 
-/* Time ---------------------------------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 /* Callers come after what they called: from the last one back, each finds the node of its caller made. */
 static int settle(struct folded *f, struct pending *p, struct fault *why)
@@ -141,8 +140,7 @@ static int add_time(struct folded *f, const struct walk *w, const struct event *
 	return ev->v[F_call_flags] & CALL_NESTED ? 0 : settle(f, p, why);
 }
 
-/* Bytes --------------------------------------------------------------------------------------------------------------
- */
+/* --- bytes --- */
 
 static int add_bytes(struct folded *f, const struct walk *w, const struct event *ev, struct fault *why)
 {
@@ -183,8 +181,7 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 	return 0;
 }
 
-/* Lines --------------------------------------------------------------------------------------------------------------
- */
+/* --- lines --- */
 
 static void describe(const struct folded *f, const struct walk *w, uint64_t key, char *buf, size_t size)
 {

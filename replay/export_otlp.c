@@ -14,8 +14,7 @@
 #define BATCH_BYTES ((size_t)48 << 10) /* of spans in a line */
 #define BATCH_ROOM ((size_t)2 << 20)   /* for the one that fills it: an event's fields and names at their longest */
 
-/* Spans -------------------------------------------------------------------------------------------------------------
- */
+/* --- spans --- */
 
 static void flush_batch(struct otlp *t, const struct walk *w, uint32_t number)
 {
@@ -110,9 +109,7 @@ static int write_span(struct otlp *t, const struct walk *w, const struct event *
 	return 0;
 }
 
-/* The walk
- * ----------------------------------------------------------------------------------------------------------------
- */
+/* --- the walk --- */
 
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {

@@ -26,7 +26,8 @@ static void write_start(struct perf *p, const struct walk *w, const struct event
 
 	out_reserve(o, OUT_ROOM / 2); /* so that no flush comes between a name and its padding */
 	from = o->len;
-	out_string(o, tid ? export_thread_name(w, tid) : "swapper");
+	/* What no thread did is the recorder's word, and not the idle task's. */
+	out_string(o, tid ? export_thread_name(w, tid) : strcmp(group, "gpurec") ? "swapper" : "gpurec");
 	out_pad(o, from, 16);
 	out_char(o, ' ');
 	out_u64(o, t && t->process ? w->people.processes[t->process].pid : tid);
@@ -149,7 +150,8 @@ static void write_stack(struct perf *p, uint64_t stack)
 
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
-	uint8_t tid_field = export_tid_field(ev->shape);
+	/* What is about a process stands at its main thread. */
+	uint8_t own = export_tid_field(ev->shape), tid_field = own ? own : export_field_named(ev->shape, "pid");
 	uint8_t stack = ev->shape->flags == KIND_CALL ? export_field_named(ev->shape, "stack") : 0;
 	bool duration = export_has_duration(ev);
 	const struct kernel_name *kernel;

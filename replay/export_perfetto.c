@@ -30,8 +30,7 @@ static const char *comm(const struct walk *w, uint32_t tid)
 	return tid ? export_thread_name(w, tid) : "swapper";
 }
 
-/* Events -------------------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
 {
@@ -250,8 +249,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	return r ? r : write_memory(p, w, ev, why);
 }
 
-/* What is no event ---------------------------------------------------------------------------------------------------
- */
+/* --- what is no event --- */
 
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {

@@ -53,9 +53,9 @@ static const struct tool_options options = {
 	.summary = "Say whether captures are authentic: signed by a key that is trusted here, unchanged, and whole.",
 	.table = table,
 	.more = "The verdict is the first word; in brackets the exit status. OK, OK-SLICE and OK-REDACTED (0) are\n"
-		"authentic. Of several files\n"
-		"the worst counts: FORGED (1), MALFORMED (4), UNTRUSTED (6), UNSEALED (5), UNCHECKED (3), refused by\n"
-		"--require-complete (7), OK. Status 2: wrong usage.\n"
+		"authentic. Of several files the worst counts: FORGED (1), MALFORMED (4), UNTRUSTED (6), UNSEALED "
+		"(5),\n"
+		"UNCHECKED (3), refused by --require-complete (7), OK. Status 2: wrong usage.\n"
 		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not "
 		"that "
 		"rows\ncan be read.\n"

@@ -13,8 +13,7 @@ SQLITE_EXTENSION_INIT1
 
 #define DEFAULT_SCHEMA "run"
 
-/* Arguments -----------------------------------------------------------------------------------------------------------
- */
+/* --- arguments --- */
 
 /* The arguments of CREATE VIRTUAL TABLE, unquoted; o points into texts[]. */
 struct arguments {
@@ -125,8 +124,7 @@ static int read_arguments(struct arguments *a, int argc, const char *const *argv
 	return r;
 }
 
-/* Tables --------------------------------------------------------------------------------------------------------------
- */
+/* --- tables --- */
 
 static unsigned needs_of(const char *table)
 {
@@ -243,8 +241,7 @@ static int table_make(sqlite3 *db, struct shared *shared, const char *name, stru
 	return r;
 }
 
-/* All of them ---------------------------------------------------------------------------------------------------------
- */
+/* --- all of them --- */
 
 /* A CREATE statement for each table and view, one after the other. */
 struct script {
@@ -310,8 +307,7 @@ static int create_all(sqlite3 *db, struct shared *shared, struct script *s, stru
 	return r;
 }
 
-/* The module ----------------------------------------------------------------------------------------------------------
- */
+/* --- the module --- */
 
 static int make(sqlite3 *db, struct registry *registry, bool create, int argc, const char *const *argv,
 		sqlite3_vtab **out, char **message)

@@ -54,8 +54,7 @@ int events_close(sqlite3_vtab_cursor *cursor)
 	return SQLITE_OK;
 }
 
-/* Asking --------------------------------------------------------------------------------------------------------------
- */
+/* --- asking --- */
 
 /* What the arguments leave to be read. */
 struct window {
@@ -253,8 +252,7 @@ int events_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan, int
 	return events_next(cursor);
 }
 
-/* Rows ----------------------------------------------------------------------------------------------------------------
- */
+/* --- rows --- */
 
 /* The integer in a column of the current event; false: it is NULL, or a text. */
 static bool integer_of(const struct events_cursor *c, const struct module_table *t, int column, sqlite3_int64 *out)

@@ -12,8 +12,7 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a capture");
 }
 
-/* Instances -----------------------------------------------------------------------------------------------------------
- */
+/* --- instances --- */
 
 uint32_t instances_find(const struct instances *s, uint32_t id, uint64_t number)
 {
@@ -51,8 +50,7 @@ static void instances_clear(struct instances *s)
 	*s = (struct instances){0};
 }
 
-/* The pass ------------------------------------------------------------------------------------------------------------
- */
+/* --- the pass --- */
 
 struct pass {
 	struct shared *shared;
@@ -246,8 +244,7 @@ int shared_learn(struct shared *s, unsigned needed, struct fault *why)
 	return r;
 }
 
-/* Opening -------------------------------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 static int make_maps(struct shared *s, struct fault *why)
 {

@@ -46,7 +46,7 @@ struct otlp {
 
 int otlp_no_memory(struct fault *why);
 
-/* otlp_write.c: pieces of a line ---------------------------------------------------------------------------------- */
+/* --- otlp_write.c: pieces of a line --- */
 
 /* {"key":"k","value":{"stringValue":"v"}} with a comma before all but the first. */
 void otlp_string(struct out *o, bool first, const char *key, const char *value);
@@ -69,7 +69,7 @@ void otlp_end_metric(struct otlp *t, const char *more);
 void otlp_begin_point(struct otlp *t, const struct walk *w, uint64_t at_ns, const char *key, const char *value);
 void otlp_end_point(struct otlp *t, uint64_t value);
 
-/* otlp_metrics.c: sums over processes and calls ------------------------------------------------------------------- */
+/* --- otlp_metrics.c: sums over processes and calls --- */
 
 struct batch *otlp_batch_of(struct otlp *t, uint32_t number, struct fault *why);
 int otlp_count_call(struct otlp *t, const struct event *ev, uint32_t process, struct fault *why);
@@ -77,7 +77,7 @@ int otlp_count_switch(struct otlp *t, const struct walk *w, const struct event *
 void otlp_write_memory(struct otlp *t, const struct walk *w, uint64_t at_ns);
 void otlp_write_calls(struct otlp *t, const struct walk *w, const struct calls *c, uint64_t end_ns);
 
-/* otlp_host.c: GPUs, CPUs, and what happens to the host ----------------------------------------------------------- */
+/* --- otlp_host.c: GPUs, CPUs, and what happens to the host --- */
 
 /* Figures as metrics, notes (export_note()) as log records; other events pass. ERR_MEMORY. */
 int otlp_see_host(struct otlp *t, const struct walk *w, const struct event *ev, struct fault *why);

@@ -55,8 +55,7 @@ void derive_close(struct derive *d)
 	*d = (struct derive){0};
 }
 
-/* Allocations and frees ---------------------------------------------------------------------------------------------
- */
+/* --- allocations and frees --- */
 
 /* Success of the outer call: what a library does inside it would count the same memory twice. */
 static bool counts(const struct event *ev, uint8_t addr_field)
@@ -217,8 +216,7 @@ int derive_finish(struct derive *d, const struct walk *w, struct fault *why)
 	return r;
 }
 
-/* Off the CPU -------------------------------------------------------------------------------------------------------
- */
+/* --- off the CPU --- */
 
 void derive_lost(struct derive *d, const struct growth *g)
 {

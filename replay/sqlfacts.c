@@ -60,8 +60,7 @@ static const char *hex(char *buf, const uint8_t *bytes, size_t n)
 	return buf;
 }
 
-/* Tables that say what the numbers mean ------------------------------------------------------------------------------
- */
+/* --- tables that say what the numbers mean --- */
 
 static int insert_kinds(sqlite3 *db, const struct replay *replay, struct fault *why)
 {
@@ -215,8 +214,7 @@ int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const s
 			     (int)(sizeof(v) / sizeof(v[0])), why);
 }
 
-/* Seals ---------------------------------------------------------------------------------------------------------------
- */
+/* --- seals --- */
 
 int facts_epoch(struct facts *f, const struct walk *w, const struct epoch *e, struct fault *why)
 {

@@ -51,8 +51,7 @@ int sql_execute_all(sqlite3 *db, const char *const *list, struct fault *why)
 	return r;
 }
 
-/* The walk ------------------------------------------------------------------------------------------------------------
- */
+/* --- the walk --- */
 
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {

@@ -220,8 +220,7 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	chain_print(f, j->chain);
 }
 
-/* JSON ----------------------------------------------------------------------------------------------------------------
- */
+/* --- JSON --- */
 
 static void json_text(FILE *f, const char *key, const char *text)
 {

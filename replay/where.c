@@ -56,8 +56,7 @@ static bool number_fits(enum where_op op, where_number is, where_number want)
 	return false;
 }
 
-/* Binding ------------------------------------------------------------------------------------------------------------
- */
+/* --- binding --- */
 
 /* A word stands for a number: of an enum, a state, or a probe. */
 static enum misfit bind_word(struct where_bound *b, const struct where_term *t, const struct kind *k, uint8_t f)
@@ -349,8 +348,7 @@ int where_bind(struct where *w, const struct schema *schema, uint64_t start_ns, 
 	return r;
 }
 
-/* Events -------------------------------------------------------------------------------------------------------------
- */
+/* --- events --- */
 
 static bool process_fits(const struct where_term *t, const struct where_bound *b, uint64_t id,
 			 const struct people *people)

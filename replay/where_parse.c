@@ -76,8 +76,7 @@ static int add_node(struct parser *p, enum where_node_type type, uint16_t a, uin
 	return 0;
 }
 
-/* Values -------------------------------------------------------------------------------------------------------------
- */
+/* --- values --- */
 
 static const struct {
 	const char *name;
@@ -302,8 +301,7 @@ static int read_word(struct parser *p, struct where_term *t)
 	return 0;
 }
 
-/* Terms --------------------------------------------------------------------------------------------------------------
- */
+/* --- terms --- */
 
 /* One name up to what ends it, into `name`. */
 static int read_name(struct parser *p, char *name)
@@ -390,8 +388,7 @@ static int read_term(struct parser *p, uint16_t *out)
 	return r ? r : add_node(p, NODE_TERM, (uint16_t)(p->w->nterms - 1), 0, out);
 }
 
-/* Conditions ---------------------------------------------------------------------------------------------------------
- */
+/* --- conditions --- */
 
 static int read_or(struct parser *p, uint16_t *out);
 

@@ -71,6 +71,8 @@ tail_script 11us >even.script && tail_script 900us >tail.script
 "$BUILD/tests/mkcap" -o even.cap --pub even.pub even.script && "$BUILD/tests/mkcap" -o tail.cap --pub tail.pub tail.script || exit 1
 compare even tail >tail.txt
 check "a few slow calls in each second show in the p99" says "p99 +11\.[0-9]*µs -> 900µs \([0-9.]+ times\): more than noise" tail.txt cudaLaunchKernel
+compare tail even >untail.txt
+check "the other way round it is a part, and not -100 %" says "p99 +900µs -> 11\.[0-9]*µs \(1/[78][0-9]\.[0-9]\): more than noise" untail.txt cudaLaunchKernel
 check "and not in the median" says "median .*: within noise" tail.txt cudaLaunchKernel
 check "of too few calls in a second no p99 is compared" says "p99 .*: too short to tell" slower.txt cudaLaunchKernel
 run_script 50 10000 0 | sed '/^alloc/s/$/ stack=0/; s/^alloc at=+20.*//; $d' >leak.script

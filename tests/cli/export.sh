@@ -218,6 +218,9 @@ check "of a whole capture that is the process" grep -qE '^driver \([0-9]+\);' wh
 
 # perf.
 check "an event with a stack is followed by it" [ "$(grep -c '^	' run.perf.txt)" -eq 4 ]
+check "what is of no thread is the recorder's, not the idle task's" grep -qE '^gpurec +0/0 \[000\] 500\.000000000: gpurec:fact: ' run.perf.txt
+check "what is of a process is its" grep -qE ' 100/100 \[000\] 500\.000000000: gpurec:executable: ' run.perf.txt
+check "and nothing of ours is the idle task's" sh -c '! grep -E "^swapper .* gpurec:" run.perf.txt'
 check "switches are told as the kernel tells them" grep -qE ' \[001\] 500\.046000000: sched:sched_switch: .* prev_state=S ==> next_comm=swapper next_pid=0 ' run.perf.txt
 
 # Hostile text.

@@ -125,4 +125,8 @@ else
 	skip "keys serve the stock minisign and the other way round" "minisign is not installed"
 fi
 
+
+check_exit 0 "help names all that sign does" "$gpukey" --help
+check_prints '^ +gpukey sign --custody ACT \[--name WHO\] \[--note TEXT\] \[-s FILE\] CAPTURE\.\.\.$' "custody too"
+check_prints '^Exit status: 0 fine; 1 FORGED by check' "and the exit statuses"
 finish

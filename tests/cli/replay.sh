@@ -280,4 +280,7 @@ check_exit 0 "a redacted capture is read" "$replay" --trust run.pub less.cap
 check_prints '^# withheld: 5 rows of class process at \+0\.000000000$' "what is withheld is told"
 check_prints ' \?/100 +cudaLaunchKernel ' "and names that are not there are not made up"
 
+
+check_exit 0 "help is given" "$replay" --help
+check_prints '^Exit status: 0 fine; 1 the capture was refused; 2 wrong usage; 3 it could not be done\.$' "with the exit statuses"
 finish

@@ -168,4 +168,11 @@ check_exit 0 "--help" "$verify" --help
 check_prints 'require-complete' "lists the options"
 check_exit 3 "a full disk is told" sh -c '"$0" --trust run.pub run.cap >/dev/full' "$verify"
 
+
+# What --help tells.
+check_exit 0 "help is given" "$verify" --help
+check_prints '^usage: gpuverify .*\[--bytes-only\].* FILE\.\.\.$' "with each way to check in the usage"
+check_prints ' the worst counts: FORGED \(1\), MALFORMED \(4\), UNTRUSTED \(6\), UNSEALED \(5\),$' \
+	"and which of several verdicts is the worst"
+check_prints ' Status 2: wrong usage' "and the status of wrong usage"
 finish

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detached signatures in minisign's format: made, read, and refused in every altered form. */
-#undef _FORTIFY_SOURCE /* its own form of read() would get in the way of the one here */
-#include <errno.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sodium.h>
@@ -11,16 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "keys/files.h"
-#include "keys/signature.h"
 #include "tests/unit/home.h"
+#include "tests/unit/signed.h"
 
 /* A signature that minisign 0.11 made of the file "gpu\n", and the key it made it with. */
 static const char stock_key[] = "RWSLZnbdPTGzFLqlTr8ms/sInIKKGVDiFA85AzyWn39HGIXNG4zjGepZ";
@@ -29,81 +22,6 @@ static const char stock_signature[] =
 	"RUSLZnbdPTGzFLJKxBAy7wZduthqJCROQ8K0cXYTtQ7QPl/9z3Xo3Q61iQ8WD3dScs5VvjB60wFzP5l7JgGBhM60YJWHY4T18A8=\n"
 	"trusted comment: by the stock tool\n"
 	"KaYdaSOU500HCfpFE7Qi7Pe/tBUQ+V4Ui+QmW5hSUp7A5H4p8ENpde3fQ1FMENHXw+5Y4Mfe07HOwr9hmxHcBA==\n";
-
-/* What happens to a file right after its first bytes were read; and to what is told of it, at which fstat(). */
-static void (*once_read)(void);
-static void (*told)(struct stat *st);
-static int told_at;
-
-ssize_t read(int fd, void *buf, size_t n)
-{
-	ssize_t r = syscall(SYS_read, fd, buf, n);
-	void (*act)(void) = once_read;
-
-	once_read = NULL;
-	if (act)
-		act();
-	return r;
-}
-
-int fstat(int fd, struct stat *st)
-{
-	int r = (int)syscall(SYS_fstat, fd, st);
-
-	if (told && --told_at == 0)
-		told(st);
-	return r;
-}
-
-static bool on_another_disk; /* "sig" is, with the number that "file" has on its own */
-
-int stat(const char *path, struct stat *st)
-{
-	int r = (int)syscall(SYS_newfstatat, AT_FDCWD, path, st, 0);
-
-	if (on_another_disk && r == 0 && strcmp(path, "sig") == 0) {
-		r = (int)syscall(SYS_newfstatat, AT_FDCWD, "file", st, 0);
-		st->st_dev++;
-	}
-	return r;
-}
-
-static void put(const char *path, const void *text, size_t len)
-{
-	struct fault why;
-
-	assert_int_equal(file_make(path, 0644, true, text, len, &why), 0);
-}
-
-static size_t get(const char *path, char *buf, size_t size)
-{
-	struct fault why;
-	size_t len;
-
-	assert_int_equal(file_read(path, FILE_PUBLIC, buf, size, &len, &why), 0);
-	return len;
-}
-
-static struct identity make_identity(void)
-{
-	struct identity id;
-	struct fault why;
-
-	assert_int_equal(identity_generate(&id, &why), 0);
-	return id;
-}
-
-/* "file" with some text, signed by a new key into "sig"; the text of the signature into buf. */
-static size_t sign_sample(struct identity *id, struct public_key *pk, char buf[SIGNATURE_FILE_MAX])
-{
-	struct fault why;
-
-	*id = make_identity();
-	key_of_identity(pk, id);
-	put("file", "what was recorded\n", 18);
-	assert_int_equal(signature_make("file", "sig", true, id, "no matter", "timestamp:1\tfile:file", &why), 0);
-	return get("sig", buf, SIGNATURE_FILE_MAX);
-}
 
 /* As signature_check(), without a file for each of thousands of texts. */
 static int check_text(const char *text, size_t len, const struct public_key *pk, struct fault *why)
@@ -461,182 +379,6 @@ static void the_default_comment_names_the_file_without_its_folder_and_without_tr
 	assert_string_equal(trusted, "timestamp:7\tfile:x_hashed_file:y\thashed");
 }
 
-/* --- files --- */
-
-static void a_signature_that_is_there_is_replaced_only_when_asked(void **state)
-{
-	char text[SIGNATURE_FILE_MAX], after[SIGNATURE_FILE_MAX];
-	struct public_key pk;
-	struct identity id;
-	struct fault why;
-	size_t len;
-
-	(void)state;
-	len = sign_sample(&id, &pk, text);
-	assert_int_equal(signature_make("file", "sig", false, &id, NULL, NULL, &why), ERR_EXISTS);
-	assert_int_equal(get("sig", after, sizeof(after)), len);
-	assert_memory_equal(after, text, len);
-	assert_int_equal(signature_make("file", "sig", true, &id, NULL, NULL, &why), 0);
-	assert_int_not_equal(memcmp(text, after, get("sig", after, sizeof(after))), 0);
-}
-
-static void a_signature_never_replaces_what_it_signs(void **state)
-{
-	struct identity id = make_identity();
-	struct fault why;
-	char kept[8];
-
-	(void)state;
-	put("file", "precious", 8);
-	assert_int_equal(symlink("file", "link"), 0);
-	assert_int_equal(signature_make("file", "file", true, &id, NULL, NULL, &why), ERR_INPUT);
-	assert_int_equal(signature_make("file", "link", true, &id, NULL, NULL, &why), ERR_INPUT);
-	assert_int_equal(signature_make("link", "file", true, &id, NULL, NULL, &why), ERR_INPUT);
-	assert_int_equal(get("file", kept, sizeof(kept)), 8);
-	assert_memory_equal(kept, "precious", 8);
-	/* The number of a file is one on its own disk only. */
-	put("sig", "old", 3);
-	on_another_disk = true;
-	assert_int_equal(signature_make("file", "sig", true, &id, NULL, NULL, &why), 0);
-	on_another_disk = false;
-}
-
-static void what_is_no_regular_file_is_refused_and_nothing_waits_for_it(void **state)
-{
-	struct identity id = make_identity();
-	struct public_key pk;
-	struct fault why;
-
-	(void)state;
-	key_of_identity(&pk, &id);
-	assert_int_equal(mkfifo("fifo", 0644), 0);
-	assert_int_equal(signature_make("fifo", "sig", false, &id, NULL, NULL, &why), ERR_INPUT);
-	assert_int_equal(signature_make(".", "sig", false, &id, NULL, NULL, &why), ERR_INPUT);
-	assert_int_equal(signature_make("absent", "sig", false, &id, NULL, NULL, &why), ERR_IO);
-	assert_non_null(strstr(why.text, "absent: cannot be opened: No such file"));
-	put("file", "x", 1);
-	assert_int_equal(signature_check("file", "fifo", &pk, NULL, &why), ERR_FORMAT);
-	assert_int_equal(signature_check("file", "absent", &pk, NULL, &why), ERR_IO);
-	assert_int_equal(access("sig", F_OK), -1);
-}
-
-/* A child appends to the file until it is told to stop; the parent hashes it meanwhile. */
-static void a_file_that_grows_while_it_is_read_is_refused(void **state)
-{
-	static uint8_t some[1 << 20];
-	struct prehash hash;
-	struct fault why;
-	int refused = 0;
-	pid_t writer;
-
-	(void)state;
-	put("file", some, sizeof(some));
-	for (int i = 0; i < 15; i++)
-		assert_int_equal(truncate("file", (off_t)(i + 1) << 20), 0);
-	writer = fork();
-	assert_true(writer >= 0);
-	if (writer == 0) {
-		int fd = open("file", O_WRONLY | O_APPEND);
-
-		while (write(fd, "x", 1) == 1)
-			usleep(100);
-		_exit(0);
-	}
-	for (int i = 0; i < 200 && !refused; i++)
-		if (signature_hash(&hash, "file", &why) == ERR_INPUT && strstr(why.text, "changed while"))
-			refused++;
-	kill(writer, SIGKILL);
-	waitpid(writer, NULL, 0);
-	assert_int_equal(refused, 1);
-	assert_int_equal(signature_hash(&hash, "file", &why), 0);
-}
-
-static void alter_file(void)
-{
-	int fd = open("file", O_WRONLY);
-
-	assert_true(fd >= 0);
-	assert_int_equal(pwrite(fd, "W", 1, 0), 1);
-	close(fd);
-}
-
-static void alter_file_and_set_its_time_back(void)
-{
-	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-
-	alter_file();
-	assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
-}
-
-/* What was read and what stands there now have one length, but are not the same. */
-static void a_file_that_changes_while_it_is_read_is_refused(void **state)
-{
-	static void (*const ways[])(void) = {alter_file, alter_file_and_set_its_time_back};
-	const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
-	struct prehash hash;
-	struct fault why;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		put("file", "what was recorded\n", 18);
-		assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
-		usleep(20000); /* the kernel's clock of files has gone on */
-		once_read = ways[i];
-		assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
-		assert_null(once_read);
-		assert_non_null(strstr(why.text, "the file changed while it was read"));
-		assert_int_equal(signature_hash(&hash, "file", &why), 0);
-	}
-}
-
-static void other_size(struct stat *st)
-{
-	st->st_size++;
-}
-
-static void other_second_written(struct stat *st)
-{
-	st->st_mtim.tv_sec--;
-}
-
-static void other_moment_written(struct stat *st)
-{
-	st->st_mtim.tv_nsec ^= 1;
-}
-
-static void other_second_changed(struct stat *st)
-{
-	st->st_ctim.tv_sec--;
-}
-
-static void other_moment_changed(struct stat *st)
-{
-	st->st_ctim.tv_nsec ^= 1;
-}
-
-static void whatever_tells_of_a_change_while_a_file_is_read_is_seen(void **state)
-{
-	static void (*const signs[])(struct stat *) = {other_size, other_second_written, other_moment_written,
-						       other_second_changed, other_moment_changed};
-	struct prehash hash;
-	struct fault why;
-
-	(void)state;
-	put("file", "what was recorded\n", 18);
-	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-		for (int at = 1; at <= 2; at++) {
-			told = signs[i];
-			told_at = at;
-			assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
-			told = NULL;
-			assert_true(told_at <= 0);
-			assert_non_null(strstr(why.text, "the file changed while it was read"));
-		}
-	assert_int_equal(signature_hash(&hash, "file", &why), 0);
-	/* One that is nowhere as long as it reads. */
-	assert_int_equal(signature_hash(&hash, "/proc/self/status", &why), ERR_INPUT);
-}
-
 /* Lines of their own lengths, in memory that ends where the text does, so that a read behind it is seen. */
 static void each_line_has_its_length(void **state)
 {
@@ -699,12 +441,6 @@ int main(void)
 		TEST(a_failed_check_leaves_the_output_alone),
 		TEST(a_comment_that_cannot_stand_in_a_line_is_refused),
 		TEST(the_default_comment_names_the_file_without_its_folder_and_without_tricks),
-		TEST(a_signature_that_is_there_is_replaced_only_when_asked),
-		TEST(a_signature_never_replaces_what_it_signs),
-		TEST(what_is_no_regular_file_is_refused_and_nothing_waits_for_it),
-		TEST(a_file_that_grows_while_it_is_read_is_refused),
-		TEST(a_file_that_changes_while_it_is_read_is_refused),
-		TEST(whatever_tells_of_a_change_while_a_file_is_read_is_seen),
 	};
 
 	if (sodium_init() < 0)
