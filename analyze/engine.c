@@ -429,7 +429,7 @@ static int take_one(struct engine *e, const struct event *ev, struct fault *why)
 
 static int flush(struct engine *e, struct fault *why)
 {
-	uint8_t ranks[BATCH_MAX];
+	uint8_t ranks[BATCH_MAX] = {0};
 	int r = 0;
 
 	if (e->nbatch == 1) {

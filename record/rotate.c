@@ -82,13 +82,17 @@ static uint64_t first_number(const char *path)
 	bool has;
 	DIR *dir;
 
-	(void)snprintf(copy, sizeof(copy), "%s", path);
+	if (n >= sizeof(copy))
+		return 1; /* too long: told when the first one is named */
+	memcpy(copy, path, n + 1);
 	dir = opendir(dirname(copy));
 	base = strrchr(path, '/');
 	base = base ? base + 1 : path;
 	n = strlen(base);
 	has = n > suffix && !strcmp(base + n - suffix, SUFFIX);
-	(void)snprintf(stem, sizeof(stem), "%.*s", (int)(has ? n - suffix : n), base);
+	n -= has ? suffix : 0;
+	memcpy(stem, base, n);
+	stem[n] = '\0';
 	for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
 		number = number_of(e->d_name, stem, has ? SUFFIX : "");
 		if (number > last)
