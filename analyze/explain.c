@@ -15,6 +15,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 {
 	e->nwhos = 0;
 	e->machine = names->machine;
+	e->untold = about_lacks(&names->about, "sched_switch") || about_lacks(&names->about, "sched_waking");
 	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
 	for (unsigned i = 0; i < e->cause.nlinks; i++)
 		remember(e, names, e->cause.links[i].tid);
@@ -72,7 +73,7 @@ static void add_tid(struct text *t, const struct explained *e, uint32_t tid)
 		text_add(t, "%u", tid);
 }
 
-static const char *why_unknown(const struct part *p)
+static const char *why_unknown(const struct explained *e, const struct part *p)
 {
 	static const char *const reasons[] = {
 		"not recorded",
@@ -81,6 +82,8 @@ static const char *why_unknown(const struct part *p)
 		"what is recorded does not fit together",
 	};
 
+	if (e->untold && p && !p->joined && (p->reason == UNKNOWN_LOST || p->reason == UNKNOWN_CONTRADICTED))
+		return "this kernel does not tell";
 	return p && !p->joined ? reasons[p->reason] : "for several reasons";
 }
 
@@ -131,7 +134,7 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 			add_sleep(t, e, p);
 		break;
 	default:
-		text_add(t, " unknown (%s)", why_unknown(p));
+		text_add(t, " unknown (%s)", why_unknown(e, p));
 		break;
 	}
 }
@@ -208,7 +211,7 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		add_waker(t, e, p);
 		break;
 	default:
-		text_add(t, "; what that one was doing is not known (%s)", why_unknown(p));
+		text_add(t, "; what that one was doing is not known (%s)", why_unknown(e, p));
 		break;
 	}
 }

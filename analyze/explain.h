@@ -14,6 +14,7 @@ struct explained {
 	struct who whos[EXPLAINED_WHOS_MAX];
 	unsigned nwhos;
 	enum machine machine;
+	bool untold; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
 };
 
 /* Find the cause of [begin_ns, end_ns] on the thread and remember the names in it. */

@@ -9,8 +9,9 @@
 uint64_t call_stack(const struct event *ev);
 
 /*
- * "leak_site", "libfoo.so+0x1234", "0x7f...", "the place with stack 6", or "a caller of cudaMalloc" where no stack was taken. The stubs that
- * nvcc puts between a caller and a launch are passed over. As the capture has it: not demangled, not escaped.
+ * "leak_site", "libfoo.so+0x1234", "0x7f...", "the place with stack 6", or "a caller of cudaMalloc" where no stack was
+ * taken. The stubs that nvcc puts between a caller and a launch are passed over. As the capture has it: not demangled,
+ * not escaped.
  */
 void place_name(struct text *t, const struct context *ctx, uint64_t stack, uint64_t probe);
 

@@ -430,9 +430,9 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 	if (r == 0)
 		r = tell_open(ctx, out, why);
 	if (r == 0)
-		r = tell_blind(ctx, out, why);
-	if (r == 0)
 		r = tell_empty(ctx, out, why);
+	if (r == 0)
+		r = tell_blind(ctx, out, why);
 	if (r == 0)
 		r = tell_refused(seen, ctx, out, why);
 	if (r == 0)
@@ -454,14 +454,19 @@ static void evidence_close_rule(void *state)
 const struct rule evidence_rule = {
 	.name = "evidence",
 	.severity = SEVERITY_INFO,
-	.summary = "the capture itself: what was lost, left out, withheld or not probed, a missing end, clock steps",
+	.summary = "the capture itself: what was lost, left out, withheld, not probed or not seen, a missing end, "
+		   "clock steps",
 	.meaning =
 		"Something about the capture itself limits what it can prove: events that were lost or left out, parts "
-		"withheld, functions that could not be probed, clocks that were set, calls that never returned.",
+		"withheld, functions that could not be probed, processes or libraries that the recorder could not look "
+		"at, tracepoints that the kernel does not have, clocks that were set, calls that never returned, or no "
+		"call at all.",
 	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned "
 		 "may "
 		 "have been about to.",
-	.remedy = "Record again with a bigger ring or fewer processes, or ask for what was withheld.",
+	.remedy = "By what is missing: a bigger buffer (--ring) or fewer processes, more rights, another kernel, or "
+		  "the whole "
+		  "capture.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_attach, KIND_fact, 0},

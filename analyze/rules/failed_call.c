@@ -317,11 +317,15 @@ const struct rule failed_call_rule = {
 	.name = "failed-call",
 	.severity = SEVERITY_WARNING,
 	.summary = "calls that returned an error, by process and error, with the call that failed first",
-	.meaning = "A CUDA or NCCL call returned an error: what it was to do was not done. An error that sticks (an "
-		   "illegal address, a failed launch) breaks the context; the first call that returned it is named.",
+	.meaning =
+		"A CUDA or NCCL call returned an error: what it was to do was not done. An error that sticks (an "
+		"illegal address, a failed launch) breaks the context. All calls of a process with one error are one "
+		"finding, told by the first, for later ones mostly follow from it.",
 	.wrong = "Programs try things out: an error that the caller expects and deals with is none. A sticky error is "
 		 "returned by the first call after the kernel that did it, which need not be the culprit.",
-	.remedy = "Look at the caller's arguments; for a sticky error run under compute-sanitizer and look for an Xid.",
+	.remedy = "By error: the driver, the build, or the caller's arguments; for a sticky one run under "
+		  "compute-sanitizer and "
+		  "look for an Xid.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},

@@ -262,6 +262,18 @@ static int tell_roster(struct finding *f, const char *tid_key, const char *name_
 	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
 }
 
+static const char *advice_for(bool no_cpu, enum chain_end end)
+{
+	if (no_cpu)
+		return "Whoever held it had no CPU: give it one, raise its priority, or make the lock one that lends "
+		       "priority (PTHREAD_PRIO_INHERIT)";
+	if (end == CHAIN_RAN)
+		return "Hold the lock for less time, or keep it out of the way of the threads that feed the GPU";
+	if (end == CHAIN_UNKNOWN)
+		return "Record the process of whoever lets go of it, too: what that one did meanwhile is not known";
+	return "Look what its holder sleeps for while it holds it, and let it do that before it takes the lock";
+}
+
 static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
 		      const struct convoy *convoy, struct findings *out, struct fault *why)
 {
@@ -273,7 +285,10 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 		return no_memory(why);
 	end = g->tally.worst[0].why->cause.end;
 	f->rule = futex_stall_rule.name;
-	f->class = no_cpu ? "waker-without-cpu" : end == CHAIN_RAN ? "waker-busy" : "waker-asleep";
+	f->class = no_cpu                 ? "waker-without-cpu"
+		   : end == CHAIN_RAN     ? "waker-busy"
+		   : end == CHAIN_UNKNOWN ? "waker-unknown"
+					  : "waker-asleep";
 	f->severity = futex_stall_rule.severity;
 	f->confidence = end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	f->process = g->key.a;
@@ -286,11 +301,7 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 	roster_give(&g->wakers, PART_WAKER, f);
 	roster_give(&g->keepers, PART_KEEPER, f);
 	tell_headline(&f->headline, g, ctx, convoy ? convoy->most : 0);
-	text_add(
-		&f->advice, "%s",
-		no_cpu ? "Whoever held it had no CPU: give it one, raise its priority, or make the lock one that lends "
-			 "priority (PTHREAD_PRIO_INHERIT)"
-		       : "Hold the lock for less time, or keep it out of the way of the threads that feed the GPU");
+	text_add(&f->advice, "%s", advice_for(no_cpu, end));
 	finding_address(f, "futex", g->key.b);
 	finding_bool(f, "lock", g->lock);
 	finding_number(f, "in_calls_ns", g->in_calls_ns);
@@ -329,7 +340,9 @@ const struct rule futex_stall_rule = {
 	.severity = SEVERITY_WARNING,
 	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The "
 		   "finding is "
-		   "about the lock: who waited, who let go of it, and what kept that one from doing so sooner.",
+		   "about the lock: who waited, how many at once (a convoy), who let go of it, and what kept that one "
+		   "from "
+		   "doing so sooner: no CPU is priority inversion as far as it can be told.",
 	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that "
 		 "waits "
 		 "for work in a lock looks stalled.",

@@ -266,8 +266,11 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 	}
 }
 
-/* Time that the host of a virtual machine took away looks like running. */
-static void tell_stolen(struct finding *f, const struct group *g, const struct context *ctx)
+/*
+ * Time that the host of a virtual machine took away looks like running: once is not told from the host being away once,
+ * so it is for information.
+ */
+static void tell_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
 {
 	const struct split *split = &g->tally.worst[0].why->cause.links[0];
 	const struct part *part = split_longest(split, CAUSE_CPU);
@@ -275,6 +278,8 @@ static void tell_stolen(struct finding *f, const struct group *g, const struct c
 
 	if (g->class != CAUSE_CPU)
 		return;
+	if (about_is_virtual(&ctx->names->about) && g->tally.count < set[SET_REPEAT])
+		f->severity = SEVERITY_INFO;
 	if (ns == 0 && about_is_virtual(&ctx->names->about)) {
 		f->confidence = CONFIDENCE_MEDIUM;
 		text_add(&f->sure,
@@ -320,7 +325,7 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add_ns(&f->headline, g->median_ns);
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
-	tell_stolen(f, g, ctx);
+	tell_stolen(f, g, ctx, set);
 	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
 	if (!finding_text(f, "function", name, strlen(name)))
 		return no_memory(why);

@@ -267,6 +267,23 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 	return r;
 }
 
+static const char *advice_for(enum cause_class class)
+{
+	switch (class) {
+	case CAUSE_RUNNABLE:
+		return "Give the waiting thread a CPU of its own (cpuset, taskset), or start fewer threads";
+	case CAUSE_FUTEX:
+		return "Give whoever holds that lock a CPU, or keep the lock out of the waiting thread's way";
+	case CAUSE_FAULT:
+		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
+		       "swapping";
+	case CAUSE_IO:
+		return "Keep disks out of the waiting thread's way: read and write in another thread";
+	default:
+		return "Give the waiting thread a CPU of its own, and keep locks and disks out of its way";
+	}
+}
+
 static int tell_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -287,7 +304,7 @@ static int tell_held(struct held *h, const struct context *ctx, struct findings 
 	text_add_ns(&f->headline, h->tally.max_ns);
 	text_add(&f->headline, ", and the GPU is not why: ");
 	text_add_cause(&f->headline, h->tally.worst[0].why);
-	text_add(&f->advice, "Give the waiting thread a CPU of its own, and keep locks and disks out of its way");
+	text_add(&f->advice, "%s", advice_for(h->class));
 	finding_text(f, "cause", cause_class_name(h->class), strlen(cause_class_name(h->class)));
 	if (!finding_text(f, "function", name, strlen(name)))
 		return rule_no_memory(&sync_stall_rule, why);

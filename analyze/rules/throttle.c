@@ -78,7 +78,7 @@ static void series_low(struct series *s, uint64_t at_ns, uint64_t value)
 		s->begin_ns = at_ns;
 	}
 	while ((at_ns - s->begin_ns) / s->width_ns >= SERIES_MAX) {
-		for (unsigned i = 0; i < SERIES_MAX / 2; i++) {
+		for (size_t i = 0; i < SERIES_MAX / 2; i++) {
 			uint64_t a = s->value[2 * i], b = s->value[2 * i + 1];
 
 			s->value[i] = 2 * i + 1 >= s->n || a < b ? a : b;

@@ -190,12 +190,15 @@ check "a slice says how much of the time is in it" sh -c "grep -q 'for 750 ms (6
 
 # One tracepoint is not there.
 check "a kernel without switches has reports" partial tests/rules/launch-latency/no-switch.txt
-check "which call unknown what a slow call did" told '18.0 ms unknown (lost, withheld or never recorded)'
+check "which call unknown what a slow call did" told '18.0 ms unknown (this kernel does not tell)'
 check "and advise a kernel that tells" told 'Record on a kernel that has the tracepoints sched_switch'
 "$mkcap" -o "$TMP/whole.cap" --pub "$TMP/pub" <(sed 's/^fact .*/fact at=+0s name=hostname value=node17/' tests/rules/launch-latency/no-switch.txt)
 "$mkcap" --narrow "$TMP/whole.cap" -o "$TMP/partial.cap" --withhold host
 for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.cap"; done
-check "where the facts were withheld, the counters tell that there were no switches" told '18.0 ms unknown'
+check "where the facts were withheld, the counters tell that there were no switches" told '18.0 ms unknown (lost, withheld or never recorded)'
+check "a kernel without wakings has reports" partial tests/rules/launch-latency/no-waking.txt
+check "which call a sleep unknown whose end nobody told" told 'unknown (this kernel does not tell)'
+check "with the advice that helps" told 'Record on a kernel that has the tracepoints sched_switch and sched_waking'
 
 # C++ names are told as people write them, and the JSON has what the capture has besides.
 check "a capture with C++ names has reports" partial tests/rules/failed-call/one-cause.txt

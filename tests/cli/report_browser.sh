@@ -32,9 +32,15 @@ fi
 "$analyze" -q --trust "$TMP/pub" --report="$TMP/wild.html" "$TMP/wild.cap" || exit 1
 "$mkcap" -o "$TMP/stall.cap" --pub "$TMP/pub" tests/rules/futex-stall/preempted-holder.txt || exit 1
 "$analyze" -q --unverified --report="$TMP/stall.html" "$TMP/stall.cap" || exit 1
+# What lacks something, in one page (no longer than a browser paints at once): unseen, left-out and withheld events.
+for name in evidence/partial evidence/reduced; do
+	"$mkcap" -o "$TMP/${name#*/}.cap" --pub "$TMP/pub" "tests/rules/$name.txt" || exit 1
+done
+"$mkcap" --narrow "$TMP/reduced.cap" -o "$TMP/withheld.cap" --withhold events,process || exit 1
+"$analyze" -q --trust "$TMP/pub" --report="$TMP/lacking.html" "$TMP/partial.cap" "$TMP/reduced.cap" "$TMP/withheld.cap" || exit 1
 
 mkdir "$TMP/shots"
-timeout 100 python3 tests/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" >"$TMP/seen" 2>"$TMP/err"
+timeout 200 python3 tests/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" "$TMP/lacking.html" >"$TMP/seen" 2>"$TMP/err"
 check "the browser did its work" test "$(tail -n 1 "$TMP/seen" | cut -c1-3)" = "1.."
 tail -n 5 "$TMP/err" | sed 's/^/# /'
 # Its results are this test's.

@@ -267,6 +267,94 @@ static void a_queue_longer_than_what_is_kept_is_told_as_that_long(void **state)
 	table_clear(&convoys);
 }
 
+#ifndef __SANITIZE_ADDRESS__
+
+static unsigned long ncalls, fail_at;
+
+static bool refused(void)
+{
+	return fail_at && ++ncalls == fail_at;
+}
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+
+void *malloc(size_t n)
+{
+	return refused() ? NULL : __libc_malloc(n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return refused() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t n)
+{
+	return refused() ? NULL : __libc_realloc(p, n);
+}
+
+/* All that is done with memory here; 0: all of it could be done. */
+static int use_memory(void)
+{
+	static const struct counter counters[] = {{1, COUNTER_ring_full, 3}};
+	struct schema schema = {.probes = (struct probe *)(uintptr_t)probes, .nprobes = 3};
+	struct event fact = event_made(KIND_fact, NULL, 1), command = event_made(KIND_command_line, NULL, 1);
+	struct table convoys = {0};
+	struct about a = {0};
+	struct losses l = {0};
+	struct text t = {0};
+	struct fault why;
+	int r;
+
+	event_set_text(&fact, F_fact_name, "hostname");
+	event_set_text(&fact, F_fact_value, "node17");
+	event_set_text(&command, F_command_line_text, "train");
+	r = about_feed(&a, &fact, &why);
+	if (r == 0)
+		r = about_feed(&a, &command, &why);
+	if (r == 0)
+		r = convoys_add(&convoys, 1, 2, 3, 4, &why);
+	if (r == 0 && !losses_collect(&l, &schema, counters, 1, all, NULL))
+		r = ERR_MEMORY;
+	losses_add(&l, 1, &t);
+	about_add_host(&a, &t);
+	about_add_command(&a, &t);
+	if (r == 0 && t.failed)
+		r = ERR_MEMORY;
+	text_clear(&t);
+	losses_clear(&l);
+	about_clear(&a);
+	table_clear(&convoys);
+	return r;
+}
+
+static void where_memory_ends_that_is_told(void **state)
+{
+	unsigned long n = 0;
+	int r;
+
+	(void)state;
+	do {
+		fail_at = ++n;
+		ncalls = 0;
+		r = use_memory();
+		assert_true(r == 0 || r == ERR_MEMORY);
+		assert_int_equal(r, ncalls >= n ? ERR_MEMORY : 0);
+	} while (r);
+	fail_at = 0;
+	assert_true(n > 6);
+}
+
+#else
+
+/* The address sanitizer has an allocator of its own. */
+static void where_memory_ends_that_is_told(void **state)
+{
+	(void)state;
+}
+
+#endif
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,6 +368,7 @@ int main(void)
 		cmocka_unit_test(losses_are_told_by_function_most_first),
 		cmocka_unit_test(a_queue_is_as_long_as_the_waits_that_overlap),
 		cmocka_unit_test(a_queue_longer_than_what_is_kept_is_told_as_that_long),
+		cmocka_unit_test(where_memory_ends_that_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
