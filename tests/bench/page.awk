@@ -42,7 +42,7 @@ function filled(line,   out, inner, part, v) {
 }
 BEGIN {
 	title["overhead"] = "Cost of a traced call"
-	about["overhead"] = "Calls of a function that does nothing: untraced, with an empty uprobe and uretprobe (the kernel's floor), and under gpurec; in turns, in one process. `ratio` is what gpurec adds over what the empty pair adds, without futexes; `futex-ratio` with them, over the pair without; `futex-ratio-beside` over the pair that the traced system calls make slower, too."
+	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (`pair`: the kernel's floor), and under gpurec, in turns in one process. `ratio` is gpurec's added time over the empty pair's, without futex recording; `futex-ratio` the same as gpurec records by default; `futex-ratio-beside` over a pair that pays for the tracepoints of system calls, too."
 	title["rate"] = "Cost of an event to the recorder"
 	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced (`cpu`), beside draining and writing the records as they are (`bare`); the ring is filled by a program in the kernel. `call`: CPU time of the recording process for a call, of one thread that calls as fast as it goes."
 	title["size"] = "Bytes of an event on disk"

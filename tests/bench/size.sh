@@ -32,7 +32,7 @@ trap probes_gone EXIT
 
 # perf NAME EVENT... -- COMMAND...: two samples of the double's functions make a call
 perf_data() {
-	local name=$1 with=() samples ours events
+	local name=$1 with=() samples ours lost events
 	shift
 	while [ "$1" != -- ]; do with+=(-e "$1"); shift; done
 	shift
@@ -45,7 +45,7 @@ perf_data() {
 	events=$((samples - ours + ours / 2))
 	[ "$events" -gt 0 ] || { note "$name: perf has no sample"; return 0; }
 	note "$name: perf.data of $(stat -c %s "$scratch/perf.data") bytes, $samples samples"
-	per_event "$name-perf.data" "$scratch/perf.data" "$events" note=${events}_events
+	per_event "$name-perf.data" "$scratch/perf.data" "$events" "note=${events}_events lost=$lost"
 	ratio "$name-perf.data/capture" "$name-perf.data" "$name-capture"
 	rm -f "$scratch/perf.data"
 }
