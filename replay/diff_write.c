@@ -208,10 +208,40 @@ static void text_process(struct out *o, const struct comparison *c, const struct
 	out_char(o, '\n');
 }
 
+/* What came of all comparisons that are shown below. */
+static void text_sum(struct out *o, const struct comparison *c)
+{
+	size_t n[sizeof(certainties) / sizeof(certainties[0])] = {0};
+	char text[160];
+
+	for (size_t k = 0; k < c->npairs; k++) {
+		const struct pair *p = &c->pairs[k];
+
+		n[certainty_of(c, p->p_rate)]++;
+		if (p->a && p->b) {
+			n[certainty_of(c, p->p_median)]++;
+			n[certainty_of(c, p->p_tail)]++;
+		}
+	}
+	for (size_t k = 0; k < c->nprocesses; k++) {
+		const struct process_pair *p = &c->processes[k];
+
+		for (unsigned i = 0; i < DIFF_NCAUSES; i++)
+			if (p->a->split.ns[i] || p->b->split.ns[i])
+				n[certainty_of(c, p->p_cause[i])]++;
+	}
+	snprintf(text, sizeof(text),
+		 "\nOf %zu comparisons %zu are more than noise, %zu within it, %zu of runs too short to tell.\n",
+		 n[CERTAINTY_MORE] + n[CERTAINTY_NOISE] + n[CERTAINTY_SHORT], n[CERTAINTY_MORE], n[CERTAINTY_NOISE],
+		 n[CERTAINTY_SHORT]);
+	out_string(o, text);
+}
+
 static void text_write(struct out *o, const struct comparison *c)
 {
 	text_side(o, 'A', c->a);
 	text_side(o, 'B', c->b);
+	text_sum(o, c);
 	out_string(o, "\nCalls, by process and function (A -> B; durations are the host's)\n");
 	for (size_t i = 0; i < c->npairs; i++)
 		text_pair(o, c, &c->pairs[i]);
