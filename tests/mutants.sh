@@ -30,10 +30,10 @@ tests_of() {
 	format/*) all="test_format_forged test_format_parts test_format_records test_format_walk test_format_files" ;;
 	keys/custody_line.c) all="test_keys_custody_line test_keys_custody" ;;
 	keys/custody*) all="test_keys_custody test_keys_faults" ;;
-	keys/store.c) all="test_keys_store test_keys_identity test_keys_revocation test_keys_delegation test_keys_faults" ;;
+	keys/store.c) all="test_keys_store test_keys_identity test_keys_revocation test_keys_delegation test_keys_faults_trust test_keys_faults" ;;
 	keys/minisign.c) all="test_keys test_keys_store" ;;
 	keys/signature.c) all="test_keys_signature test_keys_signature_files test_keys_faults" ;;
-	*) all="test_keys_evidence test_keys_delegation test_keys_revocation test_keys_faults" ;;
+	*) all="test_keys_evidence test_keys_delegation test_keys_revocation test_keys_faults_trust test_keys_faults" ;;
 	esac
 	slow="test_format test_keys test_keys_custody"
 	for name in tests/unit/test_"${1%%/*}"*.c tests/unit/test_narrow*.c; do
