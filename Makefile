@@ -382,6 +382,7 @@ fuzz:
 # Coverage -----------------------------------------------------------------------------------------------------------
 # Lines of format/ and keys/ that the unit tests, the fuzz targets with their corpora, and the tests of the command line
 # run, counted by gcov, which comes with gcc. The tools note what they ran only where they have not shut themselves off.
+# Nothing is optimised here, so that a test that tries every bit takes minutes: the limit is a wide one.
 COVERAGE := $(BUILD)/coverage
 # The tests of the command line that have most to do with the two; the others take minutes and add nothing.
 COVERAGE_CLI := $(wildcard $(patsubst %,tests/cli/%.sh,custody delegate gpukey narrow sign verify))
@@ -394,7 +395,7 @@ coverage:
 	@gcov -n $(COVERED) 2>/dev/null | awk -v least=90 -f tests/coverage.awk
 .PHONY: run-coverage
 run-coverage:
-	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(COVERAGE_CLI)
+	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=1200 $(RUN_UNIT) $(RUN_FUZZ) $(COVERAGE_CLI)
 
 # Install ------------------------------------------------------------------------------------------------------------
 BINDIR := $(DESTDIR)$(PREFIX)/bin

@@ -31,6 +31,7 @@ test     sqlite3                                   sqlite3              sqlite
 test     minisign                                  minisign             minisign
 test     protoc                                    protobuf-compiler    protobuf-compiler
 test     strace                                    strace               strace
+test     zsh                                       zsh                  zsh
 test     groff                                     groff-base           groff-base
 test     python3                                   python3              python3
 test     @jsonschema                               python3-jsonschema   python3-jsonschema

@@ -31,7 +31,7 @@ mkdir -p "$dir" && chmod 711 "$dir" || exit 0
 if [ -e "$capture" ]; then # a job that was requeued
 	capture=$dir/job-$job-$node-$(date +%s).cap
 fi
-setsid gpurec -q -o "$capture" --max-size "${GPUREC_MAX_SIZE:-2G}" </dev/null >"$capture.log" 2>&1 &
+setsid gpurec -o "$capture" --max-size "${GPUREC_MAX_SIZE:-2G}" </dev/null >"$capture.log" 2>&1 &
 echo "$! $user $boot $capture" >"$dir/job-$job.recorder"
 
 # Where jobs of two users meet on a node, the capture of each has the other's processes, too: both are marked.

@@ -91,6 +91,8 @@ code {
 	print ".SS " inline($0)
 	next
 }
+# A table of contents: links within the page, which lead nowhere on paper.
+/^[-*] \[[^]]*\]\(#[^)]*\)$/ { next }
 /^[-*] / {
 	sub(/^[-*] */, "")
 	print ".IP \\(bu 2\n" inline($0)

@@ -48,6 +48,13 @@ says() { # PATTERN FILE FUNCTION
 
 check_exit 0 "two captures are compared" compare a slower
 compare a slower >slower.txt
+summed() { # FILE: the sum at its beginning is that of its lines
+	local more within short
+	more=$(grep -c ': more than noise$' "$1") within=$(grep -c ': within noise$' "$1") short=$(grep -c ': too short to tell$' "$1")
+	[ "$more" -gt 0 ] && [ "$short" -gt 0 ] && sed -n 4p "$1" | grep -qxF \
+		"Of $((more + within + short)) comparisons $more are more than noise, $within within it, $short of runs too short to tell."
+}
+check "what came of it stands first" summed slower.txt
 check "a longer median is more than noise" says "median +10\.[0-9]*µs -> 20\.[0-9]*µs \(\+[0-9]+ %\): more than noise" slower.txt cudaLaunchKernel
 check "an equal rate is not" says "rate +47\.6/s -> 47\.6/s \(\+0 %\): within noise" slower.txt cudaLaunchKernel
 compare a same >same.txt

@@ -36,6 +36,10 @@ check "gpukey: a key is made" traced "$BUILD/gpukey" generate -W -s "$TMP/k.key"
 check "trusted" traced "$BUILD/gpukey" trust "$TMP/demo.pub" --name demo
 check "listed" traced "$BUILD/gpukey" list
 check "shown" traced "$BUILD/gpukey" show
+check "a host is vouched for" traced "$BUILD/gpukey" delegate -s "$TMP/k.key" --name node --for 1d -o "$TMP/node.delegation" "$TMP/demo.pub"
+check "really" test -s "$TMP/node.delegation"
+check "which is taken back" traced "$BUILD/gpukey" revoke -s "$TMP/k.key" -o "$TMP/revoked" "$TMP/node.delegation"
+check "really, too" test -s "$TMP/revoked"
 check "used to sign" traced "$BUILD/gpukey" sign -s "$TMP/k.key" "$TMP/k.pub"
 check "taken back" traced "$BUILD/gpukey" untrust demo
 traced "$BUILD/gpukey" trust "$TMP/demo.pub" --name demo
@@ -44,16 +48,47 @@ check "in JSON" traced "$BUILD/gpuverify" --json "$demo"
 check "with custody" traced "$BUILD/gpuverify" --custody verified "$demo"
 check "gpureplay: text" traced "$BUILD/gpureplay" "$demo"
 check "JSON" traced "$BUILD/gpureplay" --json "$demo"
-for to in db perfetto-trace csv json folded cap; do
-	check "to .$to" traced "$BUILD/gpureplay" -q "$demo" -o "$TMP/out.$to"
+endings=$("$BUILD/gpureplay" --help | sed -n '/^-o FILE writes/,/^Classes/s/^  \.\([a-z.-]*\) .*/\1/p')
+check "--help names what can be written" test "$(wc -w <<<"$endings")" -ge 12
+for to in $endings; do
+	less=
+	[ "$to" != cap ] || less=--withhold=host
+	# shellcheck disable=SC2086 # nothing, or one option
+	check "to .$to" traced "$BUILD/gpureplay" -q $less "$demo" -o "$TMP/out.$to"
+	check "which is there" test -s "$TMP/out.$to"
 done
 check "what differs" traced "$BUILD/gpureplay" --diff "$demo" "$demo"
 check "gpuanalyze: a report" traced "$BUILD/gpuanalyze" "$demo" --report
 for to in html json sarif txt; do
 	check "as .$to" traced "$BUILD/gpuanalyze" "$demo" --report="$TMP/report.$to"
 done
+check "with rules of one's own" traced "$BUILD/gpuanalyze" "$demo" --rules "$(dirname "$0")/../../docs/rules"
 check "that was all of the four that work on files: not one call" test ! -s "$calls"
 head -n 5 "$calls"
+
+# The same through what their other tests do: each tool in a folder of their own is a script that runs the real one under strace.
+if strace --seccomp-bpf -f -o "$TMP/try" true 2>/dev/null; then fast=--seccomp-bpf; else fast=; fi
+mkdir "$TMP/traced" "$TMP/log"
+ln -s "$BUILD"/* "$TMP/traced/"
+for tool in gpukey gpuverify gpureplay gpuanalyze; do
+	rm "$TMP/traced/$tool"
+	# What looks for leaks cannot while it is traced.
+	printf '#!/bin/sh\nASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 exec strace -f -qq %s -e trace=%%network -o "%s.$$" "%s" "$@"\n' \
+		"$fast" "$TMP/log/$tool" "$BUILD/$tool" >"$TMP/traced/$tool"
+	chmod +x "$TMP/traced/$tool"
+done
+whole() { BUILD=$TMP/traced TMPDIR=$TMP bash "$(dirname "$0")/$1.sh"; }
+for script in gpukey delegate custody verify counts diff user_rules; do
+	check "all that $script.sh tries, under strace" whole $script
+done
+for tool in gpukey gpuverify gpureplay gpuanalyze; do
+	check "$tool was seen dozens of times" test "$(find "$TMP/log" -name "$tool.*" | wc -l)" -ge 24
+done
+quiet() { ! find "$TMP/log" -type f -exec grep -HE '(^|[0-9] +)(socket|connect|bind|listen|accept|send|recv|shutdown|getsock|setsock|getpeer)' {} +; }
+check "not one call there either" quiet
+echo '77 socket(AF_INET, SOCK_STREAM, IPPROTO_IP) = 3' >"$TMP/log/control"
+loud() { ! quiet; }
+check "one would be seen" loud
 
 gpurec=$BUILD/gpurec
 if [ ! -x "$gpurec" ] || ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
@@ -65,6 +100,12 @@ check "a command" traced "$gpurec" -q -o "$cap" --nvml "$BUILD/workload/libnvidi
 check "which is in the capture" "$BUILD/gpuverify" "$cap"
 check "a library that comes later" traced "$gpurec" -q -o "$cap" --force -- "$BUILD/workload/driver-dlopen" -q --late-dlopen --load-after 1 --flood 20
 check "the whole host" traced "$gpurec" -q -o "$cap" --force -d 500ms
+sleep 300 &
+sleeper=$!
+check "one process, and metrics" traced "$gpurec" -q -o "$cap" --force -p $sleeper --metrics 10ms -d 500ms
+kill $sleeper
+check "a library, one by one, without late attachment" traced "$gpurec" -q -o "$cap" --force --uprobes single \
+	--lib "$BUILD/workload/libcuda.so.1" --no-futex --no-late-attach -d 300ms
 check "rotation, budgets" traced "$gpurec" -q -o "$TMP/turn.cap" --rotate 1s --sample launch=2 -d 2200ms
 check "not one call by gpurec either" test ! -s "$calls"
 head -n 5 "$calls"

@@ -125,9 +125,9 @@ stand() {
 }
 beside() {
 	local program
-	contain sidecar.yaml train "$BUILD/workload/driver" -q --seconds 1 >/dev/null &
+	contain sidecar.yaml train "$BUILD/workload/driver" -q --seconds 2 >/dev/null &
 	program=$!
-	"$BUILD/workload/driver" -q --seconds 2 >/dev/null & # of another pod
+	"$BUILD/workload/driver" -q --seconds 3 >/dev/null & # of another pod
 	(contain sidecar.yaml gpurec) || return 1
 	wait $program || return 1
 	"$BUILD/gpuverify" -q "$TMP/captures/run.cap" || return 1
@@ -141,7 +141,7 @@ check "the DaemonSet's command is found in its manifest" [ "$(words daemonset.ya
 options() {
 	local option
 	for option in $(words daemonset.yaml gpurec | tr '\0' '\n' | grep '^--'); do
-		"$BUILD/gpurec" --help | grep -q -- " $option[= ]" || { echo "no option $option"; return 1; }
+		"$BUILD/gpurec" --help | grep -qE -- " ${option}(=| )" || { echo "no option $option"; return 1; }
 	done
 }
 if [ -n "$can_record" ]; then
@@ -173,7 +173,7 @@ fi
 
 # --- systemd ---
 unit() {
-	sed "s#exec gpurec #exec $BUILD/gpurec #; /^Documentation=/d" "$repo/docs/systemd/gpurec.service" >"$TMP/gpurec.service"
+	sed "s#^ExecStart=gpurec #ExecStart=$BUILD/gpurec #; /^Documentation=/d" "$repo/docs/systemd/gpurec.service" >"$TMP/gpurec.service"
 	timeout 30 systemd-analyze verify "$TMP/gpurec.service" 2>&1 | tee "$TMP/said"
 	! grep -q 'gpurec\.service' "$TMP/said"
 }
@@ -185,10 +185,10 @@ fi
 if [ -n "$can_record" ]; then
 	as_unit() {
 		local line
-		line=$(sed -nE "s/^ExecStart=\/bin\/sh -c '(.*)'\$/\1/p" "$repo/docs/systemd/gpurec.service" | sed 's/%%/%/g')
+		line=$(sed -nE "s/^ExecStart=//p" "$repo/docs/systemd/gpurec.service")
 		mkdir -p "$TMP/state"
-		PATH=$BUILD:$PATH sh -c "${line//\/var\/lib\/gpurec/$TMP\/state}" &
-		for _ in {1..100}; do ls "$TMP"/state/*-00001.cap >/dev/null 2>&1 && break; sleep 0.1; done
+		PATH=$BUILD:$PATH sh -c "exec ${line//\/var\/lib\/gpurec/$TMP\/state}" &
+		appears "$TMP/state/host-00001.cap"
 		kill -TERM $! && wait $! && "$BUILD/gpuverify" -q "$TMP"/state/*.cap
 	}
 	check "the unit's command records, and ends in order" as_unit

@@ -111,5 +111,18 @@ messages() {
 }
 check "every message that is explained is one that a tool can say" messages
 check "there are messages explained" [ "$(grep -c '^### `' "$repo/docs/TROUBLESHOOTING.md")" -ge 15 ]
+# The tests that THREATS.md calls as witnesses exist: `names_of_functions`, and *sentences* (of a script).
+witnesses() {
+	local name sentence file missing=0
+	while read -r name; do
+		grep -rqwF -- "$name" "$repo/tests/unit" || { echo "no test $name"; missing=1; }
+	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){3,}`' "$repo/docs/THREATS.md" | tr -d '`')
+	while IFS='|' read -r sentence file; do
+		cat "$repo"/tests/{cli,unit}/"${file%.sh}".{sh,c} 2>/dev/null | grep -qF -- "$sentence" ||
+			{ echo "$file has no '$sentence'"; missing=1; }
+	done < <(tr '\n' ' ' <"$repo/docs/THREATS.md" | grep -oE '\*[^*]+\*,? +\([a-z_]+(\.sh)?\)' | sed -E 's/^\*([^*]*)\*,? *\(([^)]*)\)$/\1|\2/; s/  +/ /g')
+	return $missing
+}
+check "every test that is called as a witness exists" witnesses
 check "the scripts for Slurm are sh" sh -c 'for f in "$1"/docs/deploy/*.sh; do sh -n "$f" || exit 1; done' sh "$repo"
 finish

@@ -40,6 +40,15 @@ links() {
 	done
 	return $broken
 }
+# The module, by the path that the pages give.
+module() {
+	local page path
+	for page in docs/man/gpucap.7 docs/SCHEMA.md; do
+		path=$(sed -nE 's/^(sqlite> )?\.load +([^ ]+).*/\2/p' $page | head -n 1)
+		[ "$(sqlite3 -bail :memory: ".load $TMP/root/usr/${path#/usr/local/}" \
+			"SELECT gpucap_open('tests/golden/demo.cap', 'run', 'trust=tests/golden/demo.pub') LIKE 'OK%'")" = 1 ] || { echo "$page: $path"; return 1; }
+	done
+}
 outside() {
 	[ "$(cd "$TMP/root" && echo *)" = usr ]
 }
@@ -59,6 +68,7 @@ check "it installs the tools, their man pages and the documents, and nothing els
 check "it writes nothing outside of PREFIX" outside
 check "the installed tools run" run_installed
 check "links of the installed pages lead somewhere" links
+check "SQLite loads the module by the path that the pages give" module
 check "the library is found by its plain name" [ "$(readlink "$TMP/root/usr/lib/libgpucap.so")" = libgpucap.so.1 ]
 check "installing twice is no error" "${make[@]}" install
 check "make uninstall succeeds" "${make[@]}" uninstall

@@ -70,6 +70,8 @@ if command -v groff >/dev/null; then
 	check "and its tables" says "$BUILD/man/gpurec-format.5" "CHUNK_RAW_MAX"
 	check "and its example" says "$BUILD/man/gpurec-format.5" '"gpurecap"'
 	check "the page of the rules has its headings" says "$BUILD/man/gpurec-rules.7" "LAUNCH-LATENCY"
+	check "and no list of links, which lead nowhere on paper" sh -c '! groff -k -t -man -Tutf8 -P-cbou "$1" | grep -qE "^ *• (oom|evidence|straggler)$"' sh \
+		"$BUILD/man/gpurec-rules.7"
 else
 	skip "what the made pages say" "groff is not installed"
 fi
@@ -83,9 +85,46 @@ offers() {
 help_of_tool() {
 	"$BUILD/$1" --help | sed -nE 's/^ +((-[A-Za-z0-9]), )?--([a-z][a-z-]+).*/\3/p'
 }
-for tool in gpuverify gpureplay gpuanalyze gpukey; do
+for tool in gpurec gpuverify gpureplay gpuanalyze gpukey; do
+	if [ ! -x "$BUILD/$tool" ]; then
+		skip "bash completes the options of $tool, all and no other" "this build is without it"
+		continue
+	fi
 	check "bash completes the options of $tool, all and no other" offers "$tool"
 done
 check "and the commands of gpukey" bash -c '. docs/completion/gpurec.bash; COMP_WORDS=(gpukey tru); COMP_CWORD=1; PATH=$1:$PATH
 	_gpurec gpukey tru gpukey; [ "${COMPREPLY[*]}" = trust ]' completion "$(cd "$BUILD" && pwd)"
+
+# zsh, as one types: TYPED and the tab key become COMPLETED.
+cat >"$TMP/type.zsh" <<'END'
+zmodload zsh/zpty
+read_until() {
+	local part t=0
+	while (( t++ < 100 )) && [[ $said != *$1* ]]; do zpty -r -t shell part && said+=$part || sleep 0.05; done
+	[[ $said == *$1* ]]
+}
+zpty -b shell zsh -f -i
+zpty -w shell "PROMPT= RPROMPT=; fpath=($1 \$fpath); PATH=$2:\$PATH; autoload -Uz compinit; compinit -u -d $3"
+zpty -w shell $'print rea\'\'dy'
+said=; read_until ready || exit 1
+zpty -n -w shell "$4"$'\t'
+said=; read_until "$5"; r=$?
+zpty -d shell
+print -r -- "$said"
+exit $r
+END
+typed() {
+	zsh -f "$TMP/type.zsh" "$PWD/docs/completion" "$BUILD" "$TMP/zcompdump" "$1" "$2"
+}
+if command -v zsh >/dev/null; then
+	check "zsh completes an option of gpuverify" typed "gpuverify --require-c" "--require-complete"
+	check "one of gpureplay" typed "gpureplay --withh" "--withhold"
+	check "one of gpuanalyze" typed "gpuanalyze --fail" "--fail-on"
+	check "a command of gpukey" typed "gpukey tru" "gpukey trust"
+	check "and its options" typed "gpukey delegate --unt" "--until"
+	check "else files" typed "gpuverify docs/man/gpuverify" "docs/man/gpuverify.1"
+	[ ! -x "$BUILD/gpurec" ] || check "and an option of gpurec" typed "gpurec --no-l" "--no-late-attach"
+else
+	skip "zsh completes options, commands and files" "zsh is not installed"
+fi
 finish
