@@ -263,6 +263,8 @@ int discover_look(struct discover *d, int fd, const struct mapping *m, struct lo
 		*why = said;
 		return r;
 	}
+	if (r < 0 && l->role)
+		return discover_unread(d, m, said.text, l, why);
 	/* Not every file that is mapped as code is an ELF file, and what is none of CUDA's may be as it likes. */
-	return r < 0 && l->role ? discover_unread(d, m, said.text, l, why) : 0;
+	return r < 0 ? set_reason(l, why, "%s", said.text) : 0;
 }

@@ -78,7 +78,8 @@ static const struct tool_option option_table[] = {
 };
 
 static const struct tool_options options = {
-	.synopsis = "-o FILE [-d 5m] [-p PID]... [--lib PATH]... [--key FILE] [-- COMMAND ARG...]\n--check [--json]\n",
+	.synopsis = "-o FILE [-d 5m] [-p PID]... [--lib PATH]... [--key FILE] [-- COMMAND ARG...]\n--check [--json] "
+		    "[OPTION]...\n",
 	.summary = "Records what GPU programs do on this host into a sealed capture.",
 	.table = option_table,
 	.more = "Without -p and COMMAND every process that uses CUDA is recorded. Ctrl-C seals and ends.\n"

@@ -18,10 +18,10 @@
 #include "record/status.h"
 #include "record/translate.h"
 
-#define EPOCH_NS 1000000000ull  /* an epoch's length, */
-#define EPOCH_BYTES (8u << 20)  /* or this much staged */
-#define WAIT_MS 100             /* the rings are looked at at least this often, */
-#define QUIET_WAIT_MS 250       /* or this, after nothing came for so long: */
+#define EPOCH_NS 1000000000ull /* an epoch's length, */
+#define EPOCH_BYTES (8u << 20) /* or this much staged */
+#define WAIT_MS 100            /* the rings are looked at at least this often, */
+#define QUIET_WAIT_MS 250      /* or this, after nothing came for so long: */
 #define QUIET_NS 1000000000ull
 #define GRACE_MS 200            /* for a command to end by the signal that ends us */
 #define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
@@ -122,6 +122,11 @@ int capture_identity(struct recording *s, struct identity *id, struct fault *why
 /* The first capture; `id` is the caller's to wipe. */
 int capture_open(struct recording *s, const struct identity *id, struct fault *why);
 
+/*
+ * The number of a series' next capture: behind the last one that is there, so that names stay in order of time when old
+ * captures are removed. 1 also for a folder that may not be listed: what is in the way is left out later.
+ */
+uint64_t rotate_first_number(const char *path);
 /* Before anything else: the name of the first capture, and whether its key can be had again. */
 int rotate_prepare(struct recording *s, struct fault *why);
 /* With the rights that are left: whether another capture can be begun later. */

@@ -9,7 +9,6 @@
  */
 #include "record/recording_inside.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -24,21 +23,8 @@
 #include "keys/tool.h"
 #include "record/hostfacts.h"
 
-#define SUFFIX ".cap"
 #define NUMBER_MAX 99999u
 #define HELD_MAX (64u << 20) /* bytes of records of the next capture; more only when something is very wrong */
-
-int rotate_path(char *buf, size_t size, const char *path, uint64_t number, struct fault *why)
-{
-	size_t n = strlen(path), suffix = strlen(SUFFIX);
-	bool has = n > suffix && !strcmp(path + n - suffix, SUFFIX) && path[n - suffix - 1] != '/';
-	int put = snprintf(buf, size, "%.*s-%05llu%s", (int)(has ? n - suffix : n), path, (unsigned long long)number,
-			   has ? SUFFIX : "");
-
-	return put > 0 && (size_t)put < size
-		       ? 0
-		       : fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
-}
 
 /* A key that needs a passphrase cannot be loaded again while nobody is there. */
 static int check_key(const char *path, struct fault *why)
@@ -58,51 +44,6 @@ static int check_key(const char *path, struct fault *why)
 	return r;
 }
 
-/* The number in the name of a capture of this series; 0: it is none's. */
-static uint64_t number_of(const char *name, const char *stem, const char *suffix)
-{
-	size_t n = strlen(stem), digits;
-
-	if (strncmp(name, stem, n) != 0 || name[n] != '-')
-		return 0;
-	digits = strspn(name + n + 1, "0123456789");
-	return digits == 5 && !strcmp(name + n + 1 + digits, suffix) ? strtoull(name + n + 1, NULL, 10) : 0;
-}
-
-/*
- * A series that is there goes on behind its last number, so that names stay in order of time when old captures are
- * removed. A folder that may not be listed: 1, and what is in the way is left out later.
- */
-static uint64_t first_number(const char *path)
-{
-	char copy[PATH_MAX], stem[PATH_MAX];
-	size_t n = strlen(path), suffix = strlen(SUFFIX);
-	uint64_t last = 0, number;
-	const char *base;
-	bool has;
-	DIR *dir;
-
-	if (n >= sizeof(copy))
-		return 1; /* too long: told when the first one is named */
-	memcpy(copy, path, n + 1);
-	dir = opendir(dirname(copy));
-	base = strrchr(path, '/');
-	base = base ? base + 1 : path;
-	n = strlen(base);
-	has = n > suffix && !strcmp(base + n - suffix, SUFFIX);
-	n -= has ? suffix : 0;
-	memcpy(stem, base, n);
-	stem[n] = '\0';
-	for (const struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-		number = number_of(e->d_name, stem, has ? SUFFIX : "");
-		if (number > last)
-			last = number;
-	}
-	if (dir)
-		closedir(dir);
-	return last + 1;
-}
-
 int rotate_prepare(struct recording *s, struct fault *why)
 {
 	struct rotation *rot = &s->rotation;
@@ -115,7 +56,7 @@ int rotate_prepare(struct recording *s, struct fault *why)
 		strcpy(s->path, s->o.path);
 		return 0;
 	}
-	rot->number = first_number(s->o.path);
+	rot->number = rotate_first_number(s->o.path);
 	if (rot->number > NUMBER_MAX)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 				 "the captures of %s have reached number %u; give another name with -o", s->o.path,
