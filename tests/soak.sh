@@ -42,6 +42,16 @@ with() {
 	timeout -k 5 120 env "${settings[@]}" LD_PRELOAD="$preload" "$gpurec" "$@" >out 2>err
 }
 
+# await PID SECONDS: its exit status; longer is a hang, and a failure
+await() {
+	local end=$((SECONDS + $2))
+	while kill -0 "$1" 2>/dev/null; do
+		[ $SECONDS -lt $end ] || { kill -KILL "$1"; echo "it hangs"; return 124; }
+		sleep 0.1
+	done
+	wait "$1"
+}
+
 # verdict FILE STATUS...: gpuverify's exit status is one of these
 verdict() {
 	local file=$1 status=0 want
@@ -97,6 +107,11 @@ killed() { # NUMBER DELAY_MS: one of them, in this folder; what came of it is a 
 	"$gpurec" -q "${way[@]}" >out 2>err &
 	pid=$!
 	sleep "$((delay / 1000)).$(printf %03d $((delay % 1000)))"
+	# The first of each lane comes when something is sealed, however slow this machine is today.
+	for ((n = 0; $1 < LANES && n < 100; n++)); do
+		! "$verify" --json ./*.cap 2>/dev/null | grep -q '"epochs":[1-9]' || break
+		sleep 0.1
+	done
 	kill -KILL $pid 2>/dev/null || { echo "it had ended: $(cat err)"; return 1; }
 	wait $pid 2>/dev/null
 	last=$(find . -maxdepth 1 -name '*.cap' | sort | tail -n 1)
@@ -127,7 +142,7 @@ killed() { # NUMBER DELAY_MS: one of them, in this folder; what came of it is a 
 		esac
 	done
 	# What was recorded goes on: nobody stays stopped, no probe stays in the way.
-	[ -z "$program" ] || wait "$program" || { echo "the program that was recorded ended with $?"; return 1; }
+	[ -z "$program" ] || await "$program" 60 || { echo "the program that was recorded ended with $?"; return 1; }
 	for ((n = 0; n < 200; n++)); do
 		[ -e began ] && [ ! -s truth ] || break
 		sleep 0.1
@@ -316,7 +331,7 @@ stopped() { # [OPTION...]
 	kill -STOP $pid
 	sleep "$STOP"
 	kill -CONT $pid
-	wait $pid || status=$?
+	await $pid $((STOP * 10 + 60)) || status=$?
 	[ "$status" -eq 0 ] || { echo "exit status $status"; cat err; return 1; }
 	sums truth "$cap" || return 1
 	told "SIGSTOP for $STOP s, at 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
@@ -334,7 +349,7 @@ frozen() {
 	freeze 1
 	sleep "$STOP"
 	freeze 0
-	wait $pid || status=$?
+	await $pid 120 || status=$?
 	rmdir "$group"
 	[ "$status" -eq 0 ] || { echo "exit status $status"; cat err; return 1; }
 	sums truth "$cap" || return 1
@@ -418,6 +433,7 @@ hold_steady() {
 	pid=$!
 	sleep 3
 	while kill -0 $pid 2>/dev/null; do
+		[ $((SECONDS - begin)) -lt $((3 * seconds + 120)) ] || { kill -KILL $pid; echo "it hangs"; return 1; }
 		kib=$(awk '/^VmRSS/ { print $2 }' /proc/$pid/status 2>/dev/null) || :
 		[ -z "$kib" ] || echo "$((SECONDS - begin)) $kib" >>memory
 		sleep 1

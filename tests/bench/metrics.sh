@@ -47,7 +47,7 @@ record() { # NAME OPTION...: us of CPU a second in the kernel and of the recorde
 	"$BUILD/gpurec" -q --force -o "$scratch/run.cap" -p $quiet "$@" &
 	pid=$!
 	while [ ! -s "$scratch/run.cap" ]; do sleep 0.05; done
-	sleep 0.5
+	sleep 1
 	from_ns=$(date +%s%N) kernel=$(in_kernel) own=$(of_recorder $pid) switched=$(switches)
 	sleep "$seconds"
 	local wall=$(($(date +%s%N) - from_ns))

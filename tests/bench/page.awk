@@ -112,5 +112,5 @@ BEGIN {
 END {
 	for (i = 1; i <= split("tests/soak/endurance.md tests/bench/targets.md", files, " "); i++)
 		while ((getline line <files[i]) > 0)
-			print (line ~ /^## / && i == 1 ? "\n" : "") filled(line)
+			print (line ~ /^## / && i == 1 ? "\n" : "") (i == 2 ? filled(line) : line)
 }

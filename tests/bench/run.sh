@@ -19,7 +19,7 @@ plan() {
 	cat <<'END'
 overhead 5      1
 rate     3      1
-size     20     2
+size     30     2
 verify   400/7  20/1
 load     4/5    1/1
 text     40/5   4/1
