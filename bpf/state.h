@@ -102,7 +102,7 @@ struct {
 
 /*
  * Where threads keep the calls that they are in, by thread number modulo the size: an array is read without asking the
- * kernel, which is worth a tenth of what a call costs. Whose seat is taken keeps them in its task storage.
+ * kernel, which is worth a twentieth of what a call costs. Whose seat is taken keeps them in its task storage.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
