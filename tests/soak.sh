@@ -434,7 +434,7 @@ hold_steady() {
 	sleep 3
 	while kill -0 $pid 2>/dev/null; do
 		[ $((SECONDS - begin)) -lt $((3 * seconds + 120)) ] || { kill -KILL $pid; echo "it hangs"; return 1; }
-		kib=$(awk '/^VmRSS/ { print $2 }' /proc/$pid/status 2>/dev/null) || :
+		kib=$(awk '/^(RssAnon|VmSwap)/ { n += $2 } END { if (n) print n }' /proc/$pid/status 2>/dev/null) || :
 		[ -z "$kib" ] || echo "$((SECONDS - begin)) $kib" >>memory
 		sleep 1
 	done
@@ -442,6 +442,7 @@ hold_steady() {
 	took=$((SECONDS - begin))
 	n=$(find . -maxdepth 1 -name 'steady*.cap' | wc -l)
 	events=$(sed -n 's/.*: \([0-9]*\) events.*/\1/p' err | tail -n 1)
+	# Its own memory, not the rings' and files' pages, which come and go as the kernel likes.
 	# Medians of the second fifth and of the last one: what comes in bursts stays where it was needed once, a leak grows.
 	read -r early late most < <(awk '
 		function median(from, to,   n, k, v, t) {
@@ -453,7 +454,7 @@ hold_steady() {
 	sums truth steady*.cap || return 1
 	timeout 600 "$verify" steady*.cap >joints 2>&1 || { cat joints; return 1; }
 	told "$took s of steady load, rotating" "$((events / took)) events a second ($events), $(calls_lost), $n captures with exact joints, \
-resident memory $early KiB in the second fifth and $late in the last (medians; $most at most), $(grep -oE '[0-9.]+ s of CPU' err | head -n 1)"
+its own memory $early KiB in the second fifth and $late in the last (medians; $most at most), $(grep -oE '[0-9.]+ s of CPU' err | head -n 1)"
 	[ "$n" -ge 6 ] || { cat joints; return 1; }
 	! grep -qE '^ +lost +[0-9]' joints || { grep -E 'lost' joints; return 1; }
 	# A short run is still growing into its buffers.

@@ -30,7 +30,7 @@ follow() {
 	case $head in
 	run | root)
 		sed -E -i 's/^! (.*)$/if \1; then exit 1; fi/' "$text"
-		(cd "$copy" && env -u BUILD bash -euo pipefail "$text") </dev/null
+		(cd "$copy" && env -u BUILD -u MAKEFLAGS -u CMOCKA_MESSAGE_OUTPUT bash -euo pipefail "$text") </dev/null
 		return
 		;;
 	esac
