@@ -20,12 +20,17 @@ job=${SLURM_JOB_ID:?this is a Slurm epilog: SLURM_JOB_ID is not set}
 state=$dir/job-$job.recorder
 shared=$dir/job-$job.shared
 
+# Whether it is the one that the prolog started, and not another one that has its number by now.
 running() {
-	[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = gpurec ]
+	case $(cut -d' ' -f3,22 "/proc/$pid/stat" 2>/dev/null) in
+	"Z $started" | '') return 1 ;;
+	*" $started") return 0 ;;
+	*) return 1 ;;
+	esac
 }
 
 [ -r "$state" ] || exit 0
-read -r pid user _ capture <"$state"
+read -r pid user _ started capture <"$state"
 tries=100 # ten seconds: a capture that is not sealed by then is authentic up to its last seal
 running && kill -TERM "$pid"
 while running && [ $tries -gt 0 ]; do

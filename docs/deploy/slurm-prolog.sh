@@ -32,7 +32,7 @@ if [ -e "$capture" ]; then # a job that was requeued
 	capture=$dir/job-$job-$node-$(date +%s).cap
 fi
 setsid gpurec -o "$capture" --max-size "${GPUREC_MAX_SIZE:-2G}" </dev/null >"$capture.log" 2>&1 &
-echo "$! $user $boot $capture" >"$dir/job-$job.recorder"
+echo "$! $user $boot $(cut -d' ' -f22 "/proc/$!/stat" 2>/dev/null) $capture" >"$dir/job-$job.recorder"
 
 # Where jobs of two users meet on a node, the capture of each has the other's processes, too: both are marked.
 for other in "$dir"/job-*.recorder; do

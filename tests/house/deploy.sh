@@ -81,7 +81,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "two users meet on a node" two_users
 	check "the first is not given what tells of the second" may_not 1234 "$spool/job-73-node17.cap"
 	check "nor the second what tells of the first" may_not 1235 "$spool/job-74-node17.cap"
-	echo "1 1235 of-another-boot $spool/job-60-node17.cap" >"$spool/job-60.recorder"
+	echo "1 1235 of-another-boot 5 $spool/job-60-node17.cap" >"$spool/job-60.recorder"
 	check "a job that the node went down with does not count" job 75 1234 GPUREC_GIVE=user
 	check "its follower is given its capture" may 1234 "$spool/job-75-node17.cap"
 	echo GPUREC_GIVE=user >"$TMP/slurm"
@@ -89,6 +89,7 @@ if [ "$(id -u)" = 0 ]; then
 	check "which counts" may 1234 "$spool/job-76-node17.cap"
 	check "a job that is queued again is recorded again" job 71 1234
 	check "beside the first time" [ "$(find "$spool" -name 'job-71-node17*.cap' | wc -l)" -eq 2 ]
+	check "and ended, however soon after its begin" sh -c '! grep -qlsF "$1/job-" /proc/[0-9]*/cmdline' sh "$spool"
 	check "no recorder is left" sh -c '! ls "$1"/*.recorder "$1"/*.shared 2>/dev/null' sh "$spool"
 else
 	skip "what the scripts for Slurm do" "they run as root"
