@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Where the calls that a thread is in are kept: map `seats`, or its task storage. Part of gpurec.bpf.c. */
+/* Where the calls that a thread is in are kept: map `seats`, or `spares`. Part of gpurec.bpf.c. */
 #ifndef GPUREC_BPF_SEATS_H
 #define GPUREC_BPF_SEATS_H
 
@@ -20,13 +20,19 @@ static __always_inline struct open_calls *seat_of(struct task_struct *t)
 	return c && c->tid == (__u32)t->pid && c->since_ns == t->start_boottime ? c : 0;
 }
 
+/* NULL: the current thread has none. */
+static __always_inline struct open_calls *spare_of(struct task_struct *t)
+{
+	return bpf_task_storage_get(&spares, t, 0, 0);
+}
+
 /* A seat for the current thread, which keeps it until it ends or runs another program. NULL: another one has it. */
 static __always_inline struct open_calls *seat_take(struct task_struct *t, struct thread_state *s)
 {
 	__u64 tid = (__u32)t->pid;
-	struct open_calls *c;
+	struct open_calls *c = s->spare ? spare_of(t) : 0;
 
-	if (s->calls.depth || s->calls.over)
+	if (c && (c->depth || c->over))
 		return 0; /* these would be looked for in the seat */
 	c = seat_by(t->pid);
 	if (!c)
@@ -57,19 +63,21 @@ static __always_inline struct open_calls *calls_to_enter(struct task_struct *t, 
 	if (!s)
 		return 0;
 	c = seat_take(t, s);
-	return c ? c : &s->calls;
+	if (c)
+		return c;
+	s->spare = 1;
+	c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!c)
+		count(probe, COUNT_no_state);
+	return c;
 }
 
 /* NULL: this thread has entered no call. */
 static __always_inline struct open_calls *calls_to_leave(struct task_struct *t)
 {
 	struct open_calls *c = seat_of(t);
-	struct thread_state *s;
 
-	if (c)
-		return c;
-	s = bpf_task_storage_get(&threads, t, 0, 0);
-	return s ? &s->calls : 0;
+	return c ? c : spare_of(t);
 }
 
 /* The thread ends, or runs another program: then it may have taken over the number of its leader. */
@@ -80,16 +88,18 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 
 	if (!s)
 		return;
+	s->told = 0;
 	if (s->seat)
 		seat = seat_by(s->seat - 1);
-	c = seat ? seat : &s->calls;
+	c = seat ? seat : spare_of(t);
+	if (!c)
+		return;
 	for (int i = 0; i < CALL_DEPTH; i++)
 		if (i < c->depth && !c->frame[i].left_out)
 			count(c->frame[i].probe, why);
 	c->depth = 0;
 	c->over = 0;
 	c->told = 0;
-	s->told = 0;
 	s->seat = 0;
 	if (seat)
 		(void)__sync_lock_test_and_set(&seat->tid, 0); /* after all of the above */

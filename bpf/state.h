@@ -83,12 +83,12 @@ struct open_calls {
 	struct frame frame[CALL_DEPTH];
 };
 
+/* Small: of small pieces the kernel keeps many at hand, and of large ones too few for a burst of new threads. */
 struct thread_state {
-	struct open_calls calls; /* of a thread without a seat */
-	__u32 seat;              /* + 1; 0: none */
-	__u32 waits_on;          /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
-	__u32 told;              /* it and its process were told as tracked */
-	__u32 pad;
+	__u32 seat;     /* + 1; 0: none */
+	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
+	__u32 told;     /* it and its process were told as tracked */
+	__u32 spare;    /* it has, or had, open calls in `spares` */
 	struct open_futex futex;
 	struct last_fault fault;
 };
@@ -100,9 +100,17 @@ struct {
 	__type(value, struct thread_state);
 } threads SEC(".maps");
 
+/* The calls of threads without a seat. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct open_calls);
+} spares SEC(".maps");
+
 /*
  * Where threads keep the calls that they are in, by thread number modulo the size: an array is read without asking the
- * kernel, which is worth a twentieth of what a call costs. Whose seat is taken keeps them in its task storage.
+ * kernel, which is worth a twentieth of what a call costs. Whose seat is taken keeps them in `spares`.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
