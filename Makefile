@@ -288,7 +288,7 @@ test: deps
 	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) $(RUN_BPF) LIMIT=900 $(CLI_SLOW) LIMIT=300 \
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=900 $(RUN_BPF) $(CLI_SLOW) LIMIT=300 \
 		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
 		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
