@@ -152,7 +152,6 @@ static int failed_feed(void *state, const struct context *ctx, const uint64_t *s
 	struct failed_state *s = state;
 	int64_t ret = (int64_t)ev->v[F_call_ret];
 	bool nccl = ev->kind == KIND_collective;
-	struct process *p;
 	struct group *g;
 	int r;
 
@@ -163,10 +162,9 @@ static int failed_feed(void *state, const struct context *ctx, const uint64_t *s
 		return note_inner(s, ev, why);
 	if (ev->kind == KIND_alloc && ret == CUDA_OUT_OF_MEMORY)
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p)
+	if (!ctx->caller)
 		return 0;
-	r = find_group(s, ctx, p->key.a, ev, &g, why);
+	r = find_group(s, ctx, ctx->caller->key.b, ev, &g, why);
 	if (r < 0 || !g)
 		return r;
 	count_function(g, ev->v[F_call_probe]);

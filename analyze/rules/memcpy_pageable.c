@@ -136,7 +136,6 @@ static int pageable_feed(void *state, const struct context *ctx, const uint64_t 
 {
 	struct pageable_state *s = state;
 	bool failed = false;
-	struct process *p;
 	struct owner *o;
 
 	if (ev->kind == KIND_epoch) {
@@ -145,8 +144,7 @@ static int pageable_feed(void *state, const struct context *ctx, const uint64_t 
 	}
 	if ((int64_t)ev->v[F_call_ret] != 0 || (ev->kind == KIND_copy && event_is_nested(ev)))
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	o = p ? owner_of(s, p->key.a, &failed) : NULL;
+	o = ctx->caller ? owner_of(s, ctx->caller->key.b, &failed) : NULL;
 	if (!o)
 		return failed ? rule_no_memory(&memcpy_pageable_rule, why) : 0;
 	if (ev->kind == KIND_alloc)

@@ -106,13 +106,12 @@ static int take_alloc(struct oom_state *s, const struct context *ctx, const uint
 {
 	bool refused = (int64_t)ev->v[F_call_ret] == CUDA_OUT_OF_MEMORY;
 	uint64_t pinned = ev->v[F_alloc_memory] == MEM_PINNED || ev->v[F_alloc_memory] == MEM_REGISTERED;
-	struct process *p;
+	const struct caller *caller = ctx->caller;
 	struct group *g;
 
 	if (event_is_nested(ev) || (!refused && s->groups.nitems == 0))
 		return 0;
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	g = p ? table_find(&s->groups, p->key.a, pinned) : NULL;
+	g = caller ? table_find(&s->groups, caller->key.b, pinned) : NULL;
 	if (!refused) {
 		if (g && g->pending_ns && ev->v[F_call_ret] == 0 && ev->v[F_alloc_bytes] >= g->pending_bytes &&
 		    ev->at_ns - g->pending_ns <= set[SET_RETRY]) {
@@ -121,12 +120,12 @@ static int take_alloc(struct oom_state *s, const struct context *ctx, const uint
 		}
 		return 0;
 	}
-	if (!p || (!g && s->groups.nitems >= GROUPS_MAX)) {
+	if (!caller || (!g && s->groups.nitems >= GROUPS_MAX)) {
 		s->nskipped++;
 		return 0;
 	}
 	if (!g) {
-		g = table_add(&s->groups, p->key.a, pinned, sizeof(*g));
+		g = table_add(&s->groups, caller->key.b, pinned, sizeof(*g));
 		if (!g)
 			return rule_no_memory(&oom_rule, why);
 		g->probe = ev->v[F_call_probe];

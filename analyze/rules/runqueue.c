@@ -54,22 +54,20 @@ static void queue_close(void *state)
 static int take_call(struct queue_state *s, const struct context *ctx, const struct event *ev, struct fault *why)
 {
 	struct user *u = table_find(&s->users, ev->v[F_call_tid], 0);
-	struct process *p;
 
 	if (u) {
 		u->ncalls++;
 		u->last_ns = ev->at_ns;
 		return 0;
 	}
-	p = names_process(ctx->names, ev->v[F_call_pid]);
-	if (!p || s->users.nitems >= THREADS_MAX) {
+	if (!ctx->caller || s->users.nitems >= THREADS_MAX) {
 		s->nskipped++;
 		return 0;
 	}
 	u = table_add(&s->users, ev->v[F_call_tid], 0, sizeof(*u));
 	if (!u)
 		return rule_no_memory(&runqueue_rule, why);
-	u->process = p->key.a;
+	u->process = ctx->caller->key.b;
 	u->ncalls = 1;
 	u->begin_ns = call_begin_ns(ev);
 	u->last_ns = ev->at_ns;
