@@ -138,6 +138,8 @@ struct mm_struct {
 
 struct rq {
 	unsigned int nr_running;
+	__u64 nr_switches;
+	struct task_struct *curr;
 };
 
 struct cfs_rq {

@@ -28,7 +28,8 @@ struct metrics_cpu {
 	__u64 queue;      /* address of its run queue; 0: the kernel does not lead us there */
 	__u64 sampled_ns; /* where there is no timer */
 	__u64 state;      /* enum metrics_state */
-	__u64 pad[3];     /* a cache line of its own */
+	__u64 proven;     /* it was busy for at least so long: see metrics_missed() */
+	__u64 untold;     /* switches that the kernel counted and we did not, when it last began or ended to idle */
 };
 
 enum metrics_state {
@@ -75,15 +76,43 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 }
 
 /*
+ * Kernels have been seen that do not tell of each switch to or from the idle task, by any means, but do count it. A CPU
+ * that we believe busy may have idled then, since a time that nobody knows: what it had done before is all that is
+ * proven. The kernel counts first and tells then, so that for a moment each switch looks so.
+ */
+static __always_inline bool metrics_missed(const struct metrics_cpu *c, __u64 word)
+{
+	const struct rq *queue = (const void *)c->queue;
+	__u64 ours;
+
+	if (word & METRICS_IDLE || !queue)
+		return false;
+	ours = *(const volatile __u64 *)&c->switches + *(const volatile __u64 *)&c->untold;
+	return BPF_CORE_READ(queue, nr_switches) != ours || !BPF_CORE_READ(queue, curr, pid);
+}
+
+/* From here on it is known again what this CPU does. */
+static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word, __u64 now_ns)
+{
+	const struct rq *queue = (const void *)c->queue;
+	bool idles = !BPF_CORE_READ(queue, curr, pid);
+
+	c->untold = BPF_CORE_READ(queue, nr_switches) - *(const volatile __u64 *)&c->switches;
+	(void)__sync_val_compare_and_swap(&c->busy, word, idles ? METRICS_IDLE | c->proven : now_ns - c->proven);
+}
+
+/*
  * What a CPU has done and the time at which that is so. Between the reads the host may take the CPU away from us, and
- * the CPU in question may begin or end to idle: then they do not belong together, and are read again.
+ * the CPU in question may begin or end to idle: then they do not belong together, and are read again. Returns whether
+ * it idles.
  */
 #define METRICS_TRIES 4
 #define METRICS_APART_NS 2000
 
-static __always_inline __u64 metrics_read(const struct metrics_cpu *c, struct ring_metric *r)
+static __always_inline bool metrics_read(struct metrics_cpu *c, struct ring_metric *r)
 {
-	__u64 word = 0, mono_ns;
+	__u64 word = 0, mono_ns = 0;
+	bool missed = false;
 	int i;
 
 	for (i = 0; i < METRICS_TRIES; i++) {
@@ -91,16 +120,24 @@ static __always_inline __u64 metrics_read(const struct metrics_cpu *c, struct ri
 		mono_ns = bpf_ktime_get_ns();
 		r->head.at_ns = bpf_ktime_get_boot_ns();
 		r->busy_ns = metrics_busy(word, mono_ns);
-		if (bpf_ktime_get_ns() - mono_ns <= METRICS_APART_NS && *(const volatile __u64 *)&c->busy == word)
+		missed = metrics_missed(c, word); /* after the clock: it was busy until then */
+		if (!missed && bpf_ktime_get_ns() - mono_ns <= METRICS_APART_NS &&
+		    *(const volatile __u64 *)&c->busy == word)
 			break;
 	}
-	return word;
+	if (missed) {
+		r->busy_ns = c->proven;
+		metrics_mend(c, word, mono_ns);
+	} else if (c->proven < r->busy_ns) {
+		c->proven = r->busy_ns;
+	}
+	return *(const volatile __u64 *)&c->busy & METRICS_IDLE;
 }
 
-static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *c, bool forced)
+static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, bool forced)
 {
 	struct ring_metric *r;
-	__u64 word;
+	bool idles;
 
 	count(PROBE_METRIC, COUNT_fired);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -110,9 +147,9 @@ static __always_inline void metrics_sample(__u32 cpu, const struct metrics_cpu *
 	}
 	head_fill(&r->head, RING_METRIC);
 	r->head.cpu = cpu;
-	word = metrics_read(c, r);
+	idles = metrics_read(c, r);
 	r->switches = c->switches;
-	r->waiting = metrics_waiting(c, !(word & METRICS_IDLE));
+	r->waiting = metrics_waiting(c, !idles);
 	r->forced = forced;
 	submit_bulk(r);
 }
@@ -135,24 +172,37 @@ static __always_inline bool metrics_rides(struct metrics_cpu *c)
 	return true;
 }
 
+/* The CPU begins or ends to idle. */
+static __always_inline void metrics_turn(struct metrics_cpu *c, bool idled, bool idles)
+{
+	__u64 now_ns = bpf_ktime_get_ns(), busy = metrics_busy(c->busy, now_ns);
+	const struct rq *queue = (const void *)c->queue;
+
+	if (!c->switches)
+		busy = 0;
+	else if (idled && !(c->busy & METRICS_IDLE))
+		busy = c->proven;
+	c->proven = busy;
+	if (queue) /* the kernel has counted this switch already, and we do in a moment */
+		c->untold = BPF_CORE_READ(queue, nr_switches) - c->switches - 1;
+	*(volatile __u64 *)&c->busy = idles ? METRICS_IDLE | busy : now_ns - busy;
+}
+
 SEC("tp_btf/sched_switch")
 int on_metrics(__u64 *ctx)
 {
-	struct task_struct *next = (void *)ctx[2];
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct metrics_cpu *c = bpf_map_lookup_elem(&metrics_cpus, &cpu);
-	bool idles = !next->pid;
-	__u64 now_ns, busy;
+	bool idled = !prev->pid, idles = !next->pid;
 
 	if (!c)
 		return 0;
-	if (!c->switches || idles != !!(c->busy & METRICS_IDLE)) {
-		now_ns = bpf_ktime_get_ns();
-		busy = c->switches ? metrics_busy(c->busy, now_ns) : 0;
-		*(volatile __u64 *)&c->busy = idles ? METRICS_IDLE | busy : now_ns - busy;
-	}
-	if (!c->switches++ && bpf_core_field_exists(next->se.cfs_rq))
+	if (!c->switches && bpf_core_field_exists(next->se.cfs_rq))
 		c->queue = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq);
+	if (idled || idles != !!(c->busy & METRICS_IDLE) || !c->switches)
+		metrics_turn(c, idled, idles);
+	c->switches++;
 	if (running && metrics_rides(c))
 		metrics_sample(cpu, c, false);
 	return 0;

@@ -346,8 +346,9 @@
 
 /*
  * One look at one CPU, about once in the period of fact `metrics`. busy: time in which it did not idle, switches: from
- * one thread to another; both since shortly before recording began: their growth counts. waiting: threads that are
- * ready to run there and wait. forced: 1 when no switch had come for it to ride along with, so that a timer took it.
+ * one thread to another; both since shortly before recording began: their growth counts. Where a kernel did not tell of
+ * a switch to the idle task, busy is what is proven, and ends with the look before. waiting: threads that are ready to
+ * run there and wait. forced: 1 when no switch had come for it to ride along with, so that a timer took it.
  */
 #define FIELDS_metric(F)                                                                                               \
 	F(metric, at, TIME, BOOT_NS)                                                                                   \
