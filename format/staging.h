@@ -39,8 +39,8 @@ void staging_reset(struct staging *s);
 int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, const char *const *text,
 		struct fault *why);
 
-/* Sort by (class, at, kind, order of arrival). */
-void staging_sort(struct staging *s);
+/* Sort by (class, at, kind, order of arrival). ERR_MEMORY: they stay as they are. */
+int staging_sort(struct staging *s, struct fault *why);
 
 const uint64_t *staging_values(const struct staging *s, const struct staged *row);
 size_t staging_text_bytes(uint64_t value);                         /* of a TEXT value */

@@ -450,8 +450,9 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 		r = count_rows(w, &e, why);
 	if (r < 0)
 		goto out;
-	staging_sort(&w->staging);
-	r = add_chunks(w, &e, why);
+	r = staging_sort(&w->staging, why);
+	if (r == 0)
+		r = add_chunks(w, &e, why);
 	if (r < 0)
 		goto out;
 	e.counters = malloc((ncounters ? ncounters : 1) * sizeof(*counters));
