@@ -187,6 +187,8 @@ static int read_seal(struct reader *r, const struct frame *f, struct pending *p,
 	if (ret < 0)
 		return ret;
 	e.seal_offset = f->at;
+	e.misnumbered = e.number != r->nepochs;
+	e.number = r->nepochs; /* its place, whatever it says: readers of what did not verify count by it */
 	ret = match_chunks(&e, p, why);
 	if (ret == 0)
 		ret = epochs_room(r, why);

@@ -82,7 +82,8 @@ struct self_stats {
 };
 
 struct epoch {
-	uint64_t number;
+	uint64_t number;  /* its place in the file */
+	bool misnumbered; /* its seal says another one */
 	uint64_t seal_offset;
 	uint64_t begin_ns, end_ns; /* events with begin <= at < end, boot clock */
 	struct clock_anchor anchor;

@@ -3,11 +3,11 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "format/content.h"
 #include "format/crypt.h"
@@ -90,7 +90,7 @@ static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i
 				 "the seal of epoch %llu is not signed by its session key", n);
 	if (memcmp(e->capture_id, h->capture_id, CAPTURE_ID_BYTES) != 0)
 		return fault_set(why, ERR_FORGED, e->seal_offset, "the seal of epoch %llu is of another capture", n);
-	if (e->number != i || memcmp(e->previous, previous, HASH_BYTES) != 0)
+	if (e->misnumbered || e->number != i || memcmp(e->previous, previous, HASH_BYTES) != 0)
 		return fault_set(why, ERR_FORGED, e->seal_offset,
 				 "the seal of epoch %llu does not follow the one before it", n);
 	if (e->begin_ns != begin)
@@ -233,10 +233,11 @@ static void check_epochs(struct job *job, unsigned nthreads)
 {
 	pthread_t threads[THREADS_MAX];
 	unsigned started = 0;
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	cpu_set_t cores;
 
+	/* As many as we may use: a container or a job may have some of many. A machine too large to say has enough. */
 	if (nthreads == 0)
-		nthreads = cores > 0 ? (unsigned)cores : 1;
+		nthreads = sched_getaffinity(0, sizeof(cores), &cores) ? THREADS_MAX : (unsigned)CPU_COUNT(&cores);
 	if (nthreads > THREADS_MAX)
 		nthreads = THREADS_MAX;
 	if (nthreads > job->reader->nepochs)

@@ -16,6 +16,12 @@ check "the signers are trusted" sh -c '"$1/gpukey" trust "$2" --name demo && "$1
 	sh "$BUILD" "$golden/demo.pub"
 check_exit 0 "that capture verifies" "$BUILD/gpuverify" mine.cap
 
+# What a seal says of its own place is not what rows are counted by.
+rows() { "$BUILD/gpureplay" -q --unverified "$1" | grep -vc '^#'; }
+check "a seal with another number is made" "$attack" seal-number "$golden/demo.cap" numbered.cap
+check "its events are all read, where who reads wants it unverified" [ "$(rows numbered.cap)" -eq "$(rows "$golden/demo.cap")" ]
+check_exit 0 "and analysed" "$BUILD/gpuanalyze" --unverified numbered.cap
+
 declare -A statuses=([OK]=0 [OK-SLICE]=0 [OK-REDACTED]=0 [FORGED]=1 [UNCHECKED]=3 [MALFORMED]=4 [UNSEALED]=5 [UNTRUSTED]=6)
 tried=0 accepted=0
 
