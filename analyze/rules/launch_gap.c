@@ -40,6 +40,7 @@ struct group {
 	struct table_key key; /* a: tid, b: process instance << 8 | class */
 	uint64_t process, next_probe, lost_ns, usual_ns;
 	enum cause_class class;
+	struct who who; /* at the latest gap */
 	uint64_t begins[BEGINS_KEPT];
 	struct tally tally;
 };
@@ -86,6 +87,7 @@ static int add_gap(struct gap_state *s, const struct context *ctx, const struct 
 		return rule_no_memory(&launch_gap_rule, why);
 	g->process = who->b;
 	g->class = class;
+	names_who(ctx->names, who->a, &g->who);
 	if (split->end_ns - split->begin_ns > g->tally.max_ns) {
 		g->next_probe = ev->v[F_call_probe];
 		g->usual_ns = usual_ns;
@@ -234,7 +236,6 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 		struct group *g = (struct group *)s->groups.items[i];
 		struct roster waiters = {0};
 		unsigned nthreads = 0;
-		struct who who;
 
 		if (!is_enough(g, set) || is_regular(g, set[SET_REGULAR]))
 			continue;
@@ -244,8 +245,7 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 			if (other->key.b != g->key.b ||
 			    (k > i && (!is_enough(other, set) || is_regular(other, set[SET_REGULAR]))))
 				continue;
-			names_who(ctx->names, other->key.a, &who);
-			roster_add(&waiters, &who, other->lost_ns);
+			roster_add(&waiters, &other->who, other->lost_ns);
 			nthreads++;
 			if (k > i)
 				join(g, other);

@@ -21,7 +21,8 @@ static const struct setting settings[] = {
 #define CALLS_LEAST 32 /* GPU calls by which a thread shows that it uses the GPU */
 
 struct user {
-	struct table_key key; /* a: tid */
+	struct table_key key; /* a: tid, b: 0; of those that ended: a number, 1 */
+	struct who who;       /* at the latest wait that counts */
 	uint64_t process, ncalls, begin_ns, last_ns, preempted_ns;
 	struct roster keepers;
 	struct tally tally;
@@ -29,6 +30,7 @@ struct user {
 
 struct queue_state {
 	struct table users;
+	uint64_t nended; /* of them */
 	uint64_t nskipped;
 	struct explained scratch;
 };
@@ -51,10 +53,45 @@ static void queue_close(void *state)
 	free(s);
 }
 
-static int take_call(struct queue_state *s, const struct context *ctx, const struct event *ev, struct fault *why)
+static bool is_enough(const struct user *u, const uint64_t *set)
+{
+	return u->tally.count >= set[SET_COUNT] && u->tally.total_ns >= set[SET_TOTAL] &&
+	       u->tally.total_ns >= (u->last_ns - u->begin_ns) / 100 * set[SET_SHARE];
+}
+
+/* Its number is free for another thread; what there is to tell of it stays. */
+static int retire(struct queue_state *s, const uint64_t *set, struct user *u, struct fault *why)
+{
+	uint64_t tid = u->key.a;
+	struct user *ended;
+
+	if (is_enough(u, set)) {
+		ended = table_add(&s->users, s->nended, 1, sizeof(*ended));
+		if (!ended)
+			return rule_no_memory(&runqueue_rule, why);
+		u->key = ended->key;
+		*ended = *u;
+		u->key = (struct table_key){tid, 0};
+		s->nended++;
+	} else {
+		tally_clear(&u->tally);
+	}
+	table_remove(&s->users, tid, 0);
+	return 0;
+}
+
+static int take_call(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
 {
 	struct user *u = table_find(&s->users, ev->v[F_call_tid], 0);
 
+	if (u && ctx->caller && u->process != ctx->caller->key.b) {
+		int r = retire(s, set, u, why);
+
+		if (r < 0)
+			return r;
+		u = NULL;
+	}
 	if (u) {
 		u->ncalls++;
 		u->last_ns = ev->at_ns;
@@ -90,16 +127,11 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 			roster_add_tid(&u->keepers, &s->scratch, split->parts[i].tid, split->parts[i].ns);
 	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])
 		return 0;
+	names_who(ctx->names, u->key.a, &u->who);
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
 	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
 		       ? 0
 		       : rule_no_memory(&runqueue_rule, why);
-}
-
-static bool is_enough(const struct user *u, const uint64_t *set)
-{
-	return u->tally.count >= set[SET_COUNT] && u->tally.total_ns >= set[SET_TOTAL] &&
-	       u->tally.total_ns >= (u->last_ns - u->begin_ns) / 100 * set[SET_SHARE];
 }
 
 static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -111,13 +143,9 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 	if (ev->kind == KIND_switch)
 		return take_switch(s, ctx, set, ev, why);
 	if (ev->kind != KIND_exit)
-		return take_call(s, ctx, ev, why);
+		return take_call(s, ctx, set, ev, why);
 	u = table_find(&s->users, ev->v[F_exit_tid], 0);
-	if (u && !is_enough(u, set)) {
-		tally_clear(&u->tally);
-		table_remove(&s->users, u->key.a, 0);
-	}
-	return 0;
+	return u ? retire(s, set, u, why) : 0;
 }
 
 /* Threads of one process that had trouble with the same: one finding. */
@@ -127,15 +155,12 @@ struct crowd {
 	struct tally tally;
 };
 
-static void join(struct crowd *c, struct user *u, const struct names *names)
+static void join(struct crowd *c, struct user *u)
 {
-	struct who who;
-
-	names_who(names, u->key.a, &who);
 	c->nthreads++;
 	c->preempted_ns += u->preempted_ns;
 	c->life_ns += u->last_ns - u->begin_ns;
-	roster_add(&c->waiters, &who, u->tally.total_ns);
+	roster_add(&c->waiters, &u->who, u->tally.total_ns);
 	roster_join(&c->keepers, &u->keepers);
 	tally_join(&c->tally, &u->tally);
 }
@@ -197,6 +222,7 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 	struct queue_state *s = state;
 	int r = 0;
 
+	(void)ctx;
 	for (size_t i = 0; i < s->users.nitems && r == 0; i++) {
 		struct user *first = (struct user *)s->users.items[i];
 		struct crowd c = {.process = first->process};
@@ -207,7 +233,7 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 			struct user *u = (struct user *)s->users.items[k];
 
 			if (u->process == first->process && is_enough(u, set))
-				join(&c, u, ctx->names);
+				join(&c, u);
 		}
 		r = tell_crowd(&c, out, why);
 		tally_clear(&c.tally);

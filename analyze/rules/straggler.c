@@ -167,11 +167,13 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 	struct straggler_state *s = state;
 	struct membership *m;
 	struct worker *w;
+	uint64_t begin_ns;
 	int r = 0;
 
 	(void)set;
 	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
+	begin_ns = call_begin_ns(ev);
 	w = table_find(&s->workers, ctx->caller->key.b, 0);
 	if (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX) {
 		s->nskipped++;
@@ -182,8 +184,9 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 	if (!w)
 		return rule_no_memory(&straggler_rule, why);
 	if (ev->kind == KIND_launch) {
-		w->first_ns = w->nlaunches ? w->first_ns : call_begin_ns(ev);
-		w->last_ns = call_begin_ns(ev);
+		/* Calls come in the order of their ends: what began first may come last. */
+		w->first_ns = w->nlaunches && w->first_ns < begin_ns ? w->first_ns : begin_ns;
+		w->last_ns = begin_ns > w->last_ns ? begin_ns : w->last_ns;
 		w->tid = ev->v[F_call_tid];
 		w->nlaunches++;
 	}

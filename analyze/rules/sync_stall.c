@@ -29,7 +29,8 @@ static const struct setting settings[] = {
 struct waiter {
 	struct table_key key;        /* a: tid, b: process instance */
 	const struct caller *caller; /* NULL: it ended */
-	uint64_t ended_life_ns;      /* then: in which it made calls */
+	uint64_t ended_life_ns;      /* in which those made calls that had this number before and ended */
+	struct who who;              /* at the latest wait that counts */
 	uint64_t nlaunches;          /* of the caller, at the last wait */
 	uint64_t probe, stack;
 	struct tally tally; /* of waits after few launches */
@@ -129,6 +130,7 @@ static int take_wait(struct sync_state *s, const struct context *ctx, const uint
 	w->nlaunches = ctx->caller->nlaunches;
 	if (nlaunches == 0 || nlaunches > set[SET_LAUNCHES])
 		return 0;
+	names_who(ctx->names, w->key.a, &w->who);
 	if (ev->v[F_call_dur] >= w->tally.max_ns) {
 		w->probe = ev->v[F_call_probe];
 		w->stack = ev->v[F_wait_stack];
@@ -141,7 +143,7 @@ static int take_wait(struct sync_state *s, const struct context *ctx, const uint
 
 static uint64_t life_ns(const struct waiter *w)
 {
-	return w->caller ? w->caller->end_ns - w->caller->begin_ns : w->ended_life_ns;
+	return w->ended_life_ns + (w->caller ? w->caller->end_ns - w->caller->begin_ns : 0);
 }
 
 static bool is_enough(const struct waiter *w, const uint64_t *set)
@@ -159,6 +161,7 @@ static void end(struct sync_state *s, const struct caller *caller, const uint64_
 		return;
 	w->ended_life_ns = life_ns(w);
 	w->caller = NULL;
+	w->nlaunches = 0;
 	if (is_enough(w, set))
 		return;
 	tally_clear(&w->tally);
@@ -245,7 +248,6 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 		struct roster waiters = {0};
 		uint64_t lives_ns = 0;
 		unsigned nthreads = 0;
-		struct who who;
 
 		if (!is_enough(w, set))
 			continue;
@@ -255,8 +257,7 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 			if (k > i && (o->key.b != w->key.b || o->probe != w->probe || o->stack != w->stack ||
 				      !is_enough(o, set)))
 				continue;
-			names_who(ctx->names, o->key.a, &who);
-			roster_add(&waiters, &who, o->tally.total_ns);
+			roster_add(&waiters, &o->who, o->tally.total_ns);
 			lives_ns += life_ns(o);
 			nthreads++;
 			if (k > i)
