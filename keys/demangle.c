@@ -191,7 +191,8 @@ bool demangle(const char *name, size_t len, char *out, size_t size)
 		if (demangle_with(&d, name, len))
 			return true;
 	}
-	memmove(out, name, n);
+	if (n)
+		memmove(out, name, n);
 	out[n] = '\0';
 	return false;
 }

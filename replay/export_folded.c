@@ -110,7 +110,7 @@ static struct pending *pending_of(struct folded *f, const struct walk *w, uint32
 	}
 	p = &f->pending[number];
 	if (!p->calls) {
-		uint32_t process = child(f, 0, TAG_PROCESS, w->people.threads[number].process);
+		uint32_t process = child(f, 0, TAG_PROCESS, number ? w->people.threads[number].process : 0);
 
 		p->node = process ? child(f, process, TAG_THREAD, number) : 0;
 		p->calls = p->node ? calloc(PENDING_MAX, sizeof(*p->calls)) : NULL;
@@ -199,8 +199,9 @@ static void describe(const struct folded *f, const struct walk *w, uint64_t key,
 			snprintf(buf, size, "? (unknown process)");
 		break;
 	case TAG_THREAD:
-		thread = &w->people.threads[number];
-		snprintf(buf, size, "%.200s/%" PRIu32, thread->name ? thread->name : "?", thread->tid);
+		thread = number ? &w->people.threads[number] : NULL;
+		snprintf(buf, size, "%.200s/%" PRIu32, thread && thread->name ? thread->name : "?",
+			 thread ? thread->tid : 0);
 		break;
 	case TAG_PROBE:
 		probe = schema_probe(f->schema, (uint16_t)number);

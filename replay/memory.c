@@ -9,6 +9,7 @@
 struct memory_block {
 	uint64_t at_ns, bytes;
 	uint32_t next; /* younger one at the same address, or next unused one; 0: none */
+	uint32_t last; /* of the oldest at its address: the youngest */
 	uint32_t process;
 	uint8_t kind;
 	bool open;
@@ -91,15 +92,16 @@ static int see_alloc(struct memory *m, uint32_t process, const struct event *ev,
 	m->blocks[n] = (struct memory_block){.at_ns = ev->at_ns,
 					     .bytes = ev->v[F_alloc_bytes],
 					     .process = process,
+					     .last = n,
 					     .kind = kind < MEMORY_KINDS ? (uint8_t)kind : 0,
 					     .open = true};
 	head = map_get(&m->open, process, addr);
 	if (!head && map_put(&m->open, process, addr, n))
 		return no_memory(why);
-	while (head && m->blocks[head].next)
-		head = m->blocks[head].next;
-	if (head)
-		m->blocks[head].next = n;
+	if (head) {
+		m->blocks[m->blocks[head].last].next = n;
+		m->blocks[head].last = n;
+	}
 	return hold(m, &m->blocks[n], true, why);
 }
 
@@ -111,7 +113,7 @@ static int see_free(struct memory *m, uint32_t process, const struct event *ev, 
 
 	while (!last) {
 		struct memory_block *b = &m->blocks[head];
-		uint32_t next = b->next, n = head;
+		uint32_t next = b->next, youngest = b->last, n = head;
 
 		last = !next || begin_ns < m->blocks[next].at_ns;
 		if (hold(m, b, false, why))
@@ -119,6 +121,8 @@ static int see_free(struct memory *m, uint32_t process, const struct event *ev, 
 		*b = (struct memory_block){.next = m->unused};
 		m->unused = n;
 		head = next;
+		if (head)
+			m->blocks[head].last = youngest;
 		if (!last)
 			continue;
 		if (!head)

@@ -10,6 +10,7 @@ struct open_allocation {
 	uint32_t process;
 	uint64_t addr;
 	uint32_t next; /* younger one at the same address, or next in the free list; 0: none */
+	uint32_t last; /* of the oldest at its address: the youngest */
 	bool open;
 };
 
@@ -107,13 +108,12 @@ static int see_alloc(struct derive *d, const struct walk *w, const struct event 
 	if (!n)
 		return no_memory(why);
 	d->pool[n] =
-		(struct open_allocation){.id = id, .at_ns = ev->at_ns, .process = process, .addr = addr, .open = true};
+		(struct open_allocation){.id = id, .at_ns = ev->at_ns, .process = process, .addr = addr, .last = n, .open = true};
 	head = map_get(&d->open, process, addr);
 	if (!head)
 		return map_put(&d->open, process, addr, n) ? no_memory(why) : 0;
-	while (d->pool[head].next)
-		head = d->pool[head].next;
-	d->pool[head].next = n;
+	d->pool[d->pool[head].last].next = n;
+	d->pool[head].last = n;
 	return 0;
 }
 
@@ -135,6 +135,7 @@ static int see_free(struct derive *d, const struct walk *w, const struct event *
 		return 0; /* allocated before recording began */
 	while (!r) {
 		struct open_allocation *a = &d->pool[head];
+		uint32_t youngest = a->last;
 		bool last;
 
 		next = a->next;
@@ -144,6 +145,8 @@ static int see_free(struct derive *d, const struct walk *w, const struct event *
 		*a = (struct open_allocation){.next = d->free_list};
 		d->free_list = head;
 		head = next;
+		if (head)
+			d->pool[head].last = youngest;
 		if (last)
 			break;
 	}

@@ -115,7 +115,7 @@ static int insert_meanings(sqlite3 *db, const struct schema *s, struct fault *wh
 				    {.number = words[i].value},
 				    {.text = words[i].word}};
 
-		if (k)
+		if (k && words[i].field < k->nfields)
 			r = insert_values(db, "INSERT INTO enums VALUES(?,?,?,?)", v, 4, why);
 	}
 	return r;

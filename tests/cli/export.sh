@@ -258,6 +258,22 @@ unverified() {
 check "what was not verified says so in every format" unverified
 cp run.pub "$GPUREC_HOME/trust/lab.pub"
 
+# Rows that no recorder writes, well signed.
+{
+	echo "process at=+1ms pid=100 start=+0s tracked=1 name=train"
+	echo "launch at=+2ms pid=100 tid=0 cpu=1 dur=10us"
+	echo "launch at=+3ms pid=100 tid=4294967296 cpu=1 dur=10us"
+	echo "epoch +1s"
+} | "$mkcap" -o nobody.cap - || exit 1
+check "calls of a thread without a number are written in every format" export_all nobody
+{
+	echo "process at=+1ms pid=100 start=+0s tracked=1 name=train"
+	echo "repeat 300000 1us alloc at=+1ms pid=100 tid=101 addr=0x1000 bytes=64"
+	echo "epoch +2s"
+} | "$mkcap" -o same.cap - || exit 1
+check "many allocations at one address, never freed, do not take for ever" timeout 20 "$replay" -q same.cap -o same.trace.json
+check "nor in a database" timeout 20 "$replay" -q same.cap -o same.db
+
 # Files.
 check_exit 2 "an ending that is not known is a usage error" "$replay" run.cap -o out.xyz
 check_says '\.perfetto-trace.*\.folded' "that lists the known ones"
