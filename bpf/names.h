@@ -115,14 +115,21 @@ static __always_inline struct track *track_add(struct task_struct *t, __u32 flag
 
 /*
  * The current task's state, made if need be, with `probe` counted as fired; NULL: it is not tracked, or, counted, there
- * is no memory. Who has a state is tracked, so that most need not be looked up in `tracked`.
+ * is no memory for it or no room in `tracked`. Who has a state is tracked, so that most need not be looked up in `tracked`.
  */
 static __always_inline struct thread_state *state_to_enter(struct task_struct *t, __u32 probe, bool may_track)
 {
 	struct thread_state *s = bpf_task_storage_get(&threads, t, 0, 0);
 
-	if (!s && !track_of(t->tgid) && !(may_track && track_add(t, 0)))
-		return 0;
+	if (!s && !track_of(t->tgid)) {
+		if (!may_track)
+			return 0;
+		if (!track_add(t, 0)) {
+			count(probe, COUNT_fired);
+			count(probe, COUNT_no_state);
+			return 0;
+		}
+	}
 	count(probe, COUNT_fired);
 	if (!s)
 		s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

@@ -87,8 +87,9 @@ struct tally {
 /* Value of map `tracked`, by process id. */
 struct track {
 	__u64 start_ns; /* of the process, boot clock */
+	__u64 ended;    /* 1: its last thread is gone. So wide that it can be exchanged on any kernel */
 	__u32 flags;
-	__u32 ended;
+	__u32 pad;
 };
 #define TRACK_OURS 1 /* COMMAND or a descendant: may be held while a library is attached */
 

@@ -22,6 +22,7 @@ const volatile bool notice_maps;      /* tell when a CUDA library is mapped */
 const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
 const volatile __u32 rate;            /* at most so many a second; 0: no limit */
 const volatile __u64 slow_ns = ~0ULL; /* calls that take as long carry their stack */
+const volatile bool exit_tells_last;  /* sched_process_exit passes whether no thread is left (since 6.16) */
 const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
 const volatile __u32 seat_mask;       /* entries of `seats`, a power of two, less 1 */
 const volatile __u32 ask_mask;        /* see submit_call(); a power of two, less 1 */
@@ -198,12 +199,12 @@ static __always_inline bool within_rate(void)
 	__u64 used = __sync_fetch_and_add(&rate_used, 1);
 
 	/* The first of a second begins it anew; who comes between is counted in the second that it finds. */
-	if (used >> 32 != now >> 32) {
+	if (used >> 32 < now >> 32) {
 		used = used + 1;
 		if (__sync_val_compare_and_swap(&rate_used, used, now + 1) == used)
 			return true;
 		used = __sync_fetch_and_add(&rate_used, 1);
-		if (used >> 32 != now >> 32)
+		if (used >> 32 < now >> 32)
 			return false;
 	}
 	return (__u32)used < rate;

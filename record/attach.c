@@ -38,8 +38,9 @@ bool attach_ring_valid(uint64_t bytes)
 static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NTRACEPOINTS])
 {
 	struct bpf_program *const all[NTRACEPOINTS] = {
-		s->progs.on_fork,   s->progs.on_exec, s->progs.on_exit,  s->progs.on_rename,  s->progs.on_switch,
-		s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault, s->progs.on_metrics,
+		s->progs.on_fork,    s->progs.on_exec,   s->progs.on_exit,   s->progs.on_rename,
+		s->progs.on_metrics, s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,
+		s->progs.on_fault, /* metrics first: it looks at what the kernel counts at that moment */
 	};
 
 	memcpy(programs, all, sizeof(all));
@@ -157,6 +158,8 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 	a->shortcuts = a->multi && !a->no_shortcuts && has_cookie_at_hand(btf);
 	t = tracepoint_type(btf, "btf_trace_sched_switch"); /* context, preempt, prev, next, prev_state */
 	a->skel->rodata->switch_has_state = t && btf_vlen(t) >= 5;
+	t = tracepoint_type(btf, "btf_trace_sched_process_exit"); /* context, task, whether it is the last */
+	a->skel->rodata->exit_tells_last = t && btf_vlen(t) >= 3;
 	t = tracepoint_type(btf, "btf_trace_mark_victim"); /* context, task or number */
 	t = t && btf_vlen(t) >= 2 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
 	a->skel->rodata->victim_is_task = t && btf_is_ptr(t);

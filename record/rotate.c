@@ -253,16 +253,25 @@ static bool hold(struct held *held, const void *record, uint32_t n)
 static int use_held(struct recording *s, ring_use *use, void *self, struct fault *why)
 {
 	struct held held = s->rotation.held;
+	size_t at = 0;
 	uint64_t n;
 	int r = 0;
 
 	s->rotation.held = (struct held){0};
-	for (size_t at = 0; at < held.len && r >= 0; at += sizeof(n) + (n + 7) / 8 * 8) {
+	while (at < held.len && r >= 0) {
 		memcpy(&n, held.data + at, sizeof(n));
 		r = use(self, held.data + at + sizeof(n), (uint32_t)n, why);
+		at += sizeof(n) + (n + 7) / 8 * 8;
 	}
-	free(held.data);
-	return r < 0 ? r : 0;
+	if (r >= 0) {
+		free(held.data);
+		return 0;
+	}
+	/* What was not used may say that somebody is held: see recording_run(). */
+	held.len -= at;
+	memmove(held.data, held.data + at, held.len);
+	s->rotation.held = held;
+	return r;
 }
 
 /* On the old beat; what passed while the machine was asleep, or this process stopped, is not made up for. */
@@ -287,6 +296,7 @@ int rotate_take(void *self, const void *record, uint32_t n, struct fault *why)
 {
 	const struct ring_head *head = record;
 	struct recording *s = self;
+	struct fault ignored;
 	int r;
 
 	if (n < sizeof(*head))
@@ -299,7 +309,10 @@ int rotate_take(void *self, const void *record, uint32_t n, struct fault *why)
 		return 0;
 	recording_note(s, 0, "no memory to begin another capture now; %s goes on", s->path);
 	r = rotate_cancel(s, translate, &s->translator, why);
-	return r < 0 ? r : translate(&s->translator, record, n, why);
+	if (r == 0)
+		return translate(&s->translator, record, n, why);
+	(void)translate(&s->translator, record, n, &ignored); /* it may say that somebody is held */
+	return r;
 }
 
 /* --- counters --- */
