@@ -92,6 +92,21 @@ static int deny_signals(scmp_filter_ctx filter)
 	return deny(filter, denied_signal, COUNT(denied_signal));
 }
 
+/* Commands of bpf(2), of <linux/bpf.h>, by which nothing can be loaded, made, attached or written. */
+#define BPF_LOOKUP 1
+#define BPF_DELETE 3
+#define BPF_ASK 15
+
+static int deny_bpf_but_maps(scmp_filter_ctx filter)
+{
+	int r = seccomp_rule_add(filter, DENY, SCMP_SYS(bpf), 1, SCMP_A0_32(SCMP_CMP_GT, BPF_ASK));
+
+	for (unsigned command = 0; command < BPF_ASK && r == 0; command++)
+		if (command != BPF_LOOKUP && command != BPF_DELETE)
+			r = seccomp_rule_add(filter, DENY, SCMP_SYS(bpf), 1, SCMP_A0_32(SCMP_CMP_EQ, command));
+	return r < 0 ? r : seccomp_rule_add(filter, DENY, SCMP_SYS(perf_event_open), 0);
+}
+
 /* Calls that are denied by what they are asked to do. */
 static int deny_by_argument(scmp_filter_ctx filter)
 {
@@ -127,7 +142,9 @@ static int install_filter(unsigned keep, struct fault *why)
 	r = seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, DENY);
 	if (r == 0)
 		r = deny(filter, denied, COUNT(denied));
-	if (r == 0 && !(keep & CONFINE_BPF))
+	if (r == 0 && keep & CONFINE_MAPS)
+		r = deny_bpf_but_maps(filter);
+	else if (r == 0 && !(keep & CONFINE_BPF))
 		r = deny(filter, denied_bpf, COUNT(denied_bpf));
 	if (r == 0 && !(keep & CONFINE_SIGNAL))
 		r = deny_signals(filter);

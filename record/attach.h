@@ -109,8 +109,8 @@ bool attach_is_multi(const struct attach *a);
 bool attach_has_shortcuts(const struct attach *a);
 /*
  * How often since attach_start() the kernel left out one of our programs because it already ran on that CPU; in text,
- * by program.
+ * by program. UINT64_MAX: without rights this kernel does not tell; "not known".
  */
-uint64_t attach_misses(const struct attach *a, char *text, size_t size);
+uint64_t attach_misses(struct attach *a, char *text, size_t size);
 
 #endif

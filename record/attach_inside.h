@@ -31,6 +31,7 @@ struct attach {
 	bool futex, notice_maps;              /* asked for, and this kernel has what it takes */
 	char absent[256];                     /* tracepoints that are not there */
 	uint64_t missed_before[PROGRAMS_MAX]; /* recording began */
+	bool misses_untold;                   /* the kernel does not say how many there were */
 };
 
 /* `what` failed with errno; ERR_DENIED tells of the rights that it takes. */

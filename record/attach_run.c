@@ -21,15 +21,20 @@ int attach_refused(struct fault *why, const char *what)
 	return fault_errno(why, "%s", what);
 }
 
-static uint64_t misses_of(const struct bpf_program *program)
+/* False: the kernel does not tell. */
+static bool misses_of(const struct bpf_program *program, uint64_t *n)
 {
 	struct bpf_prog_info info;
 	__u32 size = sizeof(info);
 
+	*n = 0;
+	if (bpf_program__fd(program) < 0)
+		return true;
 	memset(&info, 0, sizeof(info));
-	if (bpf_program__fd(program) < 0 || bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-		return 0;
-	return info.recursion_misses;
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
+		return false;
+	*n = info.recursion_misses;
+	return true;
 }
 
 void attach_start(struct attach *a)
@@ -37,8 +42,12 @@ void attach_start(struct attach *a)
 	struct bpf_program *program;
 	size_t i = 0;
 
-	bpf_object__for_each_program(program, a->object) if (i < PROGRAMS_MAX) a->missed_before[i++] =
-		misses_of(program);
+	bpf_object__for_each_program(program, a->object)
+	{
+		if (i < PROGRAMS_MAX && !misses_of(program, &a->missed_before[i]))
+			a->misses_untold = true;
+		i++;
+	}
 	__atomic_store_n(a->running, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -63,8 +72,11 @@ int attach_track(struct attach *a, uint32_t pid, uint64_t start_ns, uint32_t fla
 
 void attach_untrack(struct attach *a, uint32_t pid)
 {
-	/* Not there, or not permitted any more: the table has room to spare. */
-	(void)bpf_map_delete_elem(a->tracked_fd, &pid);
+	struct track track;
+
+	/* Another process may have the number by now. */
+	if (bpf_map_lookup_elem(a->tracked_fd, &pid, &track) == 0 && track.ended)
+		(void)bpf_map_delete_elem(a->tracked_fd, &pid);
 }
 
 int attach_scan_threads(struct attach *a, struct fault *why)
@@ -170,7 +182,7 @@ bool attach_has_shortcuts(const struct attach *a)
 	return a->shortcuts;
 }
 
-uint64_t attach_misses(const struct attach *a, char *text, size_t size)
+uint64_t attach_misses(struct attach *a, char *text, size_t size)
 {
 	struct bpf_program *program;
 	uint64_t sum = 0;
@@ -179,15 +191,21 @@ uint64_t attach_misses(const struct attach *a, char *text, size_t size)
 	*text = 0;
 	bpf_object__for_each_program(program, a->object)
 	{
-		uint64_t n = misses_of(program) - (i < PROGRAMS_MAX ? a->missed_before[i] : 0);
+		uint64_t n;
 
+		if (!misses_of(program, &n))
+			a->misses_untold = true;
+		n -= i < PROGRAMS_MAX ? a->missed_before[i] : 0;
 		i++;
-		if (!n)
+		if (!n || a->misses_untold)
 			continue;
 		sum += n;
 		if (used < size)
 			used += (size_t)snprintf(text + used, size - used, "%s%s %llu", used ? ", " : "",
 						 bpf_program__name(program), (unsigned long long)n);
 	}
-	return sum;
+	if (!a->misses_untold)
+		return sum;
+	(void)snprintf(text, size, "not known");
+	return UINT64_MAX;
 }

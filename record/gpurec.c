@@ -197,6 +197,27 @@ static int take_metrics(struct settings *s, const char *value)
 		       : tool_usage("--metrics %s: from 1ms to 1h", value);
 }
 
+/* Those without a value. */
+static void take_flag(struct settings *s, int id)
+{
+	switch (id) {
+	case OPT_JSON:
+		s->json = true;
+		break;
+	case OPT_FORCE:
+		s->o.force = true;
+		break;
+	case OPT_NO_FUTEX:
+		s->o.futex = false;
+		break;
+	case OPT_NO_LATE:
+		s->o.late_attach = false;
+		break;
+	default:
+		s->check = true;
+	}
+}
+
 static int take_option(struct settings *s, int id, const char *value)
 {
 	struct fault why;
@@ -239,20 +260,8 @@ static int take_option(struct settings *s, int id, const char *value)
 		return attach_ring_valid(s->o.ring_bytes)
 			       ? 0
 			       : tool_usage("--ring %s: a power of two from 4K to 1G is needed", value);
-	case OPT_JSON:
-		s->json = true;
-		return 0;
 	case OPT_NVML:
 		s->o.nvml = value;
-		return 0;
-	case OPT_FORCE:
-		s->o.force = true;
-		return 0;
-	case OPT_NO_FUTEX:
-		s->o.futex = false;
-		return 0;
-	case OPT_NO_LATE:
-		s->o.late_attach = false;
 		return 0;
 	case OPT_UPROBES:
 		s->o.single = !strcmp(value, "single");
@@ -261,7 +270,7 @@ static int take_option(struct settings *s, int id, const char *value)
 			       ? 0
 			       : tool_usage("--uprobes %s: single, plain or multi", value);
 	default:
-		s->check = true;
+		take_flag(s, id);
 		return 0;
 	}
 }
@@ -429,7 +438,9 @@ static void tell_result(const struct settings *s, const struct recording_result 
 		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
 	if (left_out.over_rate)
 		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)left_out.over_rate);
-	if (result->misses)
+	if (result->misses == UINT64_MAX)
+		tool_note("  the kernel does not tell how many runs of a probe it skipped, if any");
+	else if (result->misses)
 		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",
 			  (unsigned long long)result->misses, result->missed);
 	tell_self(s, result);

@@ -296,7 +296,7 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 	unsigned keep = s->command.pid ? CONFINE_SIGNAL : CONFINE_NOTHING;
 
 	if (!s->o.late_attach)
-		return confine_recorder(NULL, 0, keep, why);
+		return confine_recorder(NULL, 0, keep | CONFINE_MAPS, why);
 	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
 		if ((!late[i].command || s->command.pid) && (!late[i].single || !attach_is_multi(s->attach)))
 			caps[n++] = late[i].cap;

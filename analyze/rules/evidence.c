@@ -22,6 +22,7 @@ static int no_memory(struct fault *why)
 
 #define NAMED_PROBES 8
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
+#define SKIPPED_UNTOLD "not known"        /* where the kernel did not say; no finding, but told as what was not seen */
 
 /* What rows tell of the recording; all else stands in the seals. */
 struct seen {
@@ -36,10 +37,15 @@ static int evidence_open(void **state, struct fault *why)
 	return *state ? 0 : no_memory(why);
 }
 
-static bool is_fact(const struct event *ev, const char *name)
+static bool text_is(const struct event *ev, unsigned field, const char *text)
 {
-	return ev->text[F_fact_name] && ev->v[F_fact_name] == strlen(name) &&
-	       memcmp(ev->text[F_fact_name], name, strlen(name)) == 0;
+	return ev->text[field] && ev->v[field] == strlen(text) && memcmp(ev->text[field], text, strlen(text)) == 0;
+}
+
+static bool tells_of_skipped(const struct event *ev)
+{
+	return ev->kind == KIND_fact && text_is(ev, F_fact_name, SKIPPED_FACT) && ev->text[F_fact_value] &&
+	       !text_is(ev, F_fact_value, SKIPPED_UNTOLD);
 }
 
 static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -53,7 +59,7 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
 		seen->nrefused++;
 	}
-	if (ev->kind == KIND_fact && is_fact(ev, SKIPPED_FACT) && ev->text[F_fact_value])
+	if (tells_of_skipped(ev))
 		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
 	return seen->skipped.failed ? no_memory(why) : 0;
 }
