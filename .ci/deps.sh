@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf test browser dist lint fuzz coverage
+#   .ci/deps.sh GROUP...        groups: build bpf test browser dist lint bench fuzz coverage
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -46,6 +46,10 @@ lint     clang-format                              clang-format         clang-to
 lint     clang-tidy                                clang-tidy           clang-tools-extra
 lint     cppcheck                                  cppcheck             cppcheck
 lint     shellcheck                                shellcheck           ShellCheck
+bench    bpftrace                                  bpftrace             bpftrace
+bench    perf                                      @perf                perf
+bench    zstd                                      zstd                 zstd
+bench    pgrep                                     procps               procps-ng
 fuzz     clang                                     clang                clang
 coverage gcov                                      gcc                  gcc
 fuzz     @fuzzer                                   @fuzzer              compiler-rt
@@ -74,6 +78,9 @@ apt_name() {
 		else
 			echo bpftool
 		fi
+		;;
+	@perf) # Ubuntu has it in the tools of its kernels
+		if grep -qs '^ID=ubuntu' /etc/os-release; then echo linux-tools-generic; else echo linux-perf; fi
 		;;
 	@fuzzer)
 		major=$(clang -dumpversion 2>/dev/null | cut -d. -f1)

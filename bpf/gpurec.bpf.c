@@ -431,8 +431,7 @@ int on_exit(__u64 *ctx)
 	if (!running || !track)
 		return 0;
 	/* Of threads that end at once each may find none left: the first is told as the last then. */
-	last = exit_tells_last ? (bool)ctx[1]
-			       : !t->signal->live.counter && !__sync_lock_test_and_set(&track->ended, 1);
+	last = exit_tells_last ? (bool)ctx[1] : !t->signal->live.counter && !__sync_lock_test_and_set(&track->ended, 1);
 	abandon_calls(t, COUNT_thread_exit);
 	s = bpf_task_storage_get(&threads, t, 0, 0);
 	if (s && s->futex.start_ns) {

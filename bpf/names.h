@@ -115,7 +115,8 @@ static __always_inline struct track *track_add(struct task_struct *t, __u32 flag
 
 /*
  * The current task's state, made if need be, with `probe` counted as fired; NULL: it is not tracked, or, counted, there
- * is no memory for it or no room in `tracked`. Who has a state is tracked, so that most need not be looked up in `tracked`.
+ * is no memory for it or no room in `tracked`. Who has a state is tracked, so that most need not be looked up in
+ * `tracked`.
  */
 static __always_inline struct thread_state *state_to_enter(struct task_struct *t, __u32 probe, bool may_track)
 {

@@ -36,8 +36,9 @@ struct verification {
 };
 
 /*
- * Check signatures, hash chain, commitments and the content of every chunk, on `nthreads` threads (0: as many as there are CPUs that this process may use).
- * Always fills *v; for a capture that reader_open() refused, use verification_refused().
+ * Check signatures, hash chain, commitments and the content of every chunk, on `nthreads` threads (0: as many as there
+ * are CPUs that this process may use). Always fills *v; for a capture that reader_open() refused, use
+ * verification_refused().
  */
 void verify(const struct reader *r, unsigned nthreads, struct verification *v);
 void verify_within(const struct reader *r, enum verify_scope scope, unsigned nthreads, struct verification *v);

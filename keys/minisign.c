@@ -219,8 +219,6 @@ static int parse_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *text, si
 
 	if (r < 0)
 		return r;
-	if (chars == MINISIGN_PUBLIC_CHARS)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a public key, where a secret key is needed");
 	if (chars < MINISIGN_SECRET_CHARS)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a secret key that is cut off: %zu of %d characters",
 				 chars, MINISIGN_SECRET_CHARS);

@@ -107,8 +107,8 @@ static int see_alloc(struct derive *d, const struct walk *w, const struct event 
 	n = new_open(d);
 	if (!n)
 		return no_memory(why);
-	d->pool[n] =
-		(struct open_allocation){.id = id, .at_ns = ev->at_ns, .process = process, .addr = addr, .last = n, .open = true};
+	d->pool[n] = (struct open_allocation){
+		.id = id, .at_ns = ev->at_ns, .process = process, .addr = addr, .last = n, .open = true};
 	head = map_get(&d->open, process, addr);
 	if (!head)
 		return map_put(&d->open, process, addr, n) ? no_memory(why) : 0;

@@ -244,7 +244,7 @@ stall() { # NTH [OPTION...]
 	rm -f truth
 	with FAULTIO_STALL="$nth" FAULTIO_MS="$STALL_MS" -- -q --force -o "$cap" "$@" -- "$driver" -q --flood $((STALL_MS * 5 + 10000)) --rate $RATE --truth truth || return 1
 	sums truth "$cap" || return 1
-	told "a disk that stalls for $STALL_MS ms, at 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
+	told "a disk that stalls for $STALL_MS ms, paced for 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
 }
 stall_lossy() { stall "$@" && [ "$lost" -gt 0 ]; }
 slow() {
@@ -334,7 +334,7 @@ stopped() { # [OPTION...]
 	await $pid $((STOP * 10 + 60)) || status=$?
 	[ "$status" -eq 0 ] || { echo "exit status $status"; cat err; return 1; }
 	sums truth "$cap" || return 1
-	told "SIGSTOP for $STOP s, at 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
+	told "SIGSTOP for $STOP s, paced for 50,000 events a second${1:+, $*}" "\`OK\`, $(calls_lost)"
 }
 stopped_lossy() { stopped "$@" && [ "$lost" -gt 0 ]; }
 frozen() {
@@ -457,6 +457,8 @@ hold_steady() {
 its own memory $early KiB in the second fifth and $late in the last (medians; $most at most), $(grep -oE '[0-9.]+ s of CPU' err | head -n 1)"
 	[ "$n" -ge 6 ] || { cat joints; return 1; }
 	! grep -qE '^ +lost +[0-9]' joints || { grep -E 'lost' joints; return 1; }
+	[ "$(grep -c 'hash and time fit' joints)" -eq $((n - 1)) ] || { cat joints; return 1; }
+	[ "$seconds" -lt 300 ] || [ $((events / took)) -ge 50000 ] || { echo "only $((events / took)) events a second"; return 1; }
 	# A short run is still growing into its buffers.
 	[ $((late - early)) -le $((seconds < 300 ? 24576 : 4096)) ] || { awk 'NR % 5 == 1' memory; return 1; }
 }

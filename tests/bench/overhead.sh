@@ -57,6 +57,10 @@ round() {
 	value "$1-futex-ratio-beside" "$(over "$futex_bare" "$futex_pair" "$futex_ours")"
 }
 
+if ! "$overhead" "$BUILD/workload/every/libcudart.so.12" cudaFree empty >/dev/null 2>"$scratch/said"; then
+	note "no empty pair can be attached ($(tail -n 1 "$scratch/said")): left out"
+	exit 0
+fi
 for f in cudaFree cudaStreamSynchronize cudaMemcpyAsync cudaLaunchKernel cudaMalloc; do
 	lost=0
 	for ((i = 0; i < runs; i++)); do round "$f"; done
@@ -67,25 +71,30 @@ for f in cudaFree cudaStreamSynchronize cudaMemcpyAsync cudaLaunchKernel cudaMal
 	for name in futex-ratio futex-ratio-beside; do figure "$f-$name" ratio; done
 done
 
-# Peers, on one function: bpftrace with a script that writes each call, perf record on the same two probes.
+# Peers, on one function and afterwards: bpftrace with a script that writes each call, perf record on the same two probes.
 f=cudaFree
+peer_figure() { # NAME
+	if [ -e "$scratch/$f-$1.runs" ]; then figure "$f-$1" ns/call; else note "$1 recorded no call: left out"; fi
+}
 if have bpftrace; then
 	for ((i = 0; i < (runs + 1) / 2; i++)); do
-		value "$f-bpftrace" "$(timeout 120 bpftrace -q -o "$scratch/bt.out" -e "uprobe:$library:$f { @at[tid] = nsecs; }
+		took=$(timeout 120 bpftrace -q -o "$scratch/bt.out" -e "uprobe:$library:$f { @at[tid] = nsecs; }
 			uretprobe:$library:$f /@at[tid]/ { printf(\"%d %llu %llu %d\\n\", tid, nsecs, nsecs - @at[tid], retval); delete(@at[tid]); }" \
-			-c "$overhead $library $f bare" 2>/dev/null | grep -E '^[0-9.]+$' | middle)"
+			-c "$overhead $library $f bare" 2>/dev/null | grep -E '^[0-9.]+$' | middle)
+		[ -z "$took" ] || value "$f-bpftrace" "$took"
 	done
-	figure "$f-bpftrace" ns/call
+	peer_figure bpftrace
 else
 	note "bpftrace is not installed: left out"
 fi
 if have perf && perf probe -q -f -x "$library" "bench_in=$f" >/dev/null 2>&1 && perf probe -q -f -x "$library" "bench_out=$f%return" >/dev/null 2>&1; then
 	for ((i = 0; i < (runs + 1) / 2; i++)); do
-		value "$f-perf-record" "$(perf record -q -e 'probe_libcudart:bench_in*,probe_libcudart:bench_out*' -o "$scratch/perf.data" -- \
-			"$overhead" "$library" "$f" bare 2>/dev/null | grep -E '^[0-9.]+$' | middle)"
+		took=$(perf record -q -e 'probe_libcudart:bench_in*,probe_libcudart:bench_out*' -o "$scratch/perf.data" -- \
+			"$overhead" "$library" "$f" bare 2>/dev/null | grep -E '^[0-9.]+$' | middle)
+		[ -z "$took" ] || value "$f-perf-record" "$took"
 	done
 	perf probe -q -d 'probe_libcudart:bench_*' >/dev/null 2>&1
-	figure "$f-perf-record" ns/call
+	peer_figure perf-record
 else
 	note "perf cannot set these probes here: left out"
 fi

@@ -42,11 +42,11 @@ function filled(line,   out, inner, part, v) {
 }
 BEGIN {
 	title["overhead"] = "Cost of a traced call"
-	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (`pair`: the kernel's floor), and under gpurec, in turns in one process. `ratio` is gpurec's added time over the empty pair's, without futex recording; `futex-ratio` the same as gpurec records by default; `futex-ratio-beside` over a pair that pays for the tracepoints of system calls, too."
+	about["overhead"] = "The same calls untraced, with an empty uprobe and uretprobe (`pair`: the kernel's floor), and under gpurec, in turns in one process; bpftrace and perf record on one function, afterwards. `ratio` is gpurec's added time over the empty pair's, without futex recording; `futex-ratio` the same as gpurec records by default; `futex-ratio-beside` over a pair that pays for the tracepoints of system calls, too."
 	title["rate"] = "Cost of an event to the recorder"
 	about["rate"] = "From the ring to the disk: drained, translated, encoded, signed, synced (`cpu`), beside draining and writing the records as they are (`bare`); the ring is filled by a program in the kernel. `call`: CPU time of the recording process for a call, of one thread that calls as fast as it goes."
 	title["size"] = "Bytes of an event on disk"
-	about["size"] = "The same events as a gpurec capture, as raw structs, those under lz4 and zstd -3, and in SQLite; and what perf record writes of the same program: of a call its entry and return, each switch and each waking."
+	about["size"] = "The same events as a gpurec capture, as raw structs, those under lz4 and zstd -3, and in SQLite; and what perf record writes of the same program: of a call its entry and return, each switch and each waking. `perf.data-capture`: how many times larger its file is, as a whole, than the capture of the same program."
 	title["verify"] = "Verification"
 	about["verify"] = "One file of some 400 MB, from the page cache. `whole` decodes every row; `bytes-only` proves what `minisign -V` proves, and all seals."
 	title["load"] = "Loading the SQL view"
@@ -66,10 +66,9 @@ BEGIN {
 	print "# Benchmarks"
 	print ""
 	print "Made by `make bench`, which runs `tests/bench/*.sh`. Each figure is the median of runs that alternate with those it is compared"
-	print "with, the least and the greatest of them in brackets. Nothing here gates a test."
+	print "with; the least and the greatest of them, and how many there were, stand beside it. Nothing here gates a test."
 	print ""
-	printf "Machine: %s, %s cores, Linux %s, load %s before; %s%s.\n", text("machine"), number("cores"), text("kernel"), text("load"), text("date"), \
-		text("commit") ? ", commit " text("commit") : ""
+	printf "Machine: %s, %s cores, Linux %s; page made %s.\n", text("machine"), number("cores"), text("kernel"), text("date")
 	next
 }
 {
@@ -80,6 +79,10 @@ BEGIN {
 			printf "%s\n", about[bench]
 		last = bench
 		table = 0
+	}
+	if (text("began")) {
+		printf "\nRun on %s%s; load %s before.\n", text("began"), text("commit") ? ", commit " text("commit") : "", text("load")
+		next
 	}
 	if (text("missing")) {
 		printf "\nNot measured: %s.\n", text("missing")

@@ -159,6 +159,31 @@ static void at_equal_times_kinds_come_in_order_across_classes(void **state)
 	walk_close(&w);
 }
 
+static void rows_of_several_classes_come_by_time_whatever_their_kinds(void **state)
+{
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+
+	(void)state;
+	add(writer, KIND_launch, 1, 1);
+	add(writer, KIND_process, 2, 2);
+	add(writer, KIND_launch, 3, 3);
+	add(writer, KIND_module, 4, 4);
+	add(writer, KIND_process, 5, 5);
+	add(writer, KIND_launch, 6, 6);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	expect(w.cur, KIND_epoch, 0, 0);
+	expect(w.cur, KIND_launch, 1, 1);
+	expect(w.cur, KIND_process, 2, 2);
+	expect(w.cur, KIND_launch, 3, 3);
+	expect(w.cur, KIND_module, 4, 4);
+	expect(w.cur, KIND_process, 5, 5);
+	expect(w.cur, KIND_launch, 6, 6);
+	walk_close(&w);
+}
+
 static void more_classes_than_may_be_are_refused_without_verification_too(void **state)
 {
 	struct chunk chunks[CLASSES_MAX + 1] = {0}, *own;
@@ -605,6 +630,7 @@ int main(void)
 		cmocka_unit_test(at_equal_times_events_come_by_kind_and_then_as_recorded),
 		cmocka_unit_test(the_last_event_of_a_moment_says_so_where_another_one_follows),
 		cmocka_unit_test(at_equal_times_kinds_come_in_order_across_classes),
+		cmocka_unit_test(rows_of_several_classes_come_by_time_whatever_their_kinds),
 		cmocka_unit_test(more_classes_than_may_be_are_refused_without_verification_too),
 		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),
 		cmocka_unit_test(a_chunk_that_does_not_decode_leaves_no_rows),
