@@ -320,6 +320,28 @@ static int recorder_without_bpf(void)
 	return 0;
 }
 
+/* What the kernel itself says without rights, it says of these three still; of all others the filter does. */
+static int recorder_with_maps(void)
+{
+	struct fault why;
+	int errors[40];
+
+	MUST_WORK(confine_recorder(NULL, 0, CONFINE_BPF, &why) == 0);
+	for (int command = 0; command < 40; command++) {
+		MUST_WORK(syscall(SYS_bpf, command, NULL, 0) < 0);
+		errors[command] = errno;
+	}
+	MUST_WORK(confine_recorder(NULL, 0, CONFINE_MAPS, &why) == 0);
+	for (int command = 0; command < 40; command++) {
+		if (command == 1 || command == 3 || command == 15) /* look up, delete, ask about what is open */
+			MUST_WORK(syscall(SYS_bpf, command, NULL, 0) < 0 && errno == errors[command]);
+		else
+			MUST_BE_REFUSED(syscall(SYS_bpf, command, NULL, 0));
+	}
+	MUST_BE_REFUSED(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0));
+	return 0;
+}
+
 static int confined_twice(void)
 {
 	MUST_WORK(confined() == 0);
@@ -362,6 +384,7 @@ CHILD_TEST(threads_inherit_the_filter, threads_are_confined)
 CHILD_TEST(no_capability_but_for_files_is_left, no_capability)
 CHILD_TEST(the_recorder_keeps_what_it_says_and_no_more, recorder_keeps_what_it_says)
 CHILD_TEST(the_recorder_without_bpf_is_refused_bpf, recorder_without_bpf)
+CHILD_TEST(the_recorder_with_maps_only_can_neither_load_nor_write, recorder_with_maps)
 CHILD_TEST(confining_twice_is_harmless, confined_twice)
 CHILD_TEST(a_host_that_refuses_seccomp_is_an_error_with_a_sentence, host_without_seccomp)
 
@@ -405,6 +428,7 @@ int main(void)
 		cmocka_unit_test(no_capability_but_for_files_is_left),
 		cmocka_unit_test(the_recorder_keeps_what_it_says_and_no_more),
 		cmocka_unit_test(the_recorder_without_bpf_is_refused_bpf),
+		cmocka_unit_test(the_recorder_with_maps_only_can_neither_load_nor_write),
 		cmocka_unit_test(confining_twice_is_harmless),
 		cmocka_unit_test(a_host_that_refuses_seccomp_is_an_error_with_a_sentence),
 		cmocka_unit_test(abort_still_ends_with_sigabrt),
