@@ -208,16 +208,37 @@ static int tell_group(struct pageable_state *s, struct group *g, const struct co
 	return 0;
 }
 
+static bool is_enough(const struct group *g, const uint64_t *set)
+{
+	return g->tally.count >= set[SET_COUNT] && g->bytes >= set[SET_TOTAL];
+}
+
+/* Only slow copies carry their stack: those too few to be told by their place count with those that have none. */
+static void gather(struct pageable_state *s, const uint64_t *set)
+{
+	for (size_t i = 0; i < s->groups.nitems; i++) {
+		struct group *g = (struct group *)s->groups.items[i];
+		struct group *rest = table_find(&s->groups, g->key.a, g->probe | NO_STACK);
+
+		if (!rest || rest == g || is_enough(g, set))
+			continue;
+		rest->bytes += g->bytes;
+		roster_join(&rest->threads, &g->threads);
+		tally_join(&rest->tally, &g->tally);
+	}
+}
+
 static int pageable_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
 			   struct fault *why)
 {
 	struct pageable_state *s = state;
 	int r = 0;
 
+	gather(s, set);
 	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
 		struct group *g = (struct group *)s->groups.items[i];
 
-		if (g->tally.count >= set[SET_COUNT] && g->bytes >= set[SET_TOTAL])
+		if (is_enough(g, set))
 			r = tell_group(s, g, ctx, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, memcpy_pageable_rule.name, s->nskipped, "copies"))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread numbers come round, exit rows get lost, and a call may span the run: who did what stays right. */
+/* Thread numbers come round, exit rows get lost, calls are slow or span the run: who did what stays right. */
 #include "tests/unit/feed.h"
 
 static struct findings found;
@@ -141,12 +141,33 @@ static void one_launch_that_spans_the_run_makes_no_straggler(void **state)
 	done(&f);
 }
 
+/* Only slow calls carry a stack. */
+static void a_copy_that_was_slow_counts_with_the_others(void **state)
+{
+	struct feed f = {0};
+	uint64_t t = T0 + 10 * MS;
+
+	(void)state;
+	feed_open(&f);
+	feed_cast(&f, 1);
+	for (uint64_t i = 0; i < 100; i++, t += 5 * MS)
+		FEED(&f, KIND_copy, t, 100, 101, 0, 100 * US, PROBE_copy, 0, 0, 0x1000, 0x7000, 1 << 20, 1, 0, 0, 0, 1,
+		     i == 50 ? 7 : 0);
+	feed_settle(&f, t);
+	judge(&f);
+	assert_non_null(finding_of("memcpy-pageable", 0));
+	assert_null(finding_of("memcpy-pageable", 1));
+	assert_int_equal(fact(finding_of("memcpy-pageable", 0), "bytes"), 100 << 20);
+	done(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_threads_time_is_counted_on_when_another_has_its_number),
 		cmocka_unit_test(a_finding_names_the_thread_that_it_is_about),
 		cmocka_unit_test(processes_are_told_apart_though_an_exit_row_was_lost),
+		cmocka_unit_test(a_copy_that_was_slow_counts_with_the_others),
 		cmocka_unit_test(one_launch_that_spans_the_run_makes_no_straggler),
 	};
 
