@@ -326,8 +326,10 @@ static int judge_paces(struct straggler_state *s, const struct context *ctx, con
 		       struct fault *why)
 {
 	uint64_t *paces = calloc(s->workers.nitems ? s->workers.nitems : 1, sizeof(*paces)), usual_ns, npeers;
-	int r = paces ? 0 : rule_no_memory(&straggler_rule, why);
+	int r = 0;
 
+	if (!paces)
+		return rule_no_memory(&straggler_rule, why);
 	for (size_t i = 0; i < s->workers.nitems && r == 0; i++) {
 		struct worker *w = (struct worker *)s->workers.items[i];
 
