@@ -240,12 +240,6 @@ static void feed_attach(struct names *n, const struct event *ev)
 	n->nrefusals++;
 }
 
-static bool is_fact(const struct event *ev, const char *name)
-{
-	return ev->text[F_fact_name] && ev->v[F_fact_name] == strlen(name) &&
-	       memcmp(ev->text[F_fact_name], name, strlen(name)) == 0;
-}
-
 const struct process *names_current(const struct names *n, uint64_t pid)
 {
 	return current(n, pid);
@@ -295,7 +289,7 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_frame:
 		return feed_frame(n, ev, why);
 	case KIND_fact:
-		if (is_fact(ev, "machine") && ev->text[F_fact_value])
+		if (event_text_is(ev, F_fact_name, "machine") && ev->text[F_fact_value])
 			n->machine = machine_by_name(ev->text[F_fact_value], (size_t)ev->v[F_fact_value]);
 		return about_feed(&n->about, ev, why);
 	default:

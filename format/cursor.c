@@ -61,6 +61,11 @@ struct cursor {
 static const uint64_t no_values[FIELDS_MAX];
 static const char *const no_texts[FIELDS_MAX];
 
+bool event_text_is(const struct event *ev, size_t field, const char *text)
+{
+	return ev->text[field] && ev->v[field] == strlen(text) && memcmp(ev->text[field], text, strlen(text)) == 0;
+}
+
 int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, struct fault *why)
 {
 	struct cursor *c = calloc(1, sizeof(*c));

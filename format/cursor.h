@@ -29,6 +29,9 @@ struct event {
  * know reads as 0.
  */
 
+/* Whether a TEXT field of an event holds just this; not if the capture has no such field. */
+bool event_text_is(const struct event *ev, size_t field, const char *text);
+
 struct cursor;
 
 /*

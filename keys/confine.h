@@ -15,8 +15,7 @@ enum confine_keep {
 	CONFINE_NOTHING = 0,
 	CONFINE_BPF = 1,    /* bpf(2) and perf_event_open(2): the recorder's later attachments */
 	CONFINE_SIGNAL = 2, /* kill(2) and the like, for the recorder's child; itself it can always signal */
-	CONFINE_MAPS =
-		4, /* of bpf(2) only: to look up and to delete in maps that are open, and to ask about programs */
+	CONFINE_MAPS = 4,   /* of bpf(2) no more than to look up and delete in open maps, and ask about programs */
 };
 
 /*

@@ -37,15 +37,10 @@ static int evidence_open(void **state, struct fault *why)
 	return *state ? 0 : no_memory(why);
 }
 
-static bool text_is(const struct event *ev, unsigned field, const char *text)
-{
-	return ev->text[field] && ev->v[field] == strlen(text) && memcmp(ev->text[field], text, strlen(text)) == 0;
-}
-
 static bool tells_of_skipped(const struct event *ev)
 {
-	return ev->kind == KIND_fact && text_is(ev, F_fact_name, SKIPPED_FACT) && ev->text[F_fact_value] &&
-	       !text_is(ev, F_fact_value, SKIPPED_UNTOLD);
+	return ev->kind == KIND_fact && event_text_is(ev, F_fact_name, SKIPPED_FACT) && ev->text[F_fact_value] &&
+	       !event_text_is(ev, F_fact_value, SKIPPED_UNTOLD);
 }
 
 static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,

@@ -184,6 +184,31 @@ static void rows_of_several_classes_come_by_time_whatever_their_kinds(void **sta
 	walk_close(&w);
 }
 
+static void a_text_is_compared_as_a_whole(void **state)
+{
+	uint64_t v[FIELDS_MAX] = {[F_fact_at] = SAMPLE_BOOT + 1, [F_fact_name] = 7, [F_fact_value] = 0};
+	const char *text[FIELDS_MAX] = {[F_fact_name] = "machine", [F_fact_value] = ""};
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+	struct event ev;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(writer_add(writer, KIND_fact, v, text, &why), 0);
+	seal(writer, SAMPLE_BOOT + 10);
+	writer_close(writer);
+	walk_open(&w);
+	expect(w.cur, KIND_epoch, 0, 0);
+	assert_int_equal(cursor_next(w.cur, &ev, &why), 1);
+	assert_true(event_text_is(&ev, F_fact_name, "machine"));
+	assert_false(event_text_is(&ev, F_fact_name, "machina"));
+	assert_false(event_text_is(&ev, F_fact_name, "machin"));
+	assert_false(event_text_is(&ev, F_fact_name, "machines"));
+	assert_true(event_text_is(&ev, F_fact_value, ""));
+	assert_false(event_text_is(&ev, F_fact_at, ""));
+	walk_close(&w);
+}
+
 static void more_classes_than_may_be_are_refused_without_verification_too(void **state)
 {
 	struct chunk chunks[CLASSES_MAX + 1] = {0}, *own;
@@ -631,6 +656,7 @@ int main(void)
 		cmocka_unit_test(the_last_event_of_a_moment_says_so_where_another_one_follows),
 		cmocka_unit_test(at_equal_times_kinds_come_in_order_across_classes),
 		cmocka_unit_test(rows_of_several_classes_come_by_time_whatever_their_kinds),
+		cmocka_unit_test(a_text_is_compared_as_a_whole),
 		cmocka_unit_test(more_classes_than_may_be_are_refused_without_verification_too),
 		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),
 		cmocka_unit_test(a_chunk_that_does_not_decode_leaves_no_rows),
