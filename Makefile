@@ -147,8 +147,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@echo "  CC    $<"
 	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
 
-# Loops over columns; -O2 leaves half of them a value at a time.
-$(BUILD)/format/columns.o: CALL += $(if $(filter -O2,$(CFLAGS)),-O3)
+# What each event goes through: loops over columns, of which -O2 leaves half a value at a time, the cursor and the rules.
+FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(O_ANALYZE)
+$(FAST): CALL += $(if $(filter -O2,$(CFLAGS)),-O3)
 
 $(BUILD)/libformat.a: $(O_FORMAT)
 $(BUILD)/libkeys.a: $(O_KEYS)

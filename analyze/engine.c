@@ -455,24 +455,21 @@ static void keep(struct kept *kept, const struct event *ev)
 	kept->event.text = no_texts;
 }
 
-int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
+static int feed_mark(struct engine *e, const struct event *mark, struct fault *why)
 {
-	int r = 0;
+	int r;
 
-	if (e->nbatch > 0 && (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX))
-		r = flush(e, why);
-	if (r < 0)
-		return r;
-	if (e->ctx.begin_ns == UINT64_MAX)
-		e->ctx.begin_ns = ev->at_ns;
-	if (ev->at_ns > e->ctx.now_ns)
-		e->ctx.now_ns = ev->at_ns;
-	if (ev->kind == KIND_epoch) {
-		if (ev->epoch->end_ns > e->end_ns)
-			e->end_ns = ev->epoch->end_ns;
-		r = take_epoch(e, ev, why);
-		return r < 0 ? r : to_rules(e, ev, why);
-	}
+	if (mark->epoch->end_ns > e->end_ns)
+		e->end_ns = mark->epoch->end_ns;
+	r = take_epoch(e, mark, why);
+	return r < 0 ? r : to_rules(e, mark, why);
+}
+
+/* A mark, a row with texts, or one that others of its moment stand beside. */
+static __attribute__((noinline)) int feed_rare(struct engine *e, const struct event *ev, struct fault *why)
+{
+	if (ev->kind == KIND_epoch)
+		return feed_mark(e, ev, why);
 	e->nevents++;
 	if (ev->kind < KINDS_SEEN && e->routes[ev->kind].texts)
 		return take_name(e, ev, why);
@@ -480,6 +477,25 @@ int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 		return take_one(e, ev, why);
 	keep(&e->batch[e->nbatch++], ev);
 	return 0;
+}
+
+int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
+{
+	if (e->nbatch > 0 &&
+	    (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX)) {
+		int r = flush(e, why);
+
+		if (r < 0)
+			return r;
+	}
+	if (e->ctx.begin_ns == UINT64_MAX)
+		e->ctx.begin_ns = ev->at_ns;
+	if (ev->at_ns > e->ctx.now_ns)
+		e->ctx.now_ns = ev->at_ns;
+	if (!ev->last || e->nbatch > 0 || ev->kind >= KINDS_SEEN || e->routes[ev->kind].texts)
+		return feed_rare(e, ev, why);
+	e->nevents++;
+	return e->routes[ev->kind].take(e, ev, why);
 }
 
 uint64_t engine_judged_ns(const struct engine *e)

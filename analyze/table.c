@@ -17,7 +17,7 @@ static uint64_t mix(uint64_t x)
 
 static size_t home_slot(const struct table *t, uint64_t a, uint64_t b)
 {
-	return (size_t)mix(mix(a + 0x9e3779b97f4a7c15U) ^ b) & (t->nslots - 1);
+	return (size_t)mix((a + 1) * 0x9e3779b97f4a7c15U ^ b) & (t->nslots - 1);
 }
 
 /* The slot that holds the key, or the free one where it would go. */
@@ -57,28 +57,19 @@ static bool make_page(struct table *t, uint64_t a, uint64_t b)
 	return t->pages && t->pages[a / TABLE_PAGE];
 }
 
-/* Events come in runs about the same few keys: where the item of a key is kept at hand. */
-static struct table_key **recent_of(const struct table *t, uint64_t a, uint64_t b)
-{
-	return &t->recent[(a ^ a >> 6 ^ b ^ b >> 6 ^ b >> 12) & (TABLE_RECENT - 1)];
-}
-
 void *table_search(const struct table *t, uint64_t a, uint64_t b)
 {
-	struct table_key **recent, *known;
+	struct table_key *found;
 	size_t at;
 
 	if (t->nitems == 0)
 		return NULL;
-	recent = recent_of(t, a, b);
-	known = *recent;
-	if (known && known->a == a && known->b == b)
-		return known;
 	at = slot_of(t, a, b);
 	if (t->slots[at] == 0)
 		return NULL;
-	*recent = t->items[t->slots[at] - 1];
-	return *recent;
+	found = t->items[t->slots[at] - 1];
+	*table_recent(t, a, b) = found;
+	return found;
 }
 
 static bool grow_slots(struct table *t)
@@ -162,7 +153,7 @@ void table_remove(struct table *t, uint64_t a, uint64_t b)
 	if (index == 0)
 		return;
 	t->slots[at] = 0;
-	*recent_of(t, a, b) = NULL;
+	*table_recent(t, a, b) = NULL;
 	if (direct(t, a, b))
 		*direct(t, a, b) = NULL;
 	free(t->items[index - 1]);

@@ -263,7 +263,7 @@ uint64_t timeline_waited_ns(const struct timeline *tl)
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
 		    struct fault *why)
 {
-	struct thread *th, *waker;
+	struct thread *th = NULL, *waker;
 	struct span *was;
 	int r = thread_get(tl, waker_tid, &waker, why);
 

@@ -25,12 +25,10 @@ struct block {
  * merge, however long the epoch is.
  */
 struct lane {
-	uint32_t next;                /* index of the chunk to load next */
-	uint32_t end;                 /* index after the last chunk of this class */
-	struct head heads[KINDS_MAX]; /* ascending by group */
+	uint32_t next;                    /* index of the chunk to load next */
+	uint32_t end;                     /* index after the last chunk of this class */
+	struct head heads[KINDS_MAX + 1]; /* by time, then by group; behind them one that is later than all */
 	size_t nheads;
-	size_t first; /* if nheads: the head that is next, */
-	size_t rival; /* and the one that would be next without it; nheads: none */
 	struct block blocks[KINDS_MAX];
 	struct content content;
 };
@@ -51,8 +49,13 @@ struct cursor {
 	bool class_wanted[CLASSES_MAX]; /* something of it is to be decoded */
 	struct lane *lanes;             /* one for each class that the epoch has */
 	size_t nlanes;
-	struct lane *first; /* as in a lane; NULL: to be found out */
-	struct lane *rival; /* NULL: none */
+	struct lane *first; /* the one with the next row; NULL: to be found out */
+	struct lane *rival; /* the one that would have it otherwise; NULL: none */
+	/* If there is a first lane: the group of the next row. All rows before until_ns are of it, */
+	const struct rows *rows;
+	struct block *block;
+	uint64_t until_ns;
+	bool ready; /* and to be given. False without a first lane */
 	/* Of the latest event, if its kind has texts. */
 	uint64_t values[FIELDS_MAX];
 	const char *texts[FIELDS_MAX];
@@ -144,7 +147,6 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 {
 	cur->nlanes = 0;
 	cur->npassed = 0;
-	cur->first = NULL;
 	if (!epoch_is_wanted(cur, e))
 		return 0;
 	for (uint32_t i = 0; i < e->nchunks; i++) {
@@ -163,29 +165,19 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 	return 0;
 }
 
-/*
- * The head with the earliest row but for `without`, the lesser if two have the same time; nheads: there is none. Which
- * one it will be nobody can foresee, a processor neither: so it is found without jumps.
- */
-static size_t earliest(const struct lane *lane, size_t without)
+static inline bool head_before(const struct head *a, const struct head *b)
 {
-	size_t found = lane->nheads;
-	uint64_t least = UINT64_MAX;
-
-	for (size_t i = lane->nheads; i-- > 0;) {
-		uint64_t at_ns = lane->heads[i].at_ns;
-		bool earlier = at_ns <= least && i != without;
-
-		found = earlier ? i : found;
-		least = earlier ? at_ns : least;
-	}
-	return found;
+	return a->at_ns < b->at_ns || (a->at_ns == b->at_ns && a->group < b->group);
 }
 
-static void find_first(struct lane *lane)
+/* Those behind the first are in order. Most have their next row much later: it takes few steps. */
+static inline void sort_in_first(struct head *first)
 {
-	lane->first = earliest(lane, SIZE_MAX);
-	lane->rival = earliest(lane, lane->first);
+	const struct head head = *first;
+
+	for (; head_before(first + 1, &head); first++)
+		first[0] = first[1];
+	*first = head;
 }
 
 /* Room for rows of the groups that are decoded by and by. */
@@ -225,7 +217,9 @@ static uint64_t lane_start(struct lane *lane, uint64_t from_ns)
 			lane->heads[lane->nheads++] = (struct head){.at_ns = rows->v[i], .row = i, .group = g};
 		npassed += i;
 	}
-	find_first(lane);
+	lane->heads[lane->nheads] = (struct head){.at_ns = UINT64_MAX, .group = UINT32_MAX};
+	for (size_t i = lane->nheads; i-- > 0;)
+		sort_in_first(&lane->heads[i]);
 	return npassed;
 }
 
@@ -260,34 +254,7 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 	return 0;
 }
 
-static const struct rows *first_rows(const struct lane *lane)
-{
-	return &lane->content.groups[lane->heads[lane->first].group];
-}
-
-/* Beyond the lane's earliest row. */
-static void pass_row(struct cursor *cur, struct lane *lane)
-{
-	const struct rows *rows = first_rows(lane);
-	struct head *head = &lane->heads[lane->first];
-
-	const struct head *rival = &lane->heads[lane->rival];
-
-	cur->npassed++;
-	if (++head->row == rows->nrows) {
-		lane->nheads--;
-		memmove(head, head + 1, (lane->nheads - lane->first) * sizeof(*head));
-		find_first(lane);
-		return;
-	}
-	head->at_ns = rows->v[head->row];
-	if (lane->rival == lane->nheads || head->at_ns < rival->at_ns || (head->at_ns == rival->at_ns && head < rival))
-		return;
-	lane->first = lane->rival;
-	lane->rival = earliest(lane, lane->first);
-}
-
-static const uint64_t *row_values(struct block *b, const struct rows *rows, uint32_t row)
+static inline const uint64_t *row_values(struct block *b, const struct rows *rows, uint32_t row)
 {
 	if (row >= b->end) {
 		b->first = row;
@@ -315,64 +282,90 @@ static void give_mark(const struct epoch *e, struct event *ev)
 	*ev = (struct event){.kind = KIND_epoch, .at_ns = e->begin_ns, .epoch = e, .v = no_values, .text = no_texts};
 }
 
-static bool is_wanted(const struct cursor *cur, const struct lane *lane)
-{
-	return !cur->limited || cur->wanted[first_rows(lane)->kind - cur->reader->header.schema.kinds];
-}
-
 /* The time of the next row of a lane that has one. */
 static uint64_t next_ns(const struct lane *lane)
 {
-	return lane->heads[lane->first].at_ns;
+	return lane->heads[0].at_ns;
+}
+
+static uint16_t next_kind(const struct lane *lane)
+{
+	return lane->content.groups[lane->heads[0].group].kind->id;
 }
 
 /* Whether lane `a`, which has rows, comes before `b`, which has some or is NULL. */
-static inline bool comes_before(const struct lane *a, const struct lane *b)
+static bool comes_before(const struct lane *a, const struct lane *b)
 {
 	if (!b || next_ns(a) < next_ns(b))
 		return true;
-	return next_ns(a) == next_ns(b) && first_rows(a)->kind->id < first_rows(b)->kind->id;
+	return next_ns(a) == next_ns(b) && next_kind(a) < next_kind(b);
 }
 
-/* Beyond the next row; the one behind it mostly is in the same lane. */
-static void advance(struct cursor *cur)
-{
-	pass_row(cur, cur->first);
-	if (!cur->first->nheads || !comes_before(cur->first, cur->rival))
-		cur->first = NULL;
-}
-
-/* The next row of the lane that is first. */
-static void give_row(struct cursor *cur, const struct epoch *e, struct event *ev)
+/* Another group of the first lane may be next, or another lane: see who it is, and for how long. */
+static void look_at_first(struct cursor *cur)
 {
 	struct lane *lane = cur->first;
-	const struct head *head = &lane->heads[lane->first];
-	const struct rows *rows = &lane->content.groups[head->group];
+	const struct head *head = lane->heads;
+	uint64_t until_ns = head[1].at_ns < cur->to_ns ? head[1].at_ns : cur->to_ns;
+
+	cur->ready = false;
+	if (!lane->nheads || !comes_before(lane, cur->rival)) {
+		cur->first = NULL;
+		return;
+	}
+	cur->rows = &lane->content.groups[head->group];
+	cur->block = &lane->blocks[head->group];
+	cur->until_ns = cur->rival && next_ns(cur->rival) < until_ns ? next_ns(cur->rival) : until_ns;
+	cur->ready = head->at_ns < cur->to_ns &&
+		     (!cur->limited || cur->wanted[cur->rows->kind - cur->reader->header.schema.kinds]);
+}
+
+/* Beyond the next row; the one behind it mostly is of the same group. */
+static inline void pass_row(struct cursor *cur)
+{
+	struct lane *lane = cur->first;
+	struct head *head = lane->heads;
+
+	cur->npassed++;
+	if (++head->row < cur->rows->nrows) {
+		head->at_ns = cur->rows->v[head->row];
+		if (head->at_ns < cur->until_ns)
+			return;
+		sort_in_first(head);
+	} else {
+		memmove(head, head + 1, lane->nheads-- * sizeof(*head));
+	}
+	look_at_first(cur);
+}
+
+/* The next row, which is to be given. */
+static inline void give_row(struct cursor *cur, struct event *ev)
+{
+	const struct rows *rows = cur->rows;
+	const struct head *head = cur->first->heads;
 
 	ev->kind = rows->kind->id;
 	ev->at_ns = head->at_ns;
 	ev->shape = rows->kind;
-	ev->epoch = e;
+	ev->epoch = cur->reader->epochs + cur->epoch;
 	if (rows->columns) {
-		ev->v = row_values(&lane->blocks[head->group], rows, head->row);
+		ev->v = row_values(cur->block, rows, head->row);
 		ev->text = no_texts;
 	} else {
 		gather_row(cur, rows, head->row);
 		ev->v = cur->values;
 		ev->text = cur->texts;
 	}
-	advance(cur);
-	ev->last = cur->first && next_ns(lane) > ev->at_ns;
+	pass_row(cur);
+	ev->last = cur->first && next_ns(cur->first) > ev->at_ns;
 	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
 }
 
-/* Find out which lane has the next row: cur->first, NULL at the epoch's end; and the one that would have it otherwise.
- */
+/* Find out which lane has the next row, loading what is needed for that; at the epoch's end none has. */
 static int find_lanes(struct cursor *cur, const struct epoch *e, struct fault *why)
 {
 	struct lane *first = NULL, *rival = NULL;
 
-	cur->first = NULL;
 	for (size_t i = 0; i < cur->nlanes; i++) {
 		struct lane *lane = &cur->lanes[i];
 		int r = lane_fill(cur, lane, e, why);
@@ -390,6 +383,8 @@ static int find_lanes(struct cursor *cur, const struct epoch *e, struct fault *w
 	}
 	cur->first = first;
 	cur->rival = rival;
+	if (first)
+		look_at_first(cur);
 	return 0;
 }
 
@@ -403,15 +398,23 @@ static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev,
 			return r;
 		if (!cur->first || next_ns(cur->first) >= cur->to_ns)
 			return 0;
-		if (is_wanted(cur, cur->first)) {
-			give_row(cur, e, ev);
-			return 1;
-		}
-		advance(cur);
+		if (cur->ready)
+			return cursor_next(cur, ev, why);
+		pass_row(cur);
 	}
 }
 
-int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
+/* To the mark of an epoch. */
+static void go_to(struct cursor *cur, uint64_t epoch)
+{
+	cur->epoch = epoch;
+	cur->marked = false;
+	cur->first = NULL;
+	cur->ready = false;
+}
+
+/* Where no row is ready: the next mark, or row that has to be looked for. */
+static __attribute__((noinline)) int find_next(struct cursor *cur, struct event *ev, struct fault *why)
 {
 	while (cur->epoch < cur->reader->nepochs) {
 		const struct epoch *e = &cur->reader->epochs[cur->epoch];
@@ -433,10 +436,17 @@ int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 		if (r != 0)
 			return r;
 		cur->nbefore += rows_of(e);
-		cur->epoch++;
-		cur->marked = false;
+		go_to(cur, cur->epoch + 1);
 	}
 	return 0;
+}
+
+int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
+{
+	if (!cur->ready)
+		return find_next(cur, ev, why);
+	give_row(cur, ev);
+	return 1;
 }
 
 void cursor_seek(struct cursor *cur, uint64_t at_ns)
@@ -451,8 +461,7 @@ void cursor_seek(struct cursor *cur, uint64_t at_ns)
 		else
 			hi = mid;
 	}
-	cur->epoch = lo;
-	cur->marked = false;
+	go_to(cur, lo);
 	cur->from_ns = at_ns;
 	cur->nbefore = 0;
 	while (lo-- > 0)
@@ -468,8 +477,7 @@ void cursor_seek_number(struct cursor *cur, uint64_t number)
 		if (number <= nbefore + n)
 			break;
 	}
-	cur->epoch = e;
-	cur->marked = false;
+	go_to(cur, e);
 	cur->from_ns = 0;
 	cur->nbefore = nbefore;
 }

@@ -112,10 +112,10 @@ static int take_call(struct queue_state *s, const struct context *ctx, const uin
 }
 
 /* A thread that uses the GPU enters a CPU: how long did it wait, and who had it? */
-static int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		       struct fault *why)
+static __attribute__((noinline)) int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set,
+						 const struct event *ev, struct fault *why)
 {
-	struct user *u = ctx->waited_ns < set[SET_WAIT] ? NULL : table_find(&s->users, ev->v[F_switch_next_tid], 0);
+	struct user *u = table_find(&s->users, ev->v[F_switch_next_tid], 0);
 	const struct split *split = &s->scratch.cause.links[0];
 	struct span last;
 
@@ -141,7 +141,7 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 	struct user *u;
 
 	if (ev->kind == KIND_switch)
-		return take_switch(s, ctx, set, ev, why);
+		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(s, ctx, set, ev, why);
 	if (ev->kind != KIND_exit)
 		return take_call(s, ctx, set, ev, why);
 	u = table_find(&s->users, ev->v[F_exit_tid], 0);
