@@ -88,7 +88,7 @@ struct splitting {
 	uint64_t left_ns;    /* of it, not told yet */
 };
 
-static void visit_occupant(void *arg, uint32_t tid, uint64_t ns)
+static void visit_occupant(void *arg, uint32_t tid, uint64_t ns, bool likely)
 {
 	struct splitting *w = arg;
 	struct part p = w->waiting;
@@ -99,6 +99,7 @@ static void visit_occupant(void *arg, uint32_t tid, uint64_t ns)
 	w->left_ns -= ns;
 	p.ns = ns;
 	p.tid = tid;
+	p.likely = likely;
 	add_part(w->split, &p);
 }
 

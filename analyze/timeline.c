@@ -158,9 +158,12 @@ static int cpu_switch(struct timeline *tl, const struct switch_row *row, struct 
 
 	if (r < 0 || !cpu)
 		return r;
-	/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
-	if (cpu->known && cpu->tid == row->prev_tid && cpu->since_ns < row->at_ns) {
-		const struct occupant o = {.begin_ns = cpu->since_ns, .end_ns = row->at_ns, .tid = row->prev_tid};
+	if (cpu->known && cpu->since_ns < row->at_ns) {
+		/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
+		const struct occupant o = {.begin_ns = cpu->since_ns,
+					   .end_ns = row->at_ns,
+					   .tid = cpu->tid == TID_IDLE ? row->prev_tid : cpu->tid,
+					   .likely = cpu->tid != row->prev_tid};
 
 		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
 			return no_memory(why);

@@ -24,6 +24,7 @@ struct thread {
 struct occupant {
 	uint64_t begin_ns, end_ns;
 	uint32_t tid;
+	bool likely; /* as for timeline_occupants() */
 };
 
 /* Between two looks at a CPU that was not left alone. */

@@ -90,7 +90,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 }
 
 void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns,
-			void (*visit)(void *arg, uint32_t tid, uint64_t ns), void *arg)
+			void (*visit)(void *arg, uint32_t tid, uint64_t ns, bool likely), void *arg)
 {
 	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
 
@@ -103,11 +103,11 @@ void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t beg
 
 		if (from_ns >= to_ns)
 			return;
-		visit(arg, o->tid, to_ns - from_ns);
+		visit(arg, o->tid, to_ns - from_ns, o->likely);
 	}
 	/* Whoever has it now: so far, no row has said otherwise. */
 	if (cpu->known && cpu->since_ns < end_ns)
-		visit(arg, cpu->tid, end_ns - (cpu->since_ns > begin_ns ? cpu->since_ns : begin_ns));
+		visit(arg, cpu->tid, end_ns - (cpu->since_ns > begin_ns ? cpu->since_ns : begin_ns), false);
 }
 
 const char *task_state_letter(uint32_t task_state)

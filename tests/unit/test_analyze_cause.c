@@ -164,6 +164,31 @@ static void who_had_the_cpu_unseen_is_only_likely(void **state)
 	assert_false(p->flags & SPAN_PREEMPTED);
 }
 
+/* Both wait for 900, which is not recorded; the second of them waits for the first only after that. */
+static void who_waits_as_well_has_not_had_the_cpu(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 102, 0);
+	feed_switch(f, T0 + 3 * MS, 1, 101, S, 0);
+	feed_switch(f, T0 + 3 * MS, 0, 102, S, 0);
+	feed_waking(f, T0 + 4 * MS, 0, 101, 103, WAKE_TASK);
+	feed_waking(f, T0 + 4 * MS, 0, 102, 103, WAKE_TASK);
+	feed_switch(f, T0 + 8 * MS, 1, 900, 0, 101);
+	feed_switch(f, T0 + 9 * MS, 1, 101, S, 102);
+	feed_launch(f, T0 + 2 * MS, T0 + 10 * MS, 102, 1);
+	c = cause_of(f, 102, T0 + 2 * MS, T0 + 10 * MS);
+	check_ns(&c.links[0], 2 * MS, 5 * MS, 0, 1 * MS, 0);
+	assert_int_equal(c.links[0].parts[0].tid, 900);
+	assert_int_equal(c.links[0].parts[0].ns, 4 * MS);
+	assert_true(c.links[0].parts[0].likely);
+	assert_int_equal(c.links[0].parts[3].tid, 101);
+	assert_int_equal(c.links[0].parts[3].ns, 1 * MS);
+	assert_false(c.links[0].parts[3].likely);
+}
+
 static void a_preempted_thread_names_who_came_where_no_more_is_seen(void **state)
 {
 	struct feed *f = *state;
@@ -683,6 +708,7 @@ int main(void)
 		TEST(a_thread_first_seen_entering_is_unknown_before),
 		TEST(a_preempted_thread_waits_for_those_who_had_its_cpu),
 		TEST(who_had_the_cpu_unseen_is_only_likely),
+		TEST(who_waits_as_well_has_not_had_the_cpu),
 		TEST(a_preempted_thread_names_who_came_where_no_more_is_seen),
 		TEST(a_sleep_in_a_futex_is_its_holders_who_was_preempted),
 		TEST(the_sentence_names_futex_waker_and_what_kept_the_waker),
