@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -47,26 +48,39 @@ void nap_ns(uint64_t ns)
 	sleep_until(now_ns() + ns);
 }
 
-void burn_cpu_ns(uint64_t ns)
-{
-	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns)
-		gpu_double_burn_ns(10 * US);
-}
-
 bool plant_over(const struct plant *p)
 {
 	return atomic_load(&p->stop) || now_ns() > p->start_ns + p->length_ns;
 }
 
-/* What happened to this thread without being planted. */
 static void note_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns)
 {
-	unsigned i = atomic_fetch_add(&a->plant->naccidents, 1);
+	unsigned i = atomic_fetch_add(&a->plant->accidents->n, 1);
+	struct accident *accident = &a->plant->accidents->at[i];
 
-	if (i < ACCIDENTS_KEPT)
-		a->plant->accidents[i] = (struct accident){a->name, a->tid, begin_ns, end_ns};
+	if (i >= ACCIDENTS_KEPT)
+		return;
+	*accident = (struct accident){.tid = a->tid, .begin_ns = begin_ns, .end_ns = end_ns};
+	snprintf(accident->name, sizeof(accident->name), "%s", a->name);
+}
+
+void plant_step(struct actor *a, uint64_t *since)
+{
+	uint64_t now = boot_now_ns();
+
+	if (now - *since >= ACCIDENT_NS)
+		note_accident(a, *since, now);
+	*since = now;
+}
+
+void burn_cpu_ns(uint64_t ns)
+{
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID), since = boot_now_ns();
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns) {
+		gpu_double_burn_ns(10 * US);
+		plant_step(this_actor, &since);
+	}
 }
 
 bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
@@ -158,12 +172,15 @@ struct actor *plant_actor(struct plant *p, const struct fault_kind *kind, const 
 	return a;
 }
 
-void plant_settle(const struct actor *a)
+void plant_settle(struct actor *a)
 {
 	struct sched_param param = {.sched_priority = (int)a->rank};
 	cpu_set_t allowed, mine;
 	size_t first = CPU_SETSIZE, last = 0;
 
+	this_actor = a;
+	a->tid = (int)syscall(SYS_gettid);
+	prctl(PR_SET_TIMERSLACK, 1);
 	sched_setscheduler(0, SCHED_FIFO, &param);
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return;
@@ -182,10 +199,7 @@ static void *actor_main(void *arg)
 {
 	struct actor *a = arg;
 
-	this_actor = a;
-	a->tid = (int)syscall(SYS_gettid);
 	pthread_setname_np(pthread_self(), a->name);
-	prctl(PR_SET_TIMERSLACK, 1);
 	plant_settle(a);
 	sleep_until(a->plant->start_ns);
 	a->act(a);
@@ -255,9 +269,14 @@ static void tell_actor(struct json *j, const struct plant *p, const struct actor
 
 static int tell(const struct plant *p, const char *path)
 {
-	unsigned n = atomic_load(&p->naccidents);
+	unsigned n = atomic_load(&p->accidents->n);
 	struct json j;
 
+	if (n > ACCIDENTS_KEPT) {
+		fprintf(stderr, "plant: %u accidents, of which %d are kept: this run tells nothing\n", n,
+			ACCIDENTS_KEPT);
+		return 3;
+	}
 	if (json_start(&j, path)) {
 		fprintf(stderr, "plant: %s: %s\n", path, strerror(errno));
 		return 3;
@@ -273,12 +292,14 @@ static int tell(const struct plant *p, const char *path)
 			tell_actor(&j, p, &p->actors[i]);
 	json_close(&j);
 	json_open(&j, "accidents", '[');
-	for (unsigned i = 0; i < n && i < ACCIDENTS_KEPT; i++) {
+	for (unsigned i = 0; i < n; i++) {
+		const struct accident *accident = &p->accidents->at[i];
+
 		json_open(&j, NULL, '{');
-		json_text(&j, "thread", p->accidents[i].name);
-		json_number(&j, "tid", (uint64_t)p->accidents[i].tid);
-		json_number(&j, "begin_ns", p->accidents[i].begin_ns);
-		json_number(&j, "end_ns", p->accidents[i].end_ns);
+		json_text(&j, "thread", accident->name);
+		json_number(&j, "tid", (uint64_t)accident->tid);
+		json_number(&j, "begin_ns", accident->begin_ns);
+		json_number(&j, "end_ns", accident->end_ns);
 		json_close(&j);
 	}
 	json_close(&j);
@@ -343,6 +364,11 @@ int main(int argc, char **argv)
 		} else {
 			return 2;
 		}
+	}
+	p.accidents = mmap(NULL, sizeof(*p.accidents), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (p.accidents == MAP_FAILED) {
+		perror("plant: no memory for accidents");
+		return 3;
 	}
 	if (cudaMalloc(&p.device, DEVICE_BYTES) || cudaHostAlloc(&p.pinned, PINNED_BYTES, 0)) {
 		fputs("plant: the test double refused the first calls\n", stderr);

@@ -21,7 +21,7 @@
 #define SECOND (1000 * MS)
 
 #define ACTORS_MAX 1024
-#define ACCIDENTS_KEPT 1024
+#define ACCIDENTS_KEPT 65536
 #define ACCIDENT_NS (1 * MS)
 
 /* Real-time priorities: who goes before whom. */
@@ -48,10 +48,17 @@ struct actor {
 	struct actor *waker, *keeper;
 };
 
+/* What happened to a thread without being planted. */
 struct accident {
-	const char *name;
+	char name[16];
 	int tid;
 	uint64_t begin_ns, end_ns;
+};
+
+/* Of all processes of the run. */
+struct accidents {
+	_Atomic unsigned n; /* may exceed what is kept: then the run tells nothing */
+	struct accident at[ACCIDENTS_KEPT];
 };
 
 struct plant {
@@ -59,8 +66,7 @@ struct plant {
 	bool weak;
 	struct actor actors[ACTORS_MAX];
 	unsigned nactors;
-	struct accident accidents[ACCIDENTS_KEPT];
-	_Atomic unsigned naccidents;
+	struct accidents *accidents; /* shared with the processes that are forked */
 	_Atomic bool stop;
 	void *device, *pinned;
 };
@@ -81,8 +87,8 @@ extern const unsigned nfault_kinds;
 
 struct actor *plant_actor(struct plant *p, const struct fault_kind *kind, const char *name, enum rank rank,
 			  enum place place, void (*act)(struct actor *));
-/* The calling thread takes its actor's priority and CPU. */
-void plant_settle(const struct actor *a);
+/* The calling thread becomes this actor, and takes its priority and CPU. */
+void plant_settle(struct actor *a);
 bool plant_over(const struct plant *p);
 /* Sleep until `*next`, then set it a period on; false: the run is over. */
 bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns);
@@ -92,7 +98,10 @@ uint64_t plant_strong(const struct plant *p, uint64_t strong, uint64_t weak);
 uint64_t now_ns(void); /* monotonic */
 uint64_t boot_now_ns(void);
 void nap_ns(uint64_t ns);
-void burn_cpu_ns(uint64_t ns); /* of this thread's CPU time */
+void burn_cpu_ns(uint64_t ns); /* of this thread's CPU time; if it has no CPU meanwhile, that is an accident */
+
+/* A step of work that takes microseconds is over; `*since` (boot) was its begin, and is the next one's. */
+void plant_step(struct actor *a, uint64_t *since);
 
 /* A launch of this thread in which `inside` runs (may be NULL); one that takes long unplanned is an accident. */
 void plant_launch(struct actor *a, void (*inside)(struct actor *), bool planned);

@@ -438,7 +438,7 @@ static void queue_open(struct plant *p, const struct fault_kind *kind)
 /* A process of its own; it waits for the start like a thread, and ends with the run. */
 static int peer(struct plant *p, uint64_t period_ns)
 {
-	struct actor self = {.plant = p, .rank = RANK_FEEDER, .place = PLACE_FEEDERS};
+	struct actor self = {.plant = p, .name = "peer", .rank = RANK_FEEDER, .place = PLACE_FEEDERS};
 	uint64_t next = p->start_ns;
 	int pid = fork();
 
@@ -448,7 +448,7 @@ static int peer(struct plant *p, uint64_t period_ns)
 	next = now_ns() + 60 * MS;
 	p->start_ns = now_ns();
 	do
-		plant_launch(&self, NULL, true);
+		plant_launch(&self, NULL, false);
 	while (plant_pace(&self, &next, period_ns));
 	_exit(0);
 }
@@ -544,9 +544,12 @@ static void touching(struct actor *a)
 		plant_launch(a, NULL, false);
 		if (++n == 300) {
 			char *fresh = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			uint64_t since = boot_now_ns();
 
-			for (uint64_t at = 0; fresh != MAP_FAILED && at < bytes; at += 4096)
+			for (uint64_t at = 0; fresh != MAP_FAILED && at < bytes; at += 4096) {
 				fresh[at] = 1;
+				plant_step(a, &since);
+			}
 		}
 	} while (plant_pace(a, &next, BEAT_NS));
 }
