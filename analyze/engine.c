@@ -204,16 +204,16 @@ static int take_futex(struct engine *e, const struct event *ev, struct fault *wh
 
 static int take_switch(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const struct switch_row row = {.at_ns = ev->at_ns,
-				       .cpu = (uint32_t)ev->v[F_switch_cpu],
-				       .prev_tid = as_tid(ev->v[F_switch_prev_tid]),
-				       .prev_state = (uint32_t)ev->v[F_switch_prev_state],
-				       .next_tid = as_tid(ev->v[F_switch_next_tid]),
-				       .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
-				       .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
+	struct switch_row row = {.at_ns = ev->at_ns,
+				 .cpu = (uint32_t)ev->v[F_switch_cpu],
+				 .prev_tid = as_tid(ev->v[F_switch_prev_tid]),
+				 .prev_state = (uint32_t)ev->v[F_switch_prev_state],
+				 .next_tid = as_tid(ev->v[F_switch_next_tid]),
+				 .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
+				 .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
 	int r = timeline_switch(e->timeline, &row, why);
 
-	e->ctx.waited_ns = timeline_waited_ns(e->timeline);
+	e->ctx.waited_ns = row.waited_ns;
 	return r < 0 ? r : to_rules(e, ev, why);
 }
 

@@ -37,7 +37,7 @@ struct context {
 	const struct callers *callers;
 	const struct caller
 		*caller;    /* who made the call of the row, before it counts, or who ends; NULL: none, or too many */
-	uint64_t waited_ns; /* of a switch: timeline_waited_ns() */
+	uint64_t waited_ns; /* of a switch: how long who got the CPU had been ready for it */
 	uint64_t begin_ns;  /* when recording began: the header says so, or the first event */
 	uint64_t now_ns;    /* the latest event's time; in finish() the end of what was recorded */
 };

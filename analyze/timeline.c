@@ -53,43 +53,52 @@ static void thread_reset(struct thread *th)
 	th->woken_while_running = false;
 }
 
-static int thread_add(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
+/* What a function that tells the timeline something returns. Without memory it keeps no more, and says so each time. */
+static inline int outcome(const struct timeline *tl, struct fault *why)
+{
+	return tl->failed ? no_memory(why) : 0;
+}
+
+static __attribute__((noinline)) struct thread *thread_add(struct timeline *tl, uint32_t tid)
 {
 	struct thread *th;
 
-	if (tid == TID_IDLE || tid == TID_NONE || tl->threads.nitems >= TIMELINE_THREADS_MAX)
-		return 0;
+	if (tid == TID_NONE || tl->threads.nitems >= TIMELINE_THREADS_MAX)
+		return NULL;
 	th = table_add(&tl->threads, tid, 0, sizeof(*th));
-	if (!th)
-		return no_memory(why);
-	thread_reset(th);
-	*out = th;
-	return 0;
+	if (th)
+		thread_reset(th);
+	else
+		tl->failed = true;
+	return th;
 }
 
-/* 0 with *out NULL: beyond the limit, or the idle task, which is no thread. */
-static inline int thread_get(struct timeline *tl, uint32_t tid, struct thread **out, struct fault *why)
+/* Known or new. NULL: the idle task, which is no thread; beyond the limit; or no memory. */
+static inline struct thread *thread_get(struct timeline *tl, uint32_t tid)
 {
-	*out = table_find(&tl->threads, tid, 0);
-	return *out ? 0 : thread_add(tl, tid, out, why);
+	struct thread *th = tid == TID_IDLE ? NULL : table_find(&tl->threads, tid, 0);
+
+	return th || tid == TID_IDLE ? th : thread_add(tl, tid);
 }
 
 /*
- * What it did until now is over: keep it. What is learnt of it now is to be written to *was, which is kept, or is of no
- * use; not before to th->open: the processor would have to wait until it can read back as a whole what was just written
- * in pieces.
+ * What it did until now is over: keep it. What is learnt of it now is to be written to what this returns, which is
+ * kept, or is of no use; not before to th->open: the processor would have to wait until it can read back as a whole
+ * what was just written in pieces.
  */
-static inline int thread_close(struct thread *th, uint64_t at_ns, struct span **was, struct fault *why)
+static inline struct span *thread_close(struct timeline *tl, struct thread *th, uint64_t at_ns)
 {
-	*was = &th->open;
+	struct span *was = NULL;
+
 	if (th->first_ns == NEVER)
 		th->first_ns = at_ns;
-	else if (th->open.begin_ns < at_ns)
-		*was = ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX);
-	if (!*was)
-		return no_memory(why);
-	(*was)->end_ns = at_ns;
-	return 0;
+	else if (th->open.begin_ns < at_ns &&
+		 !(was = ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX)))
+		tl->failed = true;
+	if (!was)
+		was = &th->open;
+	was->end_ns = at_ns;
+	return was;
 }
 
 /* And this is what it does from now on. */
@@ -114,19 +123,16 @@ static void contradict(struct span *was)
 }
 
 /* Rows of its own say that it ran at this moment. */
-static int prove_running(struct thread *th, uint64_t at_ns, uint32_t cpu, struct fault *why)
+static void prove_running(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu)
 {
 	bool known = th->first_ns != NEVER;
 	struct span *was;
-	int r;
 
 	if (known && th->open.state == STATE_RUNNING && th->open.cpu == cpu)
-		return 0;
+		return;
 	if (known && th->open.begin_ns == at_ns) /* it ran until now */
-		return 0;
-	r = thread_close(th, at_ns, &was, why);
-	if (r < 0)
-		return r;
+		return;
+	was = thread_close(tl, th, at_ns);
 	if (known) {
 		contradict(was);
 	} else {
@@ -134,30 +140,26 @@ static int prove_running(struct thread *th, uint64_t at_ns, uint32_t cpu, struct
 		th->first_cpu = cpu;
 	}
 	thread_runs(th, at_ns, cpu);
-	return 0;
 }
 
-/* 0 with *out NULL: beyond the limit. */
-static int cpu_get(struct timeline *tl, uint32_t number, struct cpu **out, struct fault *why)
+/* NULL: beyond the limit, or no memory. */
+static struct cpu *cpu_get(struct timeline *tl, uint32_t number)
 {
 	struct cpu *cpu = table_find(&tl->cpus, number, 0);
 
-	if (!cpu && tl->cpus.nitems < TIMELINE_CPUS_MAX) {
-		cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
-		if (!cpu)
-			return no_memory(why);
-	}
-	*out = cpu;
-	return 0;
+	if (cpu || tl->cpus.nitems >= TIMELINE_CPUS_MAX)
+		return cpu;
+	cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
+	tl->failed |= !cpu;
+	return cpu;
 }
 
-static int cpu_switch(struct timeline *tl, const struct switch_row *row, struct fault *why)
+static void cpu_switch(struct timeline *tl, const struct switch_row *row)
 {
-	struct cpu *cpu = NULL;
-	int r = cpu_get(tl, row->cpu, &cpu, why);
+	struct cpu *cpu = cpu_get(tl, row->cpu);
 
-	if (r < 0 || !cpu)
-		return r;
+	if (!cpu)
+		return;
 	if (cpu->known && cpu->since_ns < row->at_ns) {
 		/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
 		const struct occupant o = {.begin_ns = cpu->since_ns,
@@ -166,27 +168,23 @@ static int cpu_switch(struct timeline *tl, const struct switch_row *row, struct 
 					   .likely = cpu->tid != row->prev_tid};
 
 		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
-			return no_memory(why);
+			tl->failed = true;
 	}
 	cpu->known = true;
 	cpu->tid = row->next_tid;
 	cpu->since_ns = row->at_ns;
-	return 0;
 }
 
-static int leave_cpu(struct timeline *tl, const struct switch_row *row, struct fault *why)
+static void leave_cpu(struct timeline *tl, const struct switch_row *row)
 {
 	struct span *was, next = {.cpu = row->cpu, .other_tid = TID_NONE};
-	struct thread *th;
+	struct thread *th = thread_get(tl, row->prev_tid);
 	bool known;
-	int r = thread_get(tl, row->prev_tid, &th, why);
 
-	if (r < 0 || !th)
-		return r;
+	if (!th)
+		return;
 	known = th->first_ns != NEVER;
-	r = thread_close(th, row->at_ns, &was, why);
-	if (r < 0)
-		return r;
+	was = thread_close(tl, th, row->at_ns);
 	if (!known) {
 		th->began_running = true;
 		th->first_cpu = row->cpu;
@@ -206,7 +204,6 @@ static int leave_cpu(struct timeline *tl, const struct switch_row *row, struct f
 					(row->prev_flags & SWITCH_IO ? SPAN_IO : 0));
 	}
 	thread_begin(th, row->at_ns, next);
-	return 0;
 }
 
 /* It ran from now on: what that says of what it did before. */
@@ -227,125 +224,115 @@ static void entered(struct thread *th, struct span *was, bool known, uint32_t cp
 	}
 }
 
-static int enter_cpu(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t prev_tid,
-		     struct fault *why)
+static void enter_cpu(struct timeline *tl, struct switch_row *row)
 {
-	struct thread *th;
+	struct thread *th = thread_get(tl, row->next_tid);
 	struct span *was;
 	bool known;
-	int r = thread_get(tl, tid, &th, why);
 
-	if (r < 0 || !th)
-		return r;
+	if (!th)
+		return;
 	known = th->first_ns != NEVER;
-	r = thread_close(th, at_ns, &was, why);
-	if (r < 0)
-		return r;
-	entered(th, was, known, cpu, prev_tid);
+	was = thread_close(tl, th, row->at_ns);
+	entered(th, was, known, row->cpu, row->prev_tid);
 	if (was->state == STATE_RUNNABLE)
-		tl->waited_ns = at_ns - was->begin_ns;
-	thread_runs(th, at_ns, cpu);
-	return 0;
+		row->waited_ns = row->at_ns - was->begin_ns;
+	thread_runs(th, row->at_ns, row->cpu);
 }
 
-int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why)
+int timeline_switch(struct timeline *tl, struct switch_row *row, struct fault *why)
 {
-	int r = cpu_switch(tl, row, why);
-
-	tl->waited_ns = 0;
-	if (r == 0)
-		r = leave_cpu(tl, row, why);
-	return r < 0 ? r : enter_cpu(tl, row->at_ns, row->cpu, row->next_tid, row->prev_tid, why);
+	row->waited_ns = 0;
+	cpu_switch(tl, row);
+	leave_cpu(tl, row);
+	enter_cpu(tl, row);
+	return outcome(tl, why);
 }
 
-uint64_t timeline_waited_ns(const struct timeline *tl)
+static void woken(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu, uint32_t waker_tid, bool irq)
 {
-	return tl->waited_ns;
-}
-
-int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
-		    struct fault *why)
-{
-	struct thread *th = NULL, *waker;
 	struct span *was;
-	int r = thread_get(tl, waker_tid, &waker, why);
 
-	if (r == 0 && waker)
-		r = prove_running(waker, at_ns, cpu, why);
-	if (r == 0)
-		r = thread_get(tl, tid, &th, why);
-	if (r < 0 || !th)
-		return r;
 	if (th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
 	if (th->first_ns != NEVER && th->open.state == STATE_RUNNING) {
 		th->woken_while_running = true;
-		return 0;
+		return;
 	}
 	if (th->open.state == STATE_RUNNABLE)
-		return 0;
-	r = thread_close(th, at_ns, &was, why);
-	if (r < 0)
-		return r;
+		return;
+	was = thread_close(tl, th, at_ns);
 	if (was->state == STATE_ASLEEP) {
 		/* The idle task does nothing of its own: who interrupted it did. */
 		was->flags |= (uint16_t)(SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0));
 		was->other_tid = waker_tid;
 	}
 	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = cpu});
-	return 0;
+}
+
+int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
+		    struct fault *why)
+{
+	struct thread *waker = thread_get(tl, waker_tid), *th;
+
+	if (waker)
+		prove_running(tl, waker, at_ns, cpu);
+	th = thread_get(tl, tid);
+	if (th)
+		woken(tl, th, at_ns, cpu, waker_tid, irq);
+	return outcome(tl, why);
 }
 
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why)
 {
-	struct thread *th;
-	struct span *was;
-	int r = thread_get(tl, parent_tid, &th, why);
+	struct thread *th = thread_get(tl, parent_tid);
 
 	/* Which CPU the parent is on, the row does not say: where it was. */
-	if (r == 0 && th && th->open.state == STATE_RUNNING && th->tracked_since_ns > at_ns)
+	if (th && th->open.state == STATE_RUNNING && th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
-	if (r == 0)
-		r = thread_get(tl, child_tid, &th, why);
-	if (r < 0 || !th)
-		return r;
+	th = thread_get(tl, child_tid);
+	if (!th)
+		return outcome(tl, why);
 	if (th->first_ns != NEVER)
 		thread_reset(th);
 	th->tracked_since_ns = at_ns;
-	r = thread_close(th, at_ns, &was, why);
+	thread_close(tl, th, at_ns);
 	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE});
-	return r;
+	return outcome(tl, why);
 }
 
 int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct fault *why)
 {
-	struct thread *th;
-	int r = thread_get(tl, tid, &th, why);
+	struct thread *th = thread_get(tl, tid);
 
-	if (r < 0 || !th)
-		return r;
-	if (th->tracked_since_ns > at_ns)
+	if (th && th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
-	return 0;
+	return outcome(tl, why);
 }
 
-int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, struct fault *why)
+/* It ran at both ends of this. */
+static void called(struct timeline *tl, struct thread *th, uint64_t begin_ns, uint64_t at_ns, uint32_t cpu)
 {
-	struct thread *th;
-	int r = thread_get(tl, tid, &th, why);
-
-	if (r < 0 || !th)
-		return r;
 	if (th->tracked_since_ns > begin_ns)
 		th->tracked_since_ns = begin_ns;
 	if (th->began_running && begin_ns < th->first_ns && begin_ns < th->ran_since_ns)
 		th->ran_since_ns = begin_ns;
+	if (th->first_ns != NEVER) {
+		prove_running(tl, th, at_ns, cpu);
+		return;
+	}
 	/* No row at all so far: had it left the CPU since begin_ns, there would be one. */
-	if (th->first_ns != NEVER)
-		return prove_running(th, at_ns, cpu, why);
 	th->first_ns = begin_ns;
 	thread_runs(th, begin_ns, cpu);
-	return 0;
+}
+
+int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, struct fault *why)
+{
+	struct thread *th = thread_get(tl, tid);
+
+	if (th)
+		called(tl, th, begin_ns, at_ns, cpu);
+	return outcome(tl, why);
 }
 
 /* futex(2) commands that never sleep in the futex; all others, later ones too, may. */
@@ -436,20 +423,19 @@ int timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint3
 
 int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
 {
-	struct cpu *cpu = NULL;
-	int r = cpu_get(tl, number, &cpu, why);
+	struct cpu *cpu = cpu_get(tl, number);
 
-	if (r < 0 || !cpu)
-		return r;
+	if (!cpu)
+		return outcome(tl, why);
 	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
 		const struct theft t = {cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
 
 		if (!ring_push(&cpu->thefts, &t, sizeof(t), TIMELINE_THEFTS_MAX))
-			return no_memory(why);
+			tl->failed = true;
 	}
 	cpu->looked_ns = at_ns;
 	cpu->steal_ns = steal_ns;
-	return 0;
+	return outcome(tl, why);
 }
 
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
@@ -476,7 +462,9 @@ int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, stru
 
 		second->begin_ns = ((struct interval *)ring_at(blind, 0))->begin_ns;
 	}
-	return ring_push(blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX) ? 0 : no_memory(why);
+	if (!ring_push(blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX))
+		tl->failed = true;
+	return outcome(tl, why);
 }
 
 void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg)

@@ -87,16 +87,14 @@ struct switch_row {
 	uint32_t next_tid;
 	uint32_t prev_syscall; /* number + 1; 0: none, or not told */
 	uint32_t prev_flags;   /* SWITCH_* of format/kinds.h */
+	uint64_t waited_ns;    /* out: how long next_tid had been ready for a CPU; 0: not at all, or not known */
 };
 
 /*
  * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, switches, other wakings, futex
  * and fault rows, calls. All return 0 or ERR_MEMORY.
  */
-int timeline_switch(struct timeline *tl, const struct switch_row *row, struct fault *why);
-/* At the latest switch row: for how long the thread that got the CPU had been ready for it. 0: not at all, or not
- * known. */
-uint64_t timeline_waited_ns(const struct timeline *tl);
+int timeline_switch(struct timeline *tl, struct switch_row *row, struct fault *why);
 int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
 		    struct fault *why);
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why);

@@ -44,7 +44,7 @@ struct cpu {
 };
 
 struct timeline {
-	uint64_t waited_ns; /* see timeline_waited_ns() */
+	bool failed; /* memory was missing for something that should be kept */
 	struct table threads;
 	struct table cpus;
 	struct ring blind;                                  /* struct interval, disjoint */

@@ -102,7 +102,7 @@ static struct timeline *small_timeline(void)
 {
 	struct timeline *tl = NULL;
 	struct fault why;
-	const struct switch_row rows[] = {
+	struct switch_row rows[] = {
 		{.at_ns = 10 * MS, .cpu = 1, .prev_tid = 7, .prev_state = 0, .next_tid = 8},
 		{.at_ns = 14 * MS, .cpu = 1, .prev_tid = 8, .prev_state = 1, .next_tid = 7},
 		{.at_ns = 20 * MS,
@@ -192,8 +192,12 @@ static void a_scene_of_many_pieces_is_thinned_without_a_gap(void **state)
 	assert_int_equal(timeline_open(&tl, &why), 0);
 	assert_int_equal(timeline_call(tl, 0, 1, 7, 1, &why), 0);
 	for (uint64_t i = 1; i < 400; i++) {
-		const struct switch_row out = {i * 2 * MS, 1, 7, 0, 8, 0, 0};
-		const struct switch_row in = {i * 2 * MS + (i == 200 ? 1900000 : 1000), 1, 8, 1, 7, 0, 0};
+		struct switch_row out = {.at_ns = i * 2 * MS, .cpu = 1, .prev_tid = 7, .next_tid = 8};
+		struct switch_row in = {.at_ns = i * 2 * MS + (i == 200 ? 1900000 : 1000),
+					.cpu = 1,
+					.prev_tid = 8,
+					.prev_state = 1,
+					.next_tid = 7};
 
 		assert_int_equal(timeline_switch(tl, &out, &why), 0);
 		assert_int_equal(timeline_switch(tl, &in, &why), 0);
