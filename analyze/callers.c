@@ -10,7 +10,7 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the threads that make calls");
 }
 
-static int add(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why)
+int callers_add(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why)
 {
 	struct life *life = table_find(&c->lives, process, 0);
 	struct caller *caller;
@@ -31,12 +31,6 @@ static int add(struct callers *c, uint64_t tid, uint64_t process, struct caller 
 	}
 	*out = caller;
 	return 0;
-}
-
-int callers_meet(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why)
-{
-	*out = table_find(&c->threads, tid, process);
-	return *out ? 0 : add(c, tid, process, out, why);
 }
 
 void caller_called(struct caller *caller, const struct event *ev)

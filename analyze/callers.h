@@ -33,8 +33,16 @@ struct callers {
 	size_t ngaps;
 };
 
+/* As callers_meet(), for a new one. */
+int callers_add(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why);
+
 /* The caller, known or new; *out NULL: beyond CALLERS_MAX. ERR_MEMORY. */
-int callers_meet(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why);
+static inline int callers_meet(struct callers *c, uint64_t tid, uint64_t process, struct caller **out,
+			       struct fault *why)
+{
+	*out = table_find(&c->threads, tid, process);
+	return *out ? 0 : callers_add(c, tid, process, out, why);
+}
 
 /* A call is over that callers_meet() was asked about: from now on it counts. */
 void caller_called(struct caller *caller, const struct event *ev);

@@ -214,7 +214,7 @@ static int take_switch(struct engine *e, const struct event *ev, struct fault *w
 	int r = timeline_switch(e->timeline, &row, why);
 
 	e->ctx.waited_ns = row.waited_ns;
-	return r < 0 ? r : to_rules(e, ev, why);
+	return r < 0 || !row.waited_ns ? r : to_rules(e, ev, why);
 }
 
 static int take_waking(struct engine *e, const struct event *ev, struct fault *why)
@@ -465,10 +465,26 @@ static int feed_mark(struct engine *e, const struct event *mark, struct fault *w
 	return r < 0 ? r : to_rules(e, mark, why);
 }
 
+static inline void see_time(struct context *ctx, uint64_t at_ns)
+{
+	if (ctx->begin_ns == UINT64_MAX)
+		ctx->begin_ns = at_ns;
+	if (at_ns > ctx->now_ns)
+		ctx->now_ns = at_ns;
+}
+
 /* A mark, a row with texts, or one that others of its moment stand beside. */
 static __attribute__((noinline)) int feed_rare(struct engine *e, const struct event *ev, struct fault *why)
 {
-	if (ev->kind == KIND_epoch)
+	bool mark = ev->kind == KIND_epoch;
+	int r = 0;
+
+	if (e->nbatch > 0 && (mark || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX))
+		r = flush(e, why);
+	if (r < 0)
+		return r;
+	see_time(&e->ctx, ev->at_ns);
+	if (mark)
 		return feed_mark(e, ev, why);
 	e->nevents++;
 	if (ev->kind < KINDS_SEEN && e->routes[ev->kind].texts)
@@ -481,19 +497,9 @@ static __attribute__((noinline)) int feed_rare(struct engine *e, const struct ev
 
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 {
-	if (e->nbatch > 0 &&
-	    (ev->kind == KIND_epoch || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX)) {
-		int r = flush(e, why);
-
-		if (r < 0)
-			return r;
-	}
-	if (e->ctx.begin_ns == UINT64_MAX)
-		e->ctx.begin_ns = ev->at_ns;
-	if (ev->at_ns > e->ctx.now_ns)
-		e->ctx.now_ns = ev->at_ns;
 	if (!ev->last || e->nbatch > 0 || ev->kind >= KINDS_SEEN || e->routes[ev->kind].texts)
 		return feed_rare(e, ev, why);
+	see_time(&e->ctx, ev->at_ns);
 	e->nevents++;
 	return e->routes[ev->kind].take(e, ev, why);
 }

@@ -2,6 +2,7 @@
 #include "analyze/explain.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static void remember(struct explained *e, const struct names *names, uint32_t tid)
 {
@@ -22,6 +23,20 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 	for (unsigned i = 0; i < e->cause.nlinks; i++)
 		for (unsigned k = 0; k < e->cause.links[i].nparts; k++)
 			remember(e, names, e->cause.links[i].parts[k].tid);
+}
+
+void explained_copy(struct explained *to, const struct explained *from)
+{
+	const struct cause *cause = &from->cause;
+
+	to->cause.nlinks = cause->nlinks;
+	to->cause.end = cause->end;
+	to->cause.cycle_tid = cause->cycle_tid;
+	memcpy(to->cause.links, cause->links, cause->nlinks * sizeof(cause->links[0]));
+	to->nwhos = from->nwhos;
+	memcpy(to->whos, from->whos, from->nwhos * sizeof(from->whos[0]));
+	to->machine = from->machine;
+	to->untold = from->untold;
 }
 
 const struct who *explained_who(const struct explained *e, uint32_t tid)

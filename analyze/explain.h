@@ -21,6 +21,9 @@ struct explained {
 void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
 	     uint64_t end_ns);
 
+/* As `*to = *from`, but of the room for many links and names only what is used. */
+void explained_copy(struct explained *to, const struct explained *from);
+
 /* NULL: no name is kept for it. */
 const struct who *explained_who(const struct explained *e, uint32_t tid);
 

@@ -300,7 +300,7 @@ static bool keep_worst(struct tally *t, unsigned at, const struct timeline *tl, 
 		worst_clear(&one);
 		return false;
 	}
-	*one.why = *why;
+	explained_copy(one.why, why);
 	worst_clear(&t->worst[WORST_KEPT - 1]);
 	memmove(&t->worst[at + 1], &t->worst[at], (WORST_KEPT - 1 - at) * sizeof(one));
 	t->worst[at] = one;

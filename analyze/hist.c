@@ -4,39 +4,14 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SUB (1U << HIST_SUB_BITS)
-
-static unsigned bucket_of(uint64_t value)
-{
-	unsigned top, shift;
-
-	if (value >> HIST_VALUE_BITS)
-		return HIST_BUCKETS - 1;
-	if (value < SUB)
-		return (unsigned)value;
-	top = 63U - (unsigned)__builtin_clzll(value);
-	shift = top - HIST_SUB_BITS;
-	return ((shift + 1) << HIST_SUB_BITS) + (unsigned)((value >> shift) & (SUB - 1));
-}
-
 uint64_t hist_bucket_value(unsigned bucket)
 {
 	unsigned shift;
 
-	if (bucket < SUB)
+	if (bucket < HIST_SUB)
 		return bucket;
 	shift = (bucket >> HIST_SUB_BITS) - 1;
-	return ((uint64_t)(SUB + (bucket & (SUB - 1))) << shift) + ((1ULL << shift) >> 1);
-}
-
-void hist_add(struct hist *h, uint64_t value)
-{
-	unsigned b = bucket_of(value);
-
-	if (h->buckets[b] == UINT32_MAX)
-		return;
-	h->buckets[b]++;
-	h->n++;
+	return ((uint64_t)(HIST_SUB + (bucket & (HIST_SUB - 1))) << shift) + ((1ULL << shift) >> 1);
 }
 
 void hist_join(struct hist *into, const struct hist *from)
@@ -70,14 +45,10 @@ uint64_t hist_quantile(const struct hist *h, const struct hist *also, unsigned p
 	return hist_bucket_value(HIST_BUCKETS - 1);
 }
 
-void baseline_add(struct baseline *b, uint64_t value)
+void baseline_begin_anew(struct baseline *b)
 {
-	if (b->now.n == BASELINE_WINDOW) {
-		b->old = b->now;
-		memset(&b->now, 0, sizeof(b->now));
-	}
-	hist_add(&b->now, value);
-	b->n++;
+	b->old = b->now;
+	memset(&b->now, 0, sizeof(b->now));
 }
 
 uint64_t baseline_quantile(const struct baseline *b, unsigned percent)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define HIST_SUB_BITS 5
+#define HIST_SUB (1U << HIST_SUB_BITS)
 #define HIST_VALUE_BITS 44
 #define HIST_BUCKETS ((HIST_VALUE_BITS - HIST_SUB_BITS + 1) << HIST_SUB_BITS)
 
@@ -19,7 +20,28 @@ struct hist {
 	uint32_t buckets[HIST_BUCKETS]; /* a full one stays full */
 };
 
-void hist_add(struct hist *h, uint64_t value);
+static inline unsigned hist_bucket(uint64_t value)
+{
+	unsigned top, shift;
+
+	if (value >> HIST_VALUE_BITS)
+		return HIST_BUCKETS - 1;
+	if (value < HIST_SUB)
+		return (unsigned)value;
+	top = 63U - (unsigned)__builtin_clzll(value);
+	shift = top - HIST_SUB_BITS;
+	return ((shift + 1) << HIST_SUB_BITS) + (unsigned)((value >> shift) & (HIST_SUB - 1));
+}
+
+static inline void hist_add(struct hist *h, uint64_t value)
+{
+	unsigned b = hist_bucket(value);
+
+	if (h->buckets[b] == UINT32_MAX)
+		return;
+	h->buckets[b]++;
+	h->n++;
+}
 
 /* What the values in a bucket are taken for: its middle. They grow with the bucket. */
 uint64_t hist_bucket_value(unsigned bucket);
@@ -43,7 +65,16 @@ struct baseline {
 
 #define BASELINE_WINDOW 1024 /* values in `now` before it becomes `old` */
 
-void baseline_add(struct baseline *b, uint64_t value);
+void baseline_begin_anew(struct baseline *b);
+
+static inline void baseline_add(struct baseline *b, uint64_t value)
+{
+	if (b->now.n == BASELINE_WINDOW)
+		baseline_begin_anew(b);
+	hist_add(&b->now, value);
+	b->n++;
+}
+
 uint64_t baseline_median(struct baseline *b);
 uint64_t baseline_quantile(const struct baseline *b, unsigned percent);
 

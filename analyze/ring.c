@@ -5,20 +5,21 @@
 
 #define ROOM_MIN 8
 
-bool ring_grow(struct ring *r, unsigned max)
+bool ring_grow(struct ring *r, size_t item_bytes, unsigned max)
 {
 	unsigned room = r->room ? r->room * 2 : ROOM_MIN;
 	unsigned char *items;
 
 	if (room > max)
 		room = max;
-	items = malloc(room * r->item_bytes);
+	items = malloc(room * item_bytes);
 	if (!items)
 		return false;
 	for (unsigned i = 0; i < r->n; i++)
-		memcpy(items + i * r->item_bytes, ring_at(r, i), r->item_bytes);
+		memcpy(items + i * item_bytes, ring_at(r, i), item_bytes);
 	free(r->items);
 	r->items = items;
+	r->item_bytes = item_bytes;
 	r->room = room;
 	r->first = 0;
 	return true;

@@ -24,7 +24,7 @@ struct ring {
 };
 
 /* Make room for more, up to `max`. False: no memory, nothing changed. */
-bool ring_grow(struct ring *r, unsigned max);
+bool ring_grow(struct ring *r, size_t item_bytes, unsigned max);
 
 /* Item `i` of n, 0 the oldest. */
 static inline void *ring_at(const struct ring *r, unsigned i)
@@ -37,18 +37,20 @@ static inline void *ring_at(const struct ring *r, unsigned i)
 /* Append a copy of `item`, and give it out; beyond `max` the oldest goes. NULL: no memory, nothing changed. */
 static inline void *ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
 {
+	unsigned end;
 	unsigned char *at;
 
-	r->item_bytes = item_bytes;
-	if (r->n == r->room && r->room < max && !ring_grow(r, max))
+	if (r->n == r->room && r->room < max && !ring_grow(r, item_bytes, max))
 		return NULL;
-	if (r->n == r->room) {
-		r->first = r->first + 1 < r->room ? r->first + 1 : 0;
-		r->n--;
+	if (r->n < r->room) {
+		end = r->first + r->n++;
+		end = end < r->room ? end : end - r->room;
+	} else {
+		end = r->first;
+		r->first = end + 1 < r->room ? end + 1 : 0;
 		r->truncated = true;
 	}
-	r->n++;
-	at = ring_at(r, r->n - 1);
+	at = r->items + end * item_bytes;
 	__builtin_prefetch(at + CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
 	return memcpy(at, item, item_bytes);
 }

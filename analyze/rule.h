@@ -55,8 +55,10 @@ struct rule {
 	const char *meaning, *wrong, *remedy;
 	const struct setting *settings;
 	unsigned nsettings;
-	uint16_t kinds[RULE_KINDS_MAX]; /* of the rows that feed() wants to see, ended by 0 */
-	bool marks;                     /* and the marks between epochs */
+	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to a thread that had waited for it.
+	 */
+	uint16_t kinds[RULE_KINDS_MAX];
+	bool marks; /* and the marks between epochs */
 	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.
 	 */
 	int (*open)(void **state, struct fault *why);
