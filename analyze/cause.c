@@ -85,21 +85,34 @@ struct splitting {
 	struct split *split;
 	const struct timeline *tl;
 	struct part waiting; /* the runnable piece whose occupants are visited */
+	uint64_t began_ns;   /* when it began */
 	uint64_t left_ns;    /* of it, not told yet */
 };
 
-static void visit_occupant(void *arg, uint32_t tid, uint64_t ns, bool likely)
+/*
+ * Of threads that are not recorded and had the CPU one after the other, who kept it from the one that waits: who took
+ * it, if it was preempted then; otherwise who gave it up at last, for what was before may have been before the wait.
+ */
+static uint32_t keeper_of(const struct splitting *w, const struct occupant *o)
+{
+	bool took_it = w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->began_ns;
+	uint32_t tid = took_it ? o->first_tid : o->last_tid, other = took_it ? o->last_tid : o->first_tid;
+
+	return tid == TID_IDLE ? other : tid;
+}
+
+static void visit_occupant(void *arg, const struct occupant *o)
 {
 	struct splitting *w = arg;
 	struct part p = w->waiting;
 
+	p.ns = o->end_ns - o->begin_ns;
+	p.tid = keeper_of(w, o);
+	p.likely = o->first_tid != o->last_tid;
 	/* A thread that waits for a CPU has none: such a row contradicts itself. */
-	if (tid == w->split->tid || ns > w->left_ns)
+	if (p.tid == w->split->tid || p.ns > w->left_ns)
 		return;
-	w->left_ns -= ns;
-	p.ns = ns;
-	p.tid = tid;
-	p.likely = likely;
+	w->left_ns -= p.ns;
 	add_part(w->split, &p);
 }
 
@@ -109,6 +122,7 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 
 	w->waiting = *model;
 	w->waiting.flags &= SPAN_PREEMPTED | SPAN_FORKED;
+	w->began_ns = piece->begin_ns;
 	w->left_ns = model->ns;
 	timeline_occupants(w->tl, piece->cpu, piece->begin_ns, piece->end_ns, visit_occupant, w);
 	if (w->left_ns == 0)

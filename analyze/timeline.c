@@ -161,11 +161,10 @@ static void cpu_switch(struct timeline *tl, const struct switch_row *row)
 	if (!cpu)
 		return;
 	if (cpu->known && cpu->since_ns < row->at_ns) {
-		/* Rows between untracked threads are not recorded: only when both agree it is known who had the CPU. */
 		const struct occupant o = {.begin_ns = cpu->since_ns,
 					   .end_ns = row->at_ns,
-					   .tid = cpu->tid == TID_IDLE ? row->prev_tid : cpu->tid,
-					   .likely = cpu->tid != row->prev_tid};
+					   .first_tid = cpu->tid,
+					   .last_tid = row->prev_tid};
 
 		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
 			tl->failed = true;

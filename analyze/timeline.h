@@ -163,12 +163,20 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last);
 
 /*
- * Who had the CPU in [begin_ns, end_ns): `visit` is called for each stretch of which something is known, in order, with
- * the thread (TID_IDLE: none). Switches between threads that are not recorded have no rows; a stretch with such is
- * given to the first of them, or to the last if the CPU was idle before, and is only `likely` theirs alone.
+ * Who had a CPU for a while. Switches between threads that are not recorded have no rows: of several such that follow
+ * each other the first and the last are known.
+ */
+struct occupant {
+	uint64_t begin_ns, end_ns;
+	uint32_t first_tid, last_tid; /* TID_IDLE: nobody had it */
+};
+
+/*
+ * Who had the CPU in [begin_ns, end_ns): `visit` is called for each stretch of which something is known, in order, cut
+ * to that time.
  */
 void timeline_occupants(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns,
-			void (*visit)(void *arg, uint32_t tid, uint64_t ns, bool likely), void *arg);
+			void (*visit)(void *arg, const struct occupant *o), void *arg);
 
 /* "S", "D", ...: the letter that ps shows for task state bits; "?" for others. */
 const char *task_state_letter(uint32_t task_state);

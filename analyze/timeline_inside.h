@@ -21,12 +21,6 @@ struct thread {
 	bool woken_while_running;  /* a waking row came since it last began to run */
 };
 
-struct occupant {
-	uint64_t begin_ns, end_ns;
-	uint32_t tid;
-	bool likely; /* as for timeline_occupants() */
-};
-
 /* Between two looks at a CPU that was not left alone. */
 struct theft {
 	uint64_t begin_ns, end_ns;

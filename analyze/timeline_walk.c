@@ -89,25 +89,37 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 	tell_seen(&w, &th->open, end_ns);
 }
 
+static void visit_cut(const struct occupant *whole, uint64_t begin_ns, uint64_t end_ns,
+		      void (*visit)(void *arg, const struct occupant *o), void *arg)
+{
+	struct occupant o = *whole;
+
+	o.begin_ns = o.begin_ns > begin_ns ? o.begin_ns : begin_ns;
+	o.end_ns = o.end_ns < end_ns ? o.end_ns : end_ns;
+	if (o.begin_ns < o.end_ns)
+		visit(arg, &o);
+}
+
 void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns,
-			void (*visit)(void *arg, uint32_t tid, uint64_t ns, bool likely), void *arg)
+			void (*visit)(void *arg, const struct occupant *o), void *arg)
 {
 	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	/* Whoever has it now: so far, no row has said otherwise. */
+	struct occupant now = {.end_ns = UINT64_MAX};
 
 	if (!cpu)
 		return;
 	for (unsigned i = ring_first_after(&cpu->occupants, begin_ns); i < cpu->occupants.n; i++) {
 		const struct occupant *o = ring_at(&cpu->occupants, i);
-		uint64_t from_ns = o->begin_ns > begin_ns ? o->begin_ns : begin_ns;
-		uint64_t to_ns = o->end_ns < end_ns ? o->end_ns : end_ns;
 
-		if (from_ns >= to_ns)
+		if (o->begin_ns >= end_ns)
 			return;
-		visit(arg, o->tid, to_ns - from_ns, o->likely);
+		visit_cut(o, begin_ns, end_ns, visit, arg);
 	}
-	/* Whoever has it now: so far, no row has said otherwise. */
-	if (cpu->known && cpu->since_ns < end_ns)
-		visit(arg, cpu->tid, end_ns - (cpu->since_ns > begin_ns ? cpu->since_ns : begin_ns), false);
+	now.begin_ns = cpu->since_ns;
+	now.first_tid = now.last_tid = cpu->tid;
+	if (cpu->known)
+		visit_cut(&now, begin_ns, end_ns, visit, arg);
 }
 
 const char *task_state_letter(uint32_t task_state)

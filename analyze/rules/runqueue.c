@@ -24,6 +24,7 @@ struct user {
 	struct table_key key; /* a: tid, b: 0; of those that ended: a number, 1 */
 	struct who who;       /* at the latest wait that counts */
 	uint64_t process, ncalls, begin_ns, last_ns, preempted_ns;
+	uint64_t likely_ns; /* in which it is not certain who had the CPU */
 	struct roster keepers;
 	struct tally tally;
 };
@@ -122,9 +123,14 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 	if (!u || u->ncalls < CALLS_LEAST || !timeline_last(ctx->timeline, (uint32_t)u->key.a, &last))
 		return 0;
 	explain(&s->scratch, ctx->timeline, ctx->names, (uint32_t)u->key.a, last.begin_ns, last.end_ns);
-	for (unsigned i = 0; i < split->nparts; i++)
-		if (split->parts[i].class == CAUSE_RUNNABLE)
-			roster_add_tid(&u->keepers, &s->scratch, split->parts[i].tid, split->parts[i].ns);
+	for (unsigned i = 0; i < split->nparts; i++) {
+		const struct part *p = &split->parts[i];
+
+		if (p->class != CAUSE_RUNNABLE)
+			continue;
+		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
+		u->likely_ns += p->likely ? p->ns : 0;
+	}
 	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])
 		return 0;
 	names_who(ctx->names, u->key.a, &u->who);
@@ -150,7 +156,7 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 
 /* Threads of one process that had trouble with the same: one finding. */
 struct crowd {
-	uint64_t process, nthreads, preempted_ns, life_ns;
+	uint64_t process, nthreads, preempted_ns, likely_ns, life_ns;
 	struct roster waiters, keepers;
 	struct tally tally;
 };
@@ -159,10 +165,17 @@ static void join(struct crowd *c, struct user *u)
 {
 	c->nthreads++;
 	c->preempted_ns += u->preempted_ns;
+	c->likely_ns += u->likely_ns;
 	c->life_ns += u->last_ns - u->begin_ns;
 	roster_add(&c->waiters, &u->who, u->tally.total_ns);
 	roster_join(&c->keepers, &u->keepers);
 	tally_join(&c->tally, &u->tally);
+}
+
+/* For the most part nobody recorded had the CPU: of those who had it one is known, the last or the first. */
+static bool is_likely(const struct crowd *c)
+{
+	return c->likely_ns > c->tally.total_ns / 2;
 }
 
 static void tell_headline(struct text *t, const struct crowd *c)
@@ -183,7 +196,7 @@ static void tell_headline(struct text *t, const struct crowd *c)
 	text_add(t, c->nthreads > 1 ? " of their time" : " of its time");
 	if (!keeper)
 		return;
-	text_add(t, "; mostly ");
+	text_add(t, is_likely(c) ? "; most likely " : "; mostly ");
 	text_add_who(t, keeper);
 	text_add(t, " had it");
 	if (c->keepers.n > 1)
@@ -199,7 +212,9 @@ static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
 	f->rule = runqueue_rule.name;
 	f->class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
 	f->severity = runqueue_rule.severity;
-	f->confidence = c->keepers.n ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	f->confidence = c->keepers.n && !is_likely(c) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	if (is_likely(c))
+		text_add(&f->sure, "Fairly sure: it had no CPU; who had it is not recorded, but for one of them");
 	f->process = c->process;
 	f->tid = c->nthreads == 1 ? c->waiters.who[0].tid : 0;
 	f->weight = c->tally.total_ns;
