@@ -92,13 +92,13 @@ struct splitting {
 /*
  * Of threads that are not recorded and had the CPU one after the other, who kept it from the one that waits: who took
  * it, if it was preempted then; otherwise who gave it up at last, for what was before may have been before the wait.
+ * That may be nobody, unless somebody came during the wait.
  */
 static uint32_t keeper_of(const struct splitting *w, const struct occupant *o)
 {
-	bool took_it = w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->began_ns;
-	uint32_t tid = took_it ? o->first_tid : o->last_tid, other = took_it ? o->last_tid : o->first_tid;
-
-	return tid == TID_IDLE ? other : tid;
+	if (w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->began_ns)
+		return o->first_tid == TID_IDLE ? o->last_tid : o->first_tid;
+	return o->last_tid == TID_IDLE && o->begin_ns > w->began_ns ? o->first_tid : o->last_tid;
 }
 
 static void visit_occupant(void *arg, const struct occupant *o)

@@ -33,7 +33,9 @@ struct table {
 /* Events come in runs about the same few keys: where the item of a key is kept at hand. */
 static inline struct table_key **table_recent(const struct table *t, uint64_t a, uint64_t b)
 {
-	return &t->recent[(a ^ a >> 6 ^ b ^ b >> 6 ^ b >> 12) & (TABLE_RECENT - 1)];
+	uint64_t both = a ^ b ^ b / 4096;
+
+	return &t->recent[(both ^ both / 64) & (TABLE_RECENT - 1)];
 }
 
 /* As table_find(), for keys that are neither found by number nor at hand. */

@@ -118,6 +118,7 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 {
 	struct user *u = table_find(&s->users, ev->v[F_switch_next_tid], 0);
 	const struct split *split = &s->scratch.cause.links[0];
+	uint64_t likely_ns = 0;
 	struct span last;
 
 	if (!u || u->ncalls < CALLS_LEAST || !timeline_last(ctx->timeline, (uint32_t)u->key.a, &last))
@@ -129,11 +130,12 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 		if (p->class != CAUSE_RUNNABLE)
 			continue;
 		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
-		u->likely_ns += p->likely ? p->ns : 0;
+		likely_ns += p->likely && p->tid != TID_IDLE ? p->ns : 0;
 	}
 	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])
 		return 0;
 	names_who(ctx->names, u->key.a, &u->who);
+	u->likely_ns += likely_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
 	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
 		       ? 0

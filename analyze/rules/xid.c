@@ -240,7 +240,7 @@ const struct rule xid_rule = {
 		 "not "
 		 "be the culprit where several share a GPU.",
 	.remedy = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
-		"checked.",
+		  "checked.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_xid, KIND_health, 0},

@@ -206,6 +206,22 @@ static void a_woken_thread_waits_for_who_had_the_cpu_last(void **state)
 	assert_true(split_longest(&c.links[0], CAUSE_RUNNABLE)->likely);
 }
 
+/* 905 had the CPU after 101 fell asleep, and nobody had it when 101 got it. */
+static void a_woken_thread_does_not_wait_for_who_was_gone(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
+	feed_switch(f, T0 + 3 * MS, 1, 101, S, 905);
+	feed_waking(f, T0 + 9 * MS, 0, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 14 * MS, 1, 0, 0, 101);
+	feed_launch(f, T0 + 2 * MS, T0 + 15 * MS, 101, 1);
+	c = cause_of(f, 101, T0 + 2 * MS, T0 + 15 * MS);
+	check_ns(&c.links[0], 2 * MS, 5 * MS, 0, 6 * MS, 0);
+	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->tid, TID_IDLE);
+}
+
 static void a_preempted_thread_names_who_came_where_no_more_is_seen(void **state)
 {
 	struct feed *f = *state;
@@ -727,6 +743,7 @@ int main(void)
 		TEST(who_had_the_cpu_unseen_is_only_likely),
 		TEST(who_waits_as_well_has_not_had_the_cpu),
 		TEST(a_woken_thread_waits_for_who_had_the_cpu_last),
+		TEST(a_woken_thread_does_not_wait_for_who_was_gone),
 		TEST(a_preempted_thread_names_who_came_where_no_more_is_seen),
 		TEST(a_sleep_in_a_futex_is_its_holders_who_was_preempted),
 		TEST(the_sentence_names_futex_waker_and_what_kept_the_waker),
