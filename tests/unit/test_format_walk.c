@@ -206,6 +206,8 @@ static void a_text_is_compared_as_a_whole(void **state)
 	assert_false(event_text_is(&ev, F_fact_name, "machines"));
 	assert_true(event_text_is(&ev, F_fact_value, ""));
 	assert_false(event_text_is(&ev, F_fact_at, ""));
+	ev.v = (const uint64_t[FIELDS_MAX]){0};
+	assert_false(event_text_is(&ev, F_fact_at, "")); /* a number that is 0 is no text of 0 bytes */
 	walk_close(&w);
 }
 
