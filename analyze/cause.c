@@ -85,7 +85,6 @@ struct splitting {
 	struct split *split;
 	const struct timeline *tl;
 	struct part waiting; /* the runnable piece whose occupants are visited */
-	uint64_t began_ns;   /* when it began */
 	uint64_t left_ns;    /* of it, not told yet */
 };
 
@@ -96,9 +95,9 @@ struct splitting {
  */
 static uint32_t keeper_of(const struct splitting *w, const struct occupant *o)
 {
-	if (w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->began_ns)
+	if (w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->waiting.longest_begin_ns)
 		return o->first_tid == TID_IDLE ? o->last_tid : o->first_tid;
-	return o->last_tid == TID_IDLE && o->begin_ns > w->began_ns ? o->first_tid : o->last_tid;
+	return o->last_tid == TID_IDLE && o->begin_ns > w->waiting.longest_begin_ns ? o->first_tid : o->last_tid;
 }
 
 static void visit_occupant(void *arg, const struct occupant *o)
@@ -122,7 +121,6 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 
 	w->waiting = *model;
 	w->waiting.flags &= SPAN_PREEMPTED | SPAN_FORKED;
-	w->began_ns = piece->begin_ns;
 	w->left_ns = model->ns;
 	timeline_occupants(w->tl, piece->cpu, piece->begin_ns, piece->end_ns, visit_occupant, w);
 	if (w->left_ns == 0)

@@ -55,8 +55,7 @@ struct rule {
 	const char *meaning, *wrong, *remedy;
 	const struct setting *settings;
 	unsigned nsettings;
-	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to a thread that had waited for it.
-	 */
+	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to threads that had waited come. */
 	uint16_t kinds[RULE_KINDS_MAX];
 	bool marks; /* and the marks between epochs */
 	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.

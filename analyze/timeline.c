@@ -59,7 +59,16 @@ static inline int outcome(const struct timeline *tl, struct fault *why)
 	return tl->failed ? no_memory(why) : 0;
 }
 
-static __attribute__((noinline)) struct thread *thread_add(struct timeline *tl, uint32_t tid)
+/* As ring_push(); that there was no memory is remembered. */
+static inline void *keep(struct timeline *tl, struct ring *r, const void *item, size_t item_bytes, unsigned max)
+{
+	void *kept = ring_push(r, item, item_bytes, max);
+
+	tl->failed |= !kept;
+	return kept;
+}
+
+static struct thread *thread_add(struct timeline *tl, uint32_t tid)
 {
 	struct thread *th;
 
@@ -76,9 +85,12 @@ static __attribute__((noinline)) struct thread *thread_add(struct timeline *tl, 
 /* Known or new. NULL: the idle task, which is no thread; beyond the limit; or no memory. */
 static inline struct thread *thread_get(struct timeline *tl, uint32_t tid)
 {
-	struct thread *th = tid == TID_IDLE ? NULL : table_find(&tl->threads, tid, 0);
+	struct thread *th;
 
-	return th || tid == TID_IDLE ? th : thread_add(tl, tid);
+	if (tid == TID_IDLE)
+		return NULL;
+	th = table_find(&tl->threads, tid, 0);
+	return th ? th : thread_add(tl, tid);
 }
 
 /*
@@ -92,9 +104,8 @@ static inline struct span *thread_close(struct timeline *tl, struct thread *th, 
 
 	if (th->first_ns == NEVER)
 		th->first_ns = at_ns;
-	else if (th->open.begin_ns < at_ns &&
-		 !(was = ring_push(&th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX)))
-		tl->failed = true;
+	else if (th->open.begin_ns < at_ns)
+		was = keep(tl, &th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX);
 	if (!was)
 		was = &th->open;
 	was->end_ns = at_ns;
@@ -166,8 +177,7 @@ static void cpu_switch(struct timeline *tl, const struct switch_row *row)
 					   .first_tid = cpu->tid,
 					   .last_tid = row->prev_tid};
 
-		if (!ring_push(&cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX))
-			tl->failed = true;
+		keep(tl, &cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX);
 	}
 	cpu->known = true;
 	cpu->tid = row->next_tid;
@@ -429,8 +439,7 @@ int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_
 	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
 		const struct theft t = {cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
 
-		if (!ring_push(&cpu->thefts, &t, sizeof(t), TIMELINE_THEFTS_MAX))
-			tl->failed = true;
+		keep(tl, &cpu->thefts, &t, sizeof(t), TIMELINE_THEFTS_MAX);
 	}
 	cpu->looked_ns = at_ns;
 	cpu->steal_ns = steal_ns;
@@ -461,8 +470,7 @@ int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, stru
 
 		second->begin_ns = ((struct interval *)ring_at(blind, 0))->begin_ns;
 	}
-	if (!ring_push(blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX))
-		tl->failed = true;
+	keep(tl, blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX);
 	return outcome(tl, why);
 }
 

@@ -339,7 +339,7 @@ static inline void pass_row(struct cursor *cur)
 }
 
 /* The next row, which is to be given. */
-static inline void give_row(struct cursor *cur, struct event *ev)
+static int give_row(struct cursor *cur, struct event *ev)
 {
 	const struct rows *rows = cur->rows;
 	const struct head *head = cur->first->heads;
@@ -359,6 +359,7 @@ static inline void give_row(struct cursor *cur, struct event *ev)
 	pass_row(cur);
 	ev->last = cur->first && next_ns(cur->first) > ev->at_ns;
 	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
+	return 1;
 }
 
 /* Find out which lane has the next row, loading what is needed for that; at the epoch's end none has. */
@@ -399,7 +400,7 @@ static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev,
 		if (!cur->first || next_ns(cur->first) >= cur->to_ns)
 			return 0;
 		if (cur->ready)
-			return cursor_next(cur, ev, why);
+			return give_row(cur, ev);
 		pass_row(cur);
 	}
 }
@@ -413,7 +414,7 @@ static void go_to(struct cursor *cur, uint64_t epoch)
 	cur->ready = false;
 }
 
-/* Where no row is ready: the next mark, or row that has to be looked for. */
+/* Where no row is ready: the next mark, or row that has to be looked for. Out of line: it is rare. */
 static __attribute__((noinline)) int find_next(struct cursor *cur, struct event *ev, struct fault *why)
 {
 	while (cur->epoch < cur->reader->nepochs) {
@@ -443,10 +444,7 @@ static __attribute__((noinline)) int find_next(struct cursor *cur, struct event 
 
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 {
-	if (!cur->ready)
-		return find_next(cur, ev, why);
-	give_row(cur, ev);
-	return 1;
+	return cur->ready ? give_row(cur, ev) : find_next(cur, ev, why);
 }
 
 void cursor_seek(struct cursor *cur, uint64_t at_ns)

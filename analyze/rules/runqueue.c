@@ -113,8 +113,8 @@ static int take_call(struct queue_state *s, const struct context *ctx, const uin
 }
 
 /* A thread that uses the GPU enters a CPU: how long did it wait, and who had it? */
-static __attribute__((noinline)) int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set,
-						 const struct event *ev, struct fault *why)
+static int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		       struct fault *why)
 {
 	struct user *u = table_find(&s->users, ev->v[F_switch_next_tid], 0);
 	const struct split *split = &s->scratch.cause.links[0];

@@ -189,36 +189,33 @@ static void who_waits_as_well_has_not_had_the_cpu(void **state)
 	assert_false(c.links[0].parts[3].likely);
 }
 
-/* 905 had the CPU when 101 was still asleep; 900, which took it from 905, is not seen to come. */
-static void a_woken_thread_waits_for_who_had_the_cpu_last(void **state)
+/* 905 had the CPU when 101 was still asleep; when 101 gets it, `last` has it, which is not seen to come. */
+static struct cause of_a_wait_after(struct feed *f, uint32_t last)
 {
-	struct feed *f = *state;
 	struct cause c;
 
 	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
 	feed_switch(f, T0 + 3 * MS, 1, 101, S, 905);
 	feed_waking(f, T0 + 9 * MS, 0, 101, 102, WAKE_TASK);
-	feed_switch(f, T0 + 14 * MS, 1, 900, 0, 101);
+	feed_switch(f, T0 + 14 * MS, 1, last, 0, 101);
 	feed_launch(f, T0 + 2 * MS, T0 + 15 * MS, 101, 1);
 	c = cause_of(f, 101, T0 + 2 * MS, T0 + 15 * MS);
 	check_ns(&c.links[0], 2 * MS, 5 * MS, 0, 6 * MS, 0);
+	return c;
+}
+
+static void a_woken_thread_waits_for_who_had_the_cpu_last(void **state)
+{
+	struct cause c = of_a_wait_after(*state, 900);
+
 	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->tid, 900);
 	assert_true(split_longest(&c.links[0], CAUSE_RUNNABLE)->likely);
 }
 
-/* 905 had the CPU after 101 fell asleep, and nobody had it when 101 got it. */
 static void a_woken_thread_does_not_wait_for_who_was_gone(void **state)
 {
-	struct feed *f = *state;
-	struct cause c;
+	struct cause c = of_a_wait_after(*state, TID_IDLE);
 
-	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
-	feed_switch(f, T0 + 3 * MS, 1, 101, S, 905);
-	feed_waking(f, T0 + 9 * MS, 0, 101, 102, WAKE_TASK);
-	feed_switch(f, T0 + 14 * MS, 1, 0, 0, 101);
-	feed_launch(f, T0 + 2 * MS, T0 + 15 * MS, 101, 1);
-	c = cause_of(f, 101, T0 + 2 * MS, T0 + 15 * MS);
-	check_ns(&c.links[0], 2 * MS, 5 * MS, 0, 6 * MS, 0);
 	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->tid, TID_IDLE);
 }
 

@@ -56,10 +56,11 @@ bool plant_over(const struct plant *p)
 static void note_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns)
 {
 	unsigned i = atomic_fetch_add(&a->plant->accidents->n, 1);
-	struct accident *accident = &a->plant->accidents->at[i];
+	struct accident *accident;
 
 	if (i >= ACCIDENTS_KEPT)
 		return;
+	accident = &a->plant->accidents->at[i];
 	*accident = (struct accident){.tid = a->tid, .begin_ns = begin_ns, .end_ns = end_ns};
 	snprintf(accident->name, sizeof(accident->name), "%s", a->name);
 }
