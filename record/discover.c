@@ -260,6 +260,14 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct file_key *key
 	return r < 0 ? r : l->role != 0;
 }
 
+int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why)
+{
+	const struct looked *l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+
+	d->counts.gone += !l;
+	return l && l->probed ? note_use(d, pid, l, why) : 0;
+}
+
 int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, uint32_t pid, struct fault *why),
 		 void *self, struct fault *why)
 {

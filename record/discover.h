@@ -39,6 +39,9 @@ int discover_process(struct discover *d, uint32_t pid, struct fault *why);
  */
 int discover_mapped(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why);
 
+/* The same once recording has ended: nothing is looked at any more, so a file that is not known counts as gone. */
+int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why);
+
 /* The process ended, or runs another program now: what it mapped is told anew. */
 void discover_forget(struct discover *d, uint32_t pid);
 
@@ -73,7 +76,7 @@ struct discover_counts {
 	size_t unread;    /* libraries that could not be opened or read */
 	size_t stripped;  /* files with the runtime linked in whose functions cannot be found */
 	size_t denied;    /* times that a process's mappings or a file in them could not be read: no permission */
-	size_t gone;      /* files that the kernel side told of, whose process ended before they could be looked at */
+	size_t gone;      /* files that the kernel side told of, too late to be looked at */
 	size_t over;      /* files that were not looked at: there are too many */
 	uint32_t last_denied;    /* its process */
 	char last_problem[256];  /* of the last one that is unread */

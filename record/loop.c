@@ -302,6 +302,8 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 
 	if (r == 0)
 		r = drain_last(s, why);
+	if (r == 0)
+		r = discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
 	if (r == 0 && result->misses)
 		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->missed, why);

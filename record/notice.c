@@ -144,7 +144,9 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 	uint64_t now_ns;
 	int r = 0;
 
-	if (!s->ending) {
+	if (s->ending) {
+		r = discover_too_late(s->discover, m->pid, &m->file, why);
+	} else {
 		r = discover_mapped(s->discover, m->pid, &m->file, why);
 		found = r > 0;
 		if (r == 0 && m->named)

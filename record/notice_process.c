@@ -280,9 +280,12 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		 "modules beyond those that are numbered", named->modules_over, false, false},
 		{"processes_gone", "time that a process ended before all could be read of it",
 		 "times that a process ended before all could be read of it", s->facts_gone, true, false},
-		{"files_gone", "time that a process ended before a new file that it ran or mapped could be looked at",
-		 "times that a process ended before a new file that it ran or mapped could be looked at", found->gone,
-		 true, false},
+		{"files_gone",
+		 "time that a process, or the recording, ended before a new file that it ran or mapped could be looked "
+		 "at",
+		 "times that a process, or the recording, ended before a new file that it ran or mapped could be "
+		 "looked at",
+		 found->gone, true, true},
 		{"frames_unplaced", "frame of a stack of which the process was gone or may not be read",
 		 "frames of stacks of which the process was gone or may not be read", named->no_process + named->denied,
 		 true, false},

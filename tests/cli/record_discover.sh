@@ -167,6 +167,23 @@ check "a shell with job control sees none of its jobs stopped" jobs_go_on
 check "if it ends before it could be looked at, the capture says so" holds 1 \
 	"(SELECT count(*) FROM library) + (SELECT count(*) FROM fact WHERE [name] = 'files_gone') > 0" "(SELECT 1)"
 
+# The recorder stands still until the command has ended, and its time is up.
+too_late() {
+	local recorder ended
+	cp "$TMP/static" "$TMP/fresh"
+	"$gpurec" -v -d 2s -o "$cap" --force -- bash -c "set -m; kill -STOP \$PPID; '$TMP/fresh' 3; true" >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there sh -c 'ps --ppid "$1" -o stat= | grep -q Z' sh "$recorder"
+	ended=$?
+	sleep 2
+	kill -CONT "$recorder"
+	wait "$recorder" && [ "$ended" = 0 ] && view
+}
+check "a program that ends with the recording is recorded, or not" too_late
+check "where its file was not looked at any more, the capture says so" holds 1 \
+	"(SELECT count(*) FROM library) + (SELECT count(*) FROM fact WHERE [name] = 'files_gone') > 0" "(SELECT 1)"
+check "and nobody claims that nothing used CUDA" sh -c '! grep "nothing recorded used a CUDA library" "$1"' sh "$TMP/said"
+
 # Several files ---------------------------------------------------------------------------------------------------------
 mkdir "$TMP/wheel" "$TMP/copy" "$TMP/gone" "$TMP/none"
 cp "$TMP/libcudart.so.12" "$TMP/wheel/libcudart-a1b2c3.so.12.0"
@@ -248,7 +265,11 @@ short() {
 check "300 processes that live a moment are recorded" short
 check "each with its calls, none lost" holds 300:900:3:3 \
 	"count(*) || ':' || sum(n) || ':' || min(n) || ':' || max(n)" "(SELECT count(*) AS n FROM alloc GROUP BY [pid])"
-check "nothing was lost" sh -c '"$1" "$2" | grep -Eq "^ +lost +nothing"' sh "$BUILD/gpuverify" "$cap"
+lost_nothing() {
+	"$BUILD/gpuverify" "$cap" >"$TMP/verdict"
+	grep -Eq "^ +lost +nothing" "$TMP/verdict" || { cat "$TMP/verdict" && false; }
+}
+check "nothing was lost" lost_nothing
 check "all were told with their program, also those that were gone before they could be looked at" \
 	holds 300 "count(DISTINCT [pid])" executable "WHERE [path] LIKE '%/static'"
 check "and with their arguments" holds 300 "count(DISTINCT [pid])" command_line "WHERE [text] LIKE '%/static 3' AND [bytes] = length([text])"
