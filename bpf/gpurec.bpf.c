@@ -356,11 +356,12 @@ int on_fork(__u64 *ctx)
 		return 0;
 	}
 	count(PROBE_FORK, COUNT_fired);
-	if ((is_process && !track_add(child, track->flags)) ||
-	    !bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE)) {
+	if (is_process && !track_add(child, track->flags)) {
 		count(PROBE_FORK, COUNT_no_state);
 		return 0;
 	}
+	/* For what it will do. In a burst of forks there may be no memory: it is tried again when it is needed. */
+	bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	tell(parent, true);
 	tell(child, true);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
