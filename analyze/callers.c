@@ -10,27 +10,55 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the threads that make calls");
 }
 
-int callers_add(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why)
+/* NULL: no memory. */
+static struct caller *caller_add(struct callers *c, uint64_t tid, uint64_t process)
 {
 	struct life *life = table_find(&c->lives, process, 0);
 	struct caller *caller;
 
-	if (c->threads.nitems >= CALLERS_MAX)
-		return 0;
 	if (!life)
 		life = table_add(&c->lives, process, 0, sizeof(*life));
 	caller = life ? table_add(&c->threads, tid, process, sizeof(*caller)) : NULL;
 	if (!caller)
-		return no_memory(why);
+		return NULL;
 	caller->life = life;
 	if (c->ngaps < CALLERS_GAPS_MAX) {
 		caller->gaps = calloc(1, sizeof(*caller->gaps));
 		if (!caller->gaps)
-			return no_memory(why);
+			return NULL;
 		c->ngaps++;
 	}
+	return caller;
+}
+
+int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why)
+{
+	struct caller_by_tid *latest = table_find(&c->latest, tid, 0);
+	struct caller *caller = table_find(&c->threads, tid, process);
+
+	*out = NULL;
+	if (!caller && c->threads.nitems >= CALLERS_MAX)
+		return 0;
+	if (!latest)
+		latest = table_add(&c->latest, tid, 0, sizeof(*latest));
+	if (latest && !caller)
+		caller = caller_add(c, tid, process);
+	if (!latest || !caller)
+		return no_memory(why);
+	latest->caller = caller;
 	*out = caller;
 	return 0;
+}
+
+/* Calls come in the order of their ends: what began first may come last. */
+static void launched(struct life *life, uint64_t tid, uint64_t begin_ns)
+{
+	if (!life->nlaunches || begin_ns < life->first_launch_ns)
+		life->first_launch_ns = begin_ns;
+	if (begin_ns > life->last_launch_ns)
+		life->last_launch_ns = begin_ns;
+	life->launch_tid = tid;
+	life->nlaunches++;
 }
 
 void caller_called(struct caller *caller, const struct event *ev)
@@ -43,22 +71,34 @@ void caller_called(struct caller *caller, const struct event *ev)
 	else if (caller->gaps && begin_ns >= caller->end_ns)
 		baseline_add(caller->gaps, begin_ns - caller->end_ns);
 	caller->end_ns = ev->at_ns;
-	caller->nlaunches += ev->kind == KIND_launch;
+	caller->ncalls++;
 	if (!life->end_ns || begin_ns < life->begin_ns)
 		life->begin_ns = begin_ns;
 	life->end_ns = ev->at_ns;
+	life->functions |= 1ULL << (ev->v[F_call_probe] * 11400714819323198485U >> 58);
+	if (ev->kind == KIND_launch) {
+		caller->nlaunches++;
+		launched(life, ev->v[F_call_tid], begin_ns);
+	}
 }
 
 void callers_forget(struct callers *c, struct caller *caller)
 {
+	if (callers_latest(c, caller->key.a) == caller)
+		table_remove(&c->latest, caller->key.a, 0);
 	c->ngaps -= caller->gaps != NULL;
 	free(caller->gaps);
 	table_remove(&c->threads, caller->key.a, caller->key.b);
 }
 
+const struct life *callers_life(const struct callers *c, uint64_t process)
+{
+	return table_find(&c->lives, process, 0);
+}
+
 uint64_t callers_life_ns(const struct callers *c, uint64_t process)
 {
-	const struct life *life = table_find(&c->lives, process, 0);
+	const struct life *life = callers_life(c, process);
 
 	return life && life->end_ns > life->begin_ns ? life->end_ns - life->begin_ns : 0;
 }
@@ -69,5 +109,6 @@ void callers_clear(struct callers *c)
 		free(((struct caller *)c->threads.items[i])->gaps);
 	table_clear(&c->threads);
 	table_clear(&c->lives);
+	table_clear(&c->latest);
 	c->ngaps = 0;
 }

@@ -13,16 +13,20 @@
 #define CALLERS_MAX 1048576   /* threads; what others call is not judged by rules that tell threads apart */
 #define CALLERS_GAPS_MAX 8192 /* of them, those whose cadence is known (10 KiB each) */
 
-/* What shares of a process' time are taken of. */
+/* What shares of a process' time are taken of, and what it did in it. */
 struct life {
 	struct table_key key;      /* a: process instance */
 	uint64_t begin_ns, end_ns; /* from its first call's begin to its last one's end; end_ns 0: none yet */
+	uint64_t functions;        /* which it called: a set of their probes, hashed to bits */
+	uint64_t nlaunches;
+	uint64_t first_launch_ns, last_launch_ns; /* begins */
+	uint64_t launch_tid;                      /* who made the latest */
 };
 
 struct caller {
 	struct table_key key;      /* a: tid, b: process instance */
 	uint64_t begin_ns, end_ns; /* as in a life */
-	uint64_t nlaunches;
+	uint64_t ncalls, nlaunches;
 	struct baseline *gaps; /* between a call's end and the next one's begin; NULL: not known. Owned */
 	struct life *life;
 };
@@ -30,18 +34,32 @@ struct caller {
 /* A zeroed one is empty. */
 struct callers {
 	struct table threads, lives;
+	struct table latest; /* by tid: struct caller_by_tid */
 	size_t ngaps;
 };
 
-/* As callers_meet(), for a new one. */
-int callers_add(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why);
+struct caller_by_tid {
+	struct table_key key; /* a: tid */
+	struct caller *caller;
+};
+
+/* As callers_meet(), for one that is not the latest of its number. */
+int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why);
+
+/* Who had this number when it called last; NULL: nobody, or that thread has ended. */
+static inline struct caller *callers_latest(const struct callers *c, uint64_t tid)
+{
+	const struct caller_by_tid *latest = table_find(&c->latest, tid, 0);
+
+	return latest ? latest->caller : NULL;
+}
 
 /* The caller, known or new; *out NULL: beyond CALLERS_MAX. ERR_MEMORY. */
 static inline int callers_meet(struct callers *c, uint64_t tid, uint64_t process, struct caller **out,
 			       struct fault *why)
 {
-	*out = table_find(&c->threads, tid, process);
-	return *out ? 0 : callers_add(c, tid, process, out, why);
+	*out = callers_latest(c, tid);
+	return *out && (*out)->key.b == process ? 0 : callers_look_up(c, tid, process, out, why);
 }
 
 /* A call is over that callers_meet() was asked about: from now on it counts. */
@@ -49,6 +67,9 @@ void caller_called(struct caller *caller, const struct event *ev);
 
 /* The thread ended: *caller is gone; its process' life stays. */
 void callers_forget(struct callers *c, struct caller *caller);
+
+/* What a process did; NULL: it made no calls. */
+const struct life *callers_life(const struct callers *c, uint64_t process);
 
 /* For how long a process made calls; 0 if it made none. */
 uint64_t callers_life_ns(const struct callers *c, uint64_t process);

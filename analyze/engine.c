@@ -28,6 +28,7 @@ struct engine {
 		int (*take)(struct engine *e, const struct event *ev, struct fault *why);
 		bool texts; /* its rows have any that matter */
 		uint8_t nlisteners;
+		uint8_t nalways; /* of them, from the first on: those that want to see usual calls, too */
 		struct listener {
 			int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 				    struct fault *why);
@@ -38,7 +39,8 @@ struct engine {
 	struct kept *batch;          /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
-	uint64_t end_ns; /* of the epochs seen */
+	uint64_t unusual_ns; /* calls of which no rule says that they are unusual are shorter, and come sooner */
+	uint64_t end_ns;     /* of the epochs seen */
 	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
 	struct table
 		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
@@ -175,15 +177,20 @@ static enum rank rank_of(const struct engine *e, const struct event *ev)
 	}
 }
 
-static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+/* To the first so many that want to see such rows. */
+static int to_some(struct engine *e, const struct event *ev, unsigned n, struct fault *why)
 {
-	const struct route *route = &e->routes[ev->kind];
-	const struct listener *end = route->listeners + route->nlisteners;
+	const struct listener *l = e->routes[ev->kind].listeners, *end = l + n;
 	int r = 0;
 
-	for (const struct listener *l = route->listeners; l < end && r == 0; l++)
+	for (; l < end && r == 0; l++)
 		r = l->feed(l->state, &e->ctx, l->set, ev, why);
 	return r;
+}
+
+static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+{
+	return to_some(e, ev, e->routes[ev->kind].nlisteners, why);
 }
 
 static int take_futex(struct engine *e, const struct event *ev, struct fault *why)
@@ -281,8 +288,18 @@ static int take_foreign_call(struct engine *e, const struct event *ev, struct fa
 	return r < 0 ? r : calls_feed(&e->calls, ev, why);
 }
 
+/* It failed, took long, or came long after the thread's last one. */
+static bool is_unusual(const struct engine *e, const struct caller *caller, const struct event *ev)
+{
+	uint64_t begin_ns = call_begin_ns(ev), since_ns = caller && caller->end_ns ? caller->end_ns : begin_ns;
+
+	return ev->v[F_call_ret] != 0 || ev->v[F_call_dur] >= e->unusual_ns ||
+	       (begin_ns > since_ns && begin_ns - since_ns >= e->unusual_ns);
+}
+
 static int take_call(struct engine *e, const struct event *ev, struct fault *why)
 {
+	const struct route *route = &e->routes[ev->kind];
 	struct caller *caller = NULL;
 	const struct process *p;
 	int r = take_foreign_call(e, ev, why);
@@ -293,7 +310,7 @@ static int take_call(struct engine *e, const struct event *ev, struct fault *why
 	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
 	e->ctx.caller = caller;
 	if (r == 0)
-		r = to_rules(e, ev, why);
+		r = to_some(e, ev, is_unusual(e, caller, ev) ? route->nlisteners : route->nalways, why);
 	if (caller && !event_is_nested(ev))
 		caller_called(caller, ev);
 	return r;
@@ -342,6 +359,29 @@ static void listen(struct engine *e, uint16_t kind, unsigned rule)
 		(struct listener){rules[rule]->feed, e->states[rule], e->settings.v[rule]};
 }
 
+/* Those first that want to see all rows. */
+static void lay_listeners(struct engine *e)
+{
+	for (unsigned i = 0; i < NRULES; i++) {
+		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
+			if (!rules[i]->unusual_ns)
+				listen(e, *kind, i);
+		if (rules[i]->marks)
+			listen(e, KIND_epoch, i);
+	}
+	for (unsigned kind = 0; kind < KINDS_SEEN; kind++)
+		e->routes[kind].nalways = e->routes[kind].nlisteners;
+	e->unusual_ns = UINT64_MAX;
+	for (unsigned i = 0; i < NRULES; i++) {
+		uint64_t ns = rules[i]->unusual_ns ? rules[i]->unusual_ns(e->settings.v[i]) : UINT64_MAX;
+
+		for (const uint16_t *kind = rules[i]->kinds; *kind && rules[i]->unusual_ns; kind++)
+			listen(e, *kind, i);
+		if (ns < e->unusual_ns)
+			e->unusual_ns = ns;
+	}
+}
+
 /* What becomes of rows of each kind: into all that rules may ask, and to the rules. */
 static void lay_routes(struct engine *e)
 {
@@ -359,12 +399,7 @@ static void lay_routes(struct engine *e)
 		if (shape && (shape->flags & KIND_CALL) == KIND_CALL)
 			e->routes[kind].take = take_call;
 	}
-	for (unsigned i = 0; i < NRULES; i++) {
-		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
-			listen(e, *kind, i);
-		if (rules[i]->marks)
-			listen(e, KIND_epoch, i);
-	}
+	lay_listeners(e);
 }
 
 int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)

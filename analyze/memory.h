@@ -45,6 +45,13 @@ struct memory {
 	uint64_t nunmatched;    /* frees of what was not seen to be allocated */
 };
 
+/* Whether a call matters to memory_feed(): most do not. */
+static inline bool memory_concerns(const struct memory *m, const struct event *ev)
+{
+	return ev->kind == KIND_alloc || ev->kind == KIND_free ||
+	       (m->nested.nitems && !event_is_nested(ev) && table_find(&m->nested, ev->v[F_call_tid], 0));
+}
+
 /* Take in a call. */
 int memory_feed(struct memory *m, uint64_t process, const struct event *ev, struct fault *why);
 

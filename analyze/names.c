@@ -67,14 +67,10 @@ static struct process *current(const struct names *n, uint64_t pid)
 	return entry ? entry->process : NULL;
 }
 
-struct process *names_process(struct names *n, uint64_t pid)
+struct process *names_look_up(struct names *n, uint64_t pid)
 {
-	struct process *p;
+	struct process *p = current(n, pid);
 
-	/* Each rule asks about the same event. */
-	if (n->last && n->last->pid == pid)
-		return n->last;
-	p = current(n, pid);
 	if (!p)
 		p = add_process(n, pid);
 	n->last = p;

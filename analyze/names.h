@@ -97,8 +97,16 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 /* Whether names_feed() does anything with rows of this kind. */
 bool names_wants(uint16_t kind);
 
+/* As names_process(), for another pid than the last one. */
+struct process *names_look_up(struct names *n, uint64_t pid);
+
 /* The current instance of a pid, made if nobody has told of it; NULL: no memory or beyond PROCESSES_MAX. */
-struct process *names_process(struct names *n, uint64_t pid);
+static inline struct process *names_process(struct names *n, uint64_t pid)
+{
+	/* Events come in runs of one process, and each rule asks about the same. */
+	return n->last && n->last->pid == pid ? n->last : names_look_up(n, pid);
+}
+
 /* The same, but NULL if nobody has told of it. */
 const struct process *names_current(const struct names *n, uint64_t pid);
 /* An instance by number; NULL if there is none. */

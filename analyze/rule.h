@@ -57,6 +57,11 @@ struct rule {
 	unsigned nsettings;
 	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to threads that had waited come. */
 	uint16_t kinds[RULE_KINDS_MAX];
+	/*
+	 * NULL: all calls of these kinds. Else only those that did not return 0, that took so long, or came so long
+	 * after the thread's last one; most did not, so the rule is spared them.
+	 */
+	uint64_t (*unusual_ns)(const uint64_t *set);
 	bool marks; /* and the marks between epochs */
 	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.
 	 */

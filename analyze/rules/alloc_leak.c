@@ -30,7 +30,6 @@ struct leak_state {
 	struct findings found; /* of processes that have ended, and moved to the report at the end */
 	uint64_t nlost_frees;
 	bool withheld;
-	uint64_t last_ns;
 };
 
 static int no_memory(struct fault *why)
@@ -202,13 +201,13 @@ static int leak_feed(void *state, const struct context *ctx, const uint64_t *set
 			s->nlost_frees += reader_lost(ctx->reader, ev->epoch->number, KIND_free);
 		for (uint32_t i = 0; i < ev->epoch->nchunks; i++)
 			s->withheld |= ev->epoch->chunks[i].withheld && ev->epoch->chunks[i].class == CLASS_events;
-		s->last_ns = ev->epoch->end_ns;
 		return 0;
 	}
-	if (ev->at_ns > s->last_ns)
-		s->last_ns = ev->at_ns;
-	if (ev->kind != KIND_exit)
-		return ctx->caller ? memory_feed(&s->memory, ctx->caller->key.b, ev, why) : 0;
+	if (ev->kind != KIND_exit) {
+		if (!ctx->caller || !memory_concerns(&s->memory, ev))
+			return 0;
+		return memory_feed(&s->memory, ctx->caller->key.b, ev, why);
+	}
 	if (!ev->v[F_exit_last])
 		return 0;
 	p = names_process(ctx->names, ev->v[F_exit_pid]);
@@ -229,7 +228,7 @@ static int leak_finish(void *state, const struct context *ctx, const uint64_t *s
 	int r = memory_settle(&s->memory, why);
 
 	for (size_t i = 0; i < s->memory.processes.nitems && r == 0; i++)
-		r = judge_process(s, ctx, set, s->memory.processes.items[i]->a, false, s->last_ns, why);
+		r = judge_process(s, ctx, set, s->memory.processes.items[i]->a, false, ctx->now_ns, why);
 	for (size_t i = 0; i < s->found.n && r == 0; i++)
 		r = findings_take(out, &s->found, i) ? 0 : no_memory(why);
 	if (r == 0 && !findings_add_limit(out, alloc_leak_rule.name, s->memory.nunfollowed, "allocations"))

@@ -146,6 +146,13 @@ static bool is_work(uint16_t kind)
 	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
 }
 
+/* What did not return 0 is unusual however long it took, and nothing else is wanted. */
+static uint64_t unusual_ns(const uint64_t *set)
+{
+	(void)set;
+	return UINT64_MAX;
+}
+
 static int failed_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
@@ -327,6 +334,7 @@ const struct rule failed_call_rule = {
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},
+	.unusual_ns = unusual_ns,
 	.open = failed_open,
 	.feed = failed_feed,
 	.finish = failed_finish,

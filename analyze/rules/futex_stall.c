@@ -215,6 +215,11 @@ static int take_wait(struct stall_state *s, const struct context *ctx, const uin
 	return p ? convoys_add(&s->convoys, p->key.a, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, why) : 0;
 }
 
+static uint64_t unusual_ns(const uint64_t *set)
+{
+	return set[SET_MIN] < set[SET_GAP_MIN] ? set[SET_MIN] : set[SET_GAP_MIN];
+}
+
 static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
@@ -351,6 +356,7 @@ const struct rule futex_stall_rule = {
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_futex, 0},
+	.unusual_ns = unusual_ns,
 	.open = stall_open,
 	.feed = stall_feed,
 	.finish = stall_finish,

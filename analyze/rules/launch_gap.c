@@ -129,6 +129,11 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	return add_gap(s, ctx, ev, usual_ns, why);
 }
 
+static uint64_t unusual_ns(const uint64_t *set)
+{
+	return set[SET_MIN];
+}
+
 static int gap_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		    struct fault *why)
 {
@@ -272,6 +277,7 @@ const struct rule launch_gap_rule = {
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},
+	.unusual_ns = unusual_ns,
 	.open = gap_open,
 	.feed = gap_feed,
 	.finish = gap_finish,

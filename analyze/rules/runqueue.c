@@ -21,17 +21,18 @@ static const struct setting settings[] = {
 #define CALLS_LEAST 32 /* GPU calls by which a thread shows that it uses the GPU */
 
 struct user {
-	struct table_key key; /* a: tid, b: 0; of those that ended: a number, 1 */
-	struct who who;       /* at the latest wait that counts */
-	uint64_t process, ncalls, begin_ns, last_ns, preempted_ns;
+	struct table_key key;        /* a: tid, b: process instance */
+	const struct caller *caller; /* as it calls now; NULL: it ended */
+	uint64_t ended_life_ns;      /* in which those made calls that had this number before and ended */
+	struct who who;              /* at the latest wait that counts */
+	uint64_t preempted_ns;
 	uint64_t likely_ns; /* in which it is not certain who had the CPU */
 	struct roster keepers;
 	struct tally tally;
 };
 
 struct queue_state {
-	struct table users;
-	uint64_t nended; /* of them */
+	struct table users; /* those that had to wait */
 	uint64_t nskipped;
 	struct explained scratch;
 };
@@ -54,76 +55,67 @@ static void queue_close(void *state)
 	free(s);
 }
 
+static uint64_t life_ns(const struct user *u)
+{
+	return u->ended_life_ns + (u->caller ? u->caller->end_ns - u->caller->begin_ns : 0);
+}
+
 static bool is_enough(const struct user *u, const uint64_t *set)
 {
 	return u->tally.count >= set[SET_COUNT] && u->tally.total_ns >= set[SET_TOTAL] &&
-	       u->tally.total_ns >= (u->last_ns - u->begin_ns) / 100 * set[SET_SHARE];
+	       u->tally.total_ns >= life_ns(u) / 100 * set[SET_SHARE];
 }
 
-/* Its number is free for another thread; what there is to tell of it stays. */
-static int retire(struct queue_state *s, const uint64_t *set, struct user *u, struct fault *why)
+/* A thread ended; there may be nothing to tell of it. */
+static void end(struct queue_state *s, const struct caller *caller, const uint64_t *set)
 {
-	uint64_t tid = u->key.a;
-	struct user *ended;
+	struct user *u = caller ? table_find(&s->users, caller->key.a, caller->key.b) : NULL;
 
-	if (is_enough(u, set)) {
-		ended = table_add(&s->users, s->nended, 1, sizeof(*ended));
-		if (!ended)
-			return rule_no_memory(&runqueue_rule, why);
-		u->key = ended->key;
-		*ended = *u;
-		u->key = (struct table_key){tid, 0};
-		s->nended++;
-	} else {
-		tally_clear(&u->tally);
-	}
-	table_remove(&s->users, tid, 0);
-	return 0;
-}
-
-static int take_call(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
-{
-	struct user *u = table_find(&s->users, ev->v[F_call_tid], 0);
-
-	if (u && ctx->caller && u->process != ctx->caller->key.b) {
-		int r = retire(s, set, u, why);
-
-		if (r < 0)
-			return r;
-		u = NULL;
-	}
-	if (u) {
-		u->ncalls++;
-		u->last_ns = ev->at_ns;
-		return 0;
-	}
-	if (!ctx->caller || s->users.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	u = table_add(&s->users, ev->v[F_call_tid], 0, sizeof(*u));
 	if (!u)
-		return rule_no_memory(&runqueue_rule, why);
-	u->process = ctx->caller->key.b;
-	u->ncalls = 1;
-	u->begin_ns = call_begin_ns(ev);
-	u->last_ns = ev->at_ns;
-	return 0;
+		return;
+	u->ended_life_ns = life_ns(u);
+	u->caller = NULL;
+	if (is_enough(u, set))
+		return;
+	tally_clear(&u->tally);
+	table_remove(&s->users, caller->key.a, caller->key.b);
 }
 
-/* A thread that uses the GPU enters a CPU: how long did it wait, and who had it? */
+/* NULL: beyond the limit, and counted; or no memory. */
+static struct user *user_of(struct queue_state *s, const struct caller *caller)
+{
+	struct user *u = table_find(&s->users, caller->key.a, caller->key.b);
+
+	if (!u && s->users.nitems >= THREADS_MAX) {
+		s->nskipped++;
+		return NULL;
+	}
+	if (!u)
+		u = table_add(&s->users, caller->key.a, caller->key.b, sizeof(*u));
+	if (u)
+		u->caller = caller;
+	return u;
+}
+
+/* A thread that uses the GPU enters a CPU, and had waited: how long, and who had it? */
 static int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
-	struct user *u = table_find(&s->users, ev->v[F_switch_next_tid], 0);
+	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_switch_next_tid]);
 	const struct split *split = &s->scratch.cause.links[0];
 	uint64_t likely_ns = 0;
 	struct span last;
+	struct user *u;
 
-	if (!u || u->ncalls < CALLS_LEAST || !timeline_last(ctx->timeline, (uint32_t)u->key.a, &last))
+	if (!caller || caller->ncalls < CALLS_LEAST ||
+	    !timeline_last(ctx->timeline, as_tid(caller->key.a), &last))
 		return 0;
-	explain(&s->scratch, ctx->timeline, ctx->names, (uint32_t)u->key.a, last.begin_ns, last.end_ns);
+	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(caller->key.a), last.begin_ns, last.end_ns);
+	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])
+		return 0;
+	u = user_of(s, caller);
+	if (!u)
+		return s->users.nitems >= THREADS_MAX ? 0 : rule_no_memory(&runqueue_rule, why);
 	for (unsigned i = 0; i < split->nparts; i++) {
 		const struct part *p = &split->parts[i];
 
@@ -132,8 +124,6 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
 		likely_ns += p->likely && p->tid != TID_IDLE ? p->ns : 0;
 	}
-	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])
-		return 0;
 	names_who(ctx->names, u->key.a, &u->who);
 	u->likely_ns += likely_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
@@ -145,15 +135,10 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
-	struct queue_state *s = state;
-	struct user *u;
-
 	if (ev->kind == KIND_switch)
-		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(s, ctx, set, ev, why);
-	if (ev->kind != KIND_exit)
-		return take_call(s, ctx, set, ev, why);
-	u = table_find(&s->users, ev->v[F_exit_tid], 0);
-	return u ? retire(s, set, u, why) : 0;
+		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(state, ctx, set, ev, why);
+	end(state, ctx->caller, set);
+	return 0;
 }
 
 /* Threads of one process that had trouble with the same: one finding. */
@@ -168,7 +153,7 @@ static void join(struct crowd *c, struct user *u)
 	c->nthreads++;
 	c->preempted_ns += u->preempted_ns;
 	c->likely_ns += u->likely_ns;
-	c->life_ns += u->last_ns - u->begin_ns;
+	c->life_ns += life_ns(u);
 	roster_add(&c->waiters, &u->who, u->tally.total_ns);
 	roster_join(&c->keepers, &u->keepers);
 	tally_join(&c->tally, &u->tally);
@@ -242,20 +227,20 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 	(void)ctx;
 	for (size_t i = 0; i < s->users.nitems && r == 0; i++) {
 		struct user *first = (struct user *)s->users.items[i];
-		struct crowd c = {.process = first->process};
+		struct crowd c = {.process = first->key.b};
 
 		if (!is_enough(first, set))
 			continue;
 		for (size_t k = i; k < s->users.nitems; k++) {
 			struct user *u = (struct user *)s->users.items[k];
 
-			if (u->process == first->process && is_enough(u, set))
+			if (u->key.b == first->key.b && is_enough(u, set))
 				join(&c, u);
 		}
 		r = tell_crowd(&c, out, why);
 		tally_clear(&c.tally);
 	}
-	if (r == 0 && !findings_add_limit(out, runqueue_rule.name, s->nskipped, "calls"))
+	if (r == 0 && !findings_add_limit(out, runqueue_rule.name, s->nskipped, "waits"))
 		r = rule_no_memory(&runqueue_rule, why);
 	return r;
 }
@@ -273,7 +258,7 @@ const struct rule runqueue_rule = {
 	.remedy = "Keep CPUs free for these threads, or start fewer others.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_switch, KIND_exit, 0},
+	.kinds = {KIND_switch, KIND_exit, 0},
 	.open = queue_open,
 	.feed = queue_feed,
 	.finish = queue_finish,

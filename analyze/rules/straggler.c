@@ -29,11 +29,9 @@ static const struct setting settings[] = {
 #define OPEN_ROUNDS 64 /* rounds in which ranks are still awaited */
 #define PROCESSES_COMPARED_MAX 4096
 
-/* A process and what it does. */
+/* A process that takes part in collectives. */
 struct worker {
-	struct table_key key; /* a: process instance */
-	uint64_t probes;      /* a set of its launch functions, hashed to bits */
-	uint64_t nlaunches, first_ns, last_ns, tid;
+	struct table_key key;  /* a: process instance */
 	uint64_t rank, nranks; /* nranks 0: none */
 	uint64_t nrounds;      /* collectives begun */
 	uint64_t nlast, lag_ns;
@@ -167,13 +165,11 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 	struct straggler_state *s = state;
 	struct membership *m;
 	struct worker *w;
-	uint64_t begin_ns;
 	int r = 0;
 
 	(void)set;
-	if (event_is_nested(ev) || !ctx->caller)
+	if (event_is_nested(ev) || !ctx->caller || ev->v[F_call_ret] != 0)
 		return 0;
-	begin_ns = call_begin_ns(ev);
 	w = table_find(&s->workers, ctx->caller->key.b, 0);
 	if (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX) {
 		s->nskipped++;
@@ -183,16 +179,6 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 		w = table_add(&s->workers, ctx->caller->key.b, 0, sizeof(*w));
 	if (!w)
 		return rule_no_memory(&straggler_rule, why);
-	if (ev->kind == KIND_launch) {
-		/* Calls come in the order of their ends: what began first may come last. */
-		w->first_ns = w->nlaunches && w->first_ns < begin_ns ? w->first_ns : begin_ns;
-		w->last_ns = begin_ns > w->last_ns ? begin_ns : w->last_ns;
-		w->tid = ev->v[F_call_tid];
-		w->nlaunches++;
-	}
-	w->probes |= 1ULL << (ev->v[F_call_probe] * 11400714819323198485U >> 58);
-	if (ev->kind != KIND_collective || ev->v[F_call_ret] != 0)
-		return 0;
 	if (ev->v[F_collective_nranks])
 		r = join_crew(s, w, ev->v[F_collective_rank], ev->v[F_collective_nranks], why);
 	m = table_find(&s->crew_of, w->key.a, 0);
@@ -201,7 +187,7 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 	return r;
 }
 
-static struct finding *tell(struct findings *out, const struct worker *w, const char *class, uint64_t lost_ns)
+static struct finding *tell(struct findings *out, uint64_t process, const char *class, uint64_t lost_ns)
 {
 	struct finding *f = findings_add(out);
 
@@ -210,7 +196,7 @@ static struct finding *tell(struct findings *out, const struct worker *w, const 
 	f->rule = straggler_rule.name;
 	f->class = class;
 	f->severity = straggler_rule.severity;
-	f->process = w->key.a;
+	f->process = process;
 	f->weight = lost_ns;
 	f->unit = WEIGHT_NS;
 	text_add(&f->advice, "Look what this process does that the others do not: its data, its CPU and GPU (throttle, "
@@ -221,7 +207,7 @@ static struct finding *tell(struct findings *out, const struct worker *w, const 
 static int tell_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
 		     struct fault *why)
 {
-	struct finding *f = tell(out, w, "last-to-collectives", w->lag_ns);
+	struct finding *f = tell(out, w->key.a, "last-to-collectives", w->lag_ns);
 	const struct explained *worst = w->tally.worst[0].why;
 
 	if (!f)
@@ -262,14 +248,17 @@ static int judge_crews(struct straggler_state *s, const struct context *ctx, con
 	return r;
 }
 
-static bool is_comparable(const struct worker *w, const uint64_t *set)
+/* Ranks are compared by their collectives. */
+static bool is_comparable(const struct straggler_state *s, const struct life *life, const uint64_t *set)
 {
-	return w->nranks == 0 && w->nlaunches >= set[SET_LAUNCHES];
+	const struct worker *w = table_find(&s->workers, life->key.a, 0);
+
+	return (!w || w->nranks == 0) && life->nlaunches >= set[SET_LAUNCHES];
 }
 
-static uint64_t pace_of(const struct worker *w)
+static uint64_t pace_of(const struct life *life)
 {
-	return (w->last_ns - w->first_ns) / (w->nlaunches - 1);
+	return (life->last_launch_ns - life->first_launch_ns) / (life->nlaunches - 1);
 }
 
 static int by_value(const void *a, const void *b)
@@ -279,38 +268,42 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Those that are compared. */
+struct peers {
+	const struct life *lives[PROCESSES_COMPARED_MAX];
+	uint64_t paces[PROCESSES_COMPARED_MAX]; /* room to sort them */
+	size_t n;
+};
+
 /* The middle pace of those that make the same calls; 0: there are too few. */
-static uint64_t peers_pace(const struct straggler_state *s, const struct worker *w, const uint64_t *set,
-			   uint64_t *paces, uint64_t *npeers)
+static uint64_t peers_pace(struct peers *p, const struct life *life, const uint64_t *set, uint64_t *npeers)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->workers.nitems; i++) {
-		const struct worker *other = (const struct worker *)s->workers.items[i];
-
-		if (is_comparable(other, set) && other->probes == w->probes)
-			paces[n++] = pace_of(other);
-	}
+	for (size_t i = 0; i < p->n; i++)
+		if (p->lives[i]->functions == life->functions)
+			p->paces[n++] = pace_of(p->lives[i]);
 	*npeers = n;
 	if (n < set[SET_PEERS])
 		return 0;
-	qsort(paces, n, sizeof(*paces), by_value);
-	return paces[(n - 1) / 2];
+	qsort(p->paces, n, sizeof(*p->paces), by_value);
+	return p->paces[(n - 1) / 2];
 }
 
-static int tell_slow(struct worker *w, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
+static int tell_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
 		     struct findings *out, struct fault *why)
 {
-	uint64_t pace_ns = pace_of(w);
-	struct finding *f = tell(out, w, "slower-than-its-peers", (pace_ns - usual_ns) * (w->nlaunches - 1));
+	uint64_t pace_ns = pace_of(life);
+	struct finding *f =
+		tell(out, life->key.a, "slower-than-its-peers", (pace_ns - usual_ns) * (life->nlaunches - 1));
 
 	if (!f)
 		return rule_no_memory(&straggler_rule, why);
 	f->confidence = CONFIDENCE_MEDIUM;
-	f->count = w->nlaunches;
-	f->tid = w->tid;
+	f->count = life->nlaunches;
+	f->tid = life->launch_tid;
 	text_add(&f->headline, "Of %llu processes that make the same calls, ", (unsigned long long)npeers);
-	process_add(&f->headline, ctx, w->key.a);
+	process_add(&f->headline, ctx, life->key.a);
 	text_add(&f->headline, " takes ");
 	text_add_ns(&f->headline, pace_ns);
 	text_add(&f->headline, " from launch to launch; the middle one takes ");
@@ -325,21 +318,29 @@ static int tell_slow(struct worker *w, uint64_t usual_ns, uint64_t npeers, const
 static int judge_paces(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
 		       struct fault *why)
 {
-	uint64_t *paces = calloc(s->workers.nitems ? s->workers.nitems : 1, sizeof(*paces)), usual_ns, npeers;
+	const struct table *lives = &ctx->callers->lives;
+	struct peers *p = calloc(1, sizeof(*p));
+	uint64_t usual_ns, npeers;
 	int r = 0;
 
-	if (!paces)
+	if (!p)
 		return rule_no_memory(&straggler_rule, why);
-	for (size_t i = 0; i < s->workers.nitems && r == 0; i++) {
-		struct worker *w = (struct worker *)s->workers.items[i];
+	for (size_t i = 0; i < lives->nitems; i++) {
+		const struct life *life = (const struct life *)lives->items[i];
 
-		if (!is_comparable(w, set))
+		if (!is_comparable(s, life, set))
 			continue;
-		usual_ns = peers_pace(s, w, set, paces, &npeers);
-		if (usual_ns && pace_of(w) > usual_ns + usual_ns / 100 * set[SET_SLOWER])
-			r = tell_slow(w, usual_ns, npeers, ctx, out, why);
+		if (p->n < PROCESSES_COMPARED_MAX)
+			p->lives[p->n++] = life;
+		else
+			s->nskipped += life->nlaunches;
 	}
-	free(paces);
+	for (size_t i = 0; i < p->n && r == 0; i++) {
+		usual_ns = peers_pace(p, p->lives[i], set, &npeers);
+		if (usual_ns && pace_of(p->lives[i]) > usual_ns + usual_ns / 100 * set[SET_SLOWER])
+			r = tell_slow(p->lives[i], usual_ns, npeers, ctx, out, why);
+	}
+	free(p);
 	return r;
 }
 
@@ -369,7 +370,7 @@ const struct rule straggler_rule = {
 	.remedy = "Look at that process's data, CPU, GPU and place in the host.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, 0},
+	.kinds = {KIND_collective, 0},
 	.open = straggler_open,
 	.feed = straggler_feed,
 	.finish = straggler_finish,
