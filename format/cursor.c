@@ -16,8 +16,9 @@ struct head {
 /* Some rows of a group with columns, by row: see columns_block(). */
 struct block {
 	uint64_t *v;
+	const uint64_t *next; /* the next row's values, if it is there */
 	size_t pitch;
-	uint32_t first, end; /* rows that are there */
+	uint32_t end; /* after the last row that is there */
 };
 
 /*
@@ -51,11 +52,12 @@ struct cursor {
 	size_t nlanes;
 	struct lane *first; /* the one with the next row; NULL: to be found out */
 	struct lane *rival; /* the one that would have it otherwise; NULL: none */
-	/* If there is a first lane: the group of the next row. All rows before until_ns are of it, */
+	/* If there is a first lane: the group of the next row. All rows before until_ns are of it. */
 	const struct rows *rows;
 	struct block *block;
 	uint64_t until_ns;
-	bool ready; /* and to be given. False without a first lane */
+	bool given; /* they are to be given */
+	bool ready; /* and have no texts. False without a first lane */
 	/* Of the latest event, if its kind has texts. */
 	uint64_t values[FIELDS_MAX];
 	const char *texts[FIELDS_MAX];
@@ -196,7 +198,7 @@ static int lane_blocks(struct lane *lane, struct fault *why)
 			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
 		b->pitch = kind_nvalues(lane->content.groups[g].kind);
 		memset(b->v, 0, sizeof(uint64_t) * COLUMNS_BLOCK * b->pitch);
-		b->first = b->end = 0;
+		b->end = 0;
 	}
 	return 0;
 }
@@ -254,14 +256,12 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 	return 0;
 }
 
-static inline const uint64_t *row_values(struct block *b, const struct rows *rows, uint32_t row)
+/* Out of line, for it is done once for many rows. */
+static __attribute__((noinline)) void block_fill(struct block *b, const struct rows *rows, uint32_t row)
 {
-	if (row >= b->end) {
-		b->first = row;
-		b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
-		columns_block(rows, row, b->end - row, b->v, b->pitch);
-	}
-	return b->v + (row - b->first) * b->pitch;
+	b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
+	b->next = b->v;
+	columns_block(rows, row, b->end - row, b->v, b->pitch);
 }
 
 /* A row of a kind with texts. What this build knows and the capture does not has stayed 0. */
@@ -316,50 +316,72 @@ static void look_at_first(struct cursor *cur)
 	cur->rows = &lane->content.groups[head->group];
 	cur->block = &lane->blocks[head->group];
 	cur->until_ns = cur->rival && next_ns(cur->rival) < until_ns ? next_ns(cur->rival) : until_ns;
-	cur->ready = head->at_ns < cur->to_ns &&
+	cur->given = head->at_ns < cur->to_ns &&
 		     (!cur->limited || cur->wanted[cur->rows->kind - cur->reader->header.schema.kinds]);
+	cur->ready = cur->given && cur->rows->columns;
+}
+
+/* The first lane stands on another row now: as look_at_first(). Out of line, as it is not needed for most. */
+static __attribute__((noinline)) void move_on(struct cursor *cur)
+{
+	struct lane *lane = cur->first;
+	struct head *head = lane->heads;
+
+	if (head->row < cur->rows->nrows)
+		sort_in_first(head);
+	else
+		memmove(head, head + 1, lane->nheads-- * sizeof(*head));
+	look_at_first(cur);
 }
 
 /* Beyond the next row; the one behind it mostly is of the same group. */
 static inline void pass_row(struct cursor *cur)
 {
-	struct lane *lane = cur->first;
-	struct head *head = lane->heads;
+	struct head *head = cur->first->heads;
+	uint32_t row = head->row + 1;
 
 	cur->npassed++;
-	if (++head->row < cur->rows->nrows) {
-		head->at_ns = cur->rows->v[head->row];
+	head->row = row;
+	if (row < cur->rows->nrows) {
+		head->at_ns = cur->rows->v[row];
 		if (head->at_ns < cur->until_ns)
 			return;
-		sort_in_first(head);
-	} else {
-		memmove(head, head + 1, lane->nheads-- * sizeof(*head));
 	}
-	look_at_first(cur);
+	move_on(cur);
 }
 
-/* The next row, which is to be given. */
-static int give_row(struct cursor *cur, struct event *ev)
+/* The next row, but for its values. */
+static inline int give_row(struct cursor *cur, struct event *ev, const uint64_t *v, const char *const *text)
 {
-	const struct rows *rows = cur->rows;
-	const struct head *head = cur->first->heads;
-
-	ev->kind = rows->kind->id;
-	ev->at_ns = head->at_ns;
-	ev->shape = rows->kind;
+	ev->kind = cur->rows->kind->id;
+	ev->at_ns = next_ns(cur->first);
+	ev->shape = cur->rows->kind;
 	ev->epoch = cur->reader->epochs + cur->epoch;
-	if (rows->columns) {
-		ev->v = row_values(cur->block, rows, head->row);
-		ev->text = no_texts;
-	} else {
-		gather_row(cur, rows, head->row);
-		ev->v = cur->values;
-		ev->text = cur->texts;
-	}
+	ev->v = v;
+	ev->text = text;
 	pass_row(cur);
 	ev->last = cur->first && next_ns(cur->first) > ev->at_ns;
 	ev->number = cur->unnumbered ? 0 : cur->nbefore + cur->npassed;
 	return 1;
+}
+
+/* The next row, which is ready. */
+static inline int give_ready(struct cursor *cur, struct event *ev)
+{
+	struct block *b = cur->block;
+	const uint64_t *v;
+
+	if (cur->first->heads->row >= b->end)
+		block_fill(b, cur->rows, cur->first->heads->row);
+	v = b->next;
+	b->next = v + b->pitch;
+	return give_row(cur, ev, v, no_texts);
+}
+
+static int give_with_texts(struct cursor *cur, struct event *ev)
+{
+	gather_row(cur, cur->rows, cur->first->heads->row);
+	return give_row(cur, ev, cur->values, cur->texts);
 }
 
 /* Find out which lane has the next row, loading what is needed for that; at the epoch's end none has. */
@@ -400,7 +422,9 @@ static int next_row(struct cursor *cur, const struct epoch *e, struct event *ev,
 		if (!cur->first || next_ns(cur->first) >= cur->to_ns)
 			return 0;
 		if (cur->ready)
-			return give_row(cur, ev);
+			return give_ready(cur, ev);
+		if (cur->given)
+			return give_with_texts(cur, ev);
 		pass_row(cur);
 	}
 }
@@ -444,7 +468,7 @@ static __attribute__((noinline)) int find_next(struct cursor *cur, struct event 
 
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 {
-	return cur->ready ? give_row(cur, ev) : find_next(cur, ev, why);
+	return cur->ready ? give_ready(cur, ev) : find_next(cur, ev, why);
 }
 
 void cursor_seek(struct cursor *cur, uint64_t at_ns)
