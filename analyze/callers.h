@@ -44,7 +44,8 @@ struct caller_by_tid {
 };
 
 /* As callers_meet(), for one that is not the latest of its number. */
-int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct caller **out, struct fault *why);
+__attribute__((cold)) int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct caller **out,
+					  struct fault *why);
 
 /* Who had this number when it called last; NULL: nobody, or that thread has ended. */
 static inline struct caller *callers_latest(const struct callers *c, uint64_t tid)

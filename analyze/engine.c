@@ -39,9 +39,9 @@ struct engine {
 	struct kept *batch;          /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
-	uint64_t unusual_ns; /* calls of which no rule says that they are unusual are shorter, and come sooner */
+	uint64_t unusual_ns; /* the least of what the rules say of it */
 	uint64_t end_ns;     /* of the epochs seen */
-	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
+	bool blind;          /* the kernel does not tell of switches: no thread's state is known at any time */
 	struct table
 		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };

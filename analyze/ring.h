@@ -24,7 +24,7 @@ struct ring {
 };
 
 /* Make room for more, up to `max`. False: no memory, nothing changed. */
-bool ring_grow(struct ring *r, size_t item_bytes, unsigned max);
+__attribute__((cold)) bool ring_grow(struct ring *r, size_t item_bytes, unsigned max);
 
 /* Item `i` of n, 0 the oldest. */
 static inline void *ring_at(const struct ring *r, unsigned i)

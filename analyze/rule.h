@@ -58,8 +58,8 @@ struct rule {
 	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to threads that had waited come. */
 	uint16_t kinds[RULE_KINDS_MAX];
 	/*
-	 * NULL: all calls of these kinds. Else only those that did not return 0, that took so long, or came so long
-	 * after the thread's last one; most did not, so the rule is spared them.
+	 * NULL: it sees all calls of these kinds. Else it is spared the usual ones, which are most: those that returned
+	 * 0, took less than this, and came sooner than this after the thread's last one. (It may see some of them.)
 	 */
 	uint64_t (*unusual_ns)(const uint64_t *set);
 	bool marks; /* and the marks between epochs */

@@ -68,7 +68,7 @@ static inline void *keep(struct timeline *tl, struct ring *r, const void *item, 
 	return kept;
 }
 
-static struct thread *thread_add(struct timeline *tl, uint32_t tid)
+static __attribute__((cold)) struct thread *thread_add(struct timeline *tl, uint32_t tid)
 {
 	struct thread *th;
 
@@ -126,7 +126,7 @@ static inline void thread_runs(struct thread *th, uint64_t at_ns, uint32_t cpu)
 }
 
 /* The rows do not fit: since the row before, nothing is known. */
-static void contradict(struct span *was)
+static __attribute__((cold)) void contradict(struct span *was)
 {
 	was->state = STATE_UNKNOWN;
 	was->reason = UNKNOWN_CONTRADICTED;
@@ -153,16 +153,23 @@ static void prove_running(struct timeline *tl, struct thread *th, uint64_t at_ns
 	thread_runs(th, at_ns, cpu);
 }
 
-/* NULL: beyond the limit, or no memory. */
-static struct cpu *cpu_get(struct timeline *tl, uint32_t number)
+static __attribute__((cold)) struct cpu *cpu_add(struct timeline *tl, uint32_t number)
 {
-	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	struct cpu *cpu;
 
-	if (cpu || tl->cpus.nitems >= TIMELINE_CPUS_MAX)
-		return cpu;
+	if (tl->cpus.nitems >= TIMELINE_CPUS_MAX)
+		return NULL;
 	cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
 	tl->failed |= !cpu;
 	return cpu;
+}
+
+/* Known or new. NULL: beyond the limit, or no memory. */
+static inline struct cpu *cpu_get(struct timeline *tl, uint32_t number)
+{
+	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+
+	return cpu ? cpu : cpu_add(tl, number);
 }
 
 static void cpu_switch(struct timeline *tl, const struct switch_row *row)

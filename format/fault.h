@@ -36,10 +36,10 @@ struct fault {
  * Fill *why (which may be NULL) and return `code`, so that a caller can write
  * `return fault_set(why, ERR_FORMAT, at, "...")`. A text that does not fit is cut.
  */
-__attribute__((format(printf, 4, 5))) int fault_set(struct fault *why, enum err code, uint64_t offset, const char *fmt,
-						    ...);
+__attribute__((cold, format(printf, 4, 5))) int fault_set(struct fault *why, enum err code, uint64_t offset,
+							  const char *fmt, ...);
 
 /* fault_set() with ERR_IO (or ERR_DENIED, ERR_EXISTS, ERR_MEMORY where errno says so) and strerror(errno) appended. */
-__attribute__((format(printf, 2, 3))) int fault_errno(struct fault *why, const char *fmt, ...);
+__attribute__((cold, format(printf, 2, 3))) int fault_errno(struct fault *why, const char *fmt, ...);
 
 #endif

@@ -44,6 +44,12 @@ struct function {
 	struct baseline baseline;
 };
 
+/* A GPU function that was launched before. */
+struct kernel {
+	struct table_key key;      /* a: process instance, b: its address */
+	struct function *function; /* that launched it last; NULL: not known */
+};
+
 struct group {
 	struct table_key key; /* a: process instance, group_probe(), class; b: futex */
 	uint64_t process;
@@ -57,7 +63,7 @@ struct group {
 
 struct launch_state {
 	struct table functions;
-	struct table kernels; /* a: process instance, b: GPU function */
+	struct table kernels;
 	struct table groups;
 	uint64_t nskipped; /* launches not judged for the limits' sake */
 	struct explained scratch;
@@ -88,15 +94,21 @@ static void launch_close(void *state)
 	free(s);
 }
 
-/*
- * The first launch of a GPU function loads it (CUDA does so lazily), which takes milliseconds and is nobody's fault: 1.
- * Otherwise 0, or negative.
- */
-static int is_first_launch(struct launch_state *s, uint64_t process, uint64_t kernel, struct fault *why)
+/* What launches, and what is usual for it. *out NULL: beyond the limit, and counted. */
+static int find_function(struct launch_state *s, uint64_t process, uint64_t probe, struct function **out,
+			 struct fault *why)
 {
-	if (table_find(&s->kernels, process, kernel) || s->kernels.nitems >= KERNELS_MAX)
-		return 0;
-	return table_add(&s->kernels, process, kernel, sizeof(struct table_key)) ? 1 : no_memory(why);
+	struct function *f = table_find(&s->functions, process, probe);
+
+	if (!f && s->functions.nitems >= KEYS_MAX) {
+		s->nskipped++;
+	} else if (!f) {
+		f = table_add(&s->functions, process, probe, sizeof(*f));
+		if (!f)
+			return no_memory(why);
+	}
+	*out = f;
+	return 0;
 }
 
 /* From how long on a launch with this cause is slow. */
@@ -188,8 +200,8 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	struct launch_state *s = state;
 	const struct caller *caller = ctx->caller;
 	struct function *f;
-	uint64_t process;
-	int r;
+	struct kernel *k;
+	int r = 0;
 
 	if (ev->kind == KIND_exit) {
 		forget(s, ctx, ev);
@@ -197,20 +209,19 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	}
 	if (event_is_nested(ev) || !caller)
 		return 0;
-	process = caller->key.b;
-	r = is_first_launch(s, process, ev->v[F_launch_function], why);
-	if (r)
-		return r < 0 ? r : 0;
-	f = table_find(&s->functions, process, ev->v[F_call_probe]);
-	if (!f && s->functions.nitems >= KEYS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!f)
-		f = table_add(&s->functions, process, ev->v[F_call_probe], sizeof(*f));
-	if (!f)
-		return no_memory(why);
-	r = caller->nlaunches >= set[SET_THREAD] ? judge(s, ctx, set, f, ev, why) : 0;
+	/* The first launch of a GPU function loads it, which takes milliseconds and is nobody's fault. */
+	k = table_find(&s->kernels, caller->key.b, ev->v[F_launch_function]);
+	if (!k && s->kernels.nitems < KERNELS_MAX)
+		return table_add(&s->kernels, caller->key.b, ev->v[F_launch_function], sizeof(*k)) ? 0 : no_memory(why);
+	f = k ? k->function : NULL;
+	if (!f || f->key.b != ev->v[F_call_probe])
+		r = find_function(s, caller->key.b, ev->v[F_call_probe], &f, why);
+	if (r < 0 || !f)
+		return r;
+	if (k)
+		k->function = f;
+	if (caller->nlaunches >= set[SET_THREAD])
+		r = judge(s, ctx, set, f, ev, why);
 	baseline_add(&f->baseline, ev->v[F_call_dur]);
 	return r;
 }

@@ -107,8 +107,7 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 	struct span last;
 	struct user *u;
 
-	if (!caller || caller->ncalls < CALLS_LEAST ||
-	    !timeline_last(ctx->timeline, as_tid(caller->key.a), &last))
+	if (!caller || caller->ncalls < CALLS_LEAST || !timeline_last(ctx->timeline, as_tid(caller->key.a), &last))
 		return 0;
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(caller->key.a), last.begin_ns, last.end_ns);
 	if (split->ns[CAUSE_RUNNABLE] < set[SET_WAIT])

@@ -151,7 +151,7 @@ for words in 'Processes of others, which /proc (hidepid) hides' '2 processes of 
 	'A library or program, /opt/libcudart.so.12: it is cut' 'who woke a thread, and when (sched_waking)' \
 	'Whether a thread or an interrupt woke a sleeper' 'Waits for locks, which are told as some sleep: futexes were not recorded' \
 	'that programs loaded after recording began (--no-late-attach)' 'The health of the GPUs: NVML does not answer' \
-	'(Xid)' 'Time that the host of this virtual machine took away' '82 times that a process ended before a file' \
+	'(Xid)' 'Time that the host of this virtual machine took away' '82 times that a process, or the recording, ended before a file' \
 	'No CUDA call is in this capture: of calls there was nothing to judge'; do
 	check "all forms tell: $words" told "$words"
 done
