@@ -70,16 +70,16 @@ struct discover_use {
 void discover_each(const struct discover *d, void (*use)(void *self, const struct discover_use *u), void *self);
 
 struct discover_counts {
-	size_t libraries; /* that carry at least one probe */
-	size_t sites;     /* functions probed */
-	size_t refused;   /* functions that could not be */
-	size_t unread;    /* libraries that could not be opened or read */
-	size_t stripped;  /* files with the runtime linked in whose functions cannot be found */
-	size_t denied;    /* times that a process's mappings or a file in them could not be read: no permission */
-	size_t gone;      /* files that the kernel side told of, too late to be looked at */
-	size_t over;      /* files that were not looked at: there are too many */
-	uint32_t last_denied;    /* its process */
-	char last_problem[256];  /* of the last one that is unread */
+	size_t libraries;       /* that carry at least one probe */
+	size_t sites;           /* functions probed */
+	size_t refused;         /* functions that could not be */
+	size_t unread;          /* libraries that could not be opened or read */
+	size_t stripped;        /* files with the runtime linked in whose functions cannot be found */
+	size_t denied;          /* times that a process's mappings or a file in them could not be read: no permission */
+	size_t gone;            /* files that the kernel side told of, too late to be looked at */
+	size_t over;            /* files that were not looked at: there are too many */
+	uint32_t last_denied;   /* its process */
+	char last_problem[256]; /* of the last one that is unread */
 	char last_stripped[256]; /* its path */
 };
 const struct discover_counts *discover_counts(const struct discover *d);

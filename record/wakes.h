@@ -14,9 +14,6 @@ bool wake_by_task(void);
  */
 bool wake_by_timer(void);
 
-/* Run on each CPU for a moment, so that there was a switch of threads on it. */
-void visit_cpus(void);
-
 /* Run on each CPU that we may run on, for a moment: who watches switches has then seen one there. */
 void visit_cpus(void);
 

@@ -124,6 +124,9 @@ const char *const sqlschema_indexes[] = {
 	" LEFT JOIN probes f ON f.probe = c.probe"
 #define HEX(value) "printf('0x%x', " value ")"
 
+/* Frames in a row, innermost first, each by its symbol or, without one, by its address. */
+#define FRAMES(symbol) "group_concat(CASE WHEN symbol <> '' THEN " symbol " ELSE " HEX("address") " END, ' < ')"
+
 const char *const sqlschema_views[] = {
 	/* clang-format off */
 	"CREATE VIEW kind_counts AS SELECT k.kind, k.name, coalesce(n.rows, 0) AS rows, k.recorded,"
@@ -342,9 +345,9 @@ const char *const sqlschema_views[] = {
 	" FROM probes f LEFT JOIN counters c ON c.probe = f.probe LEFT JOIN causes a ON a.cause = c.cause"
 	" GROUP BY f.probe",
 
-	"CREATE VIEW stacks AS SELECT stack, count(*) AS depth, group_concat(CASE WHEN symbol <> '' THEN symbol"
-	" ELSE " HEX("address") " END, ' < ') AS frames, group_concat(CASE WHEN symbol <> '' THEN symbol_shown"
-	" ELSE " HEX("address") " END, ' < ') AS shown FROM (SELECT stack, depth, symbol, symbol_shown, address FROM frames"
-				" ORDER BY stack, depth) GROUP BY stack",
+	"CREATE VIEW stacks AS SELECT stack, count(*) AS depth, " FRAMES("symbol") " AS frames, " FRAMES(
+		"symbol_shown") " AS shown FROM (SELECT stack, depth, symbol, symbol_shown, address FROM frames ORDER "
+				"BY stack, depth)"
+				" GROUP BY stack",
 	NULL,
 };

@@ -37,7 +37,7 @@ static void pieces_free(struct pieces *p)
 
 static struct piece *pieces_insert(struct pieces *p, size_t at, uint32_t magic, const void *bytes, size_t n)
 {
-	struct piece *grown = realloc(p->all, (p->n + 1) * sizeof(*grown));
+	struct piece *grown = reallocarray(p->all, p->n + 1, sizeof(*grown));
 
 	if (!grown)
 		abort(); /* a test program: nothing else to do */
@@ -442,7 +442,7 @@ static uint8_t *entry_of(const struct pieces *p, size_t chunk)
 
 	while (p->all[seal].magic != MAGIC_SEAL)
 		seal++;
-	return p->all[seal].b.data + FRAME_HEAD_BYTES + SEAL_AT_TABLES + p->all[chunk].index * ENTRY_BYTES;
+	return p->all[seal].b.data + FRAME_HEAD_BYTES + SEAL_AT_TABLES + (size_t)p->all[chunk].index * ENTRY_BYTES;
 }
 
 static uint8_t class_of(const struct pieces *p, size_t chunk)
@@ -514,17 +514,21 @@ static int unwithhold(struct pieces *p, struct attempt *a, enum act act, struct 
 static int hide(struct pieces *p, struct attempt *a, enum act act, struct fault *why)
 {
 	static const uint8_t hidden[] = {0x5f, 0x2a, 0x4d, 0x18, 6, 0, 0, 0, 'h', 'i', 'd', 'd', 'e', 'n'};
+	static const struct {
+		uint32_t magic;
+		const char *name;
+	} before[] = {
+		[HIDE_BEFORE_CHUNK] = {MAGIC_CHUNK, "chunk"},
+		[HIDE_BEFORE_SEAL] = {MAGIC_SEAL, "seal"},
+		[HIDE_LZ4] = {MAGIC_SEAL, "seal"},
+		[HIDE_BEFORE_END] = {MAGIC_END, "end"},
+	};
 	size_t at = p->n;
 
 	if (act == HIDE_FIRST || act == HIDE_EMPTY)
 		at = act == HIDE_FIRST ? 0 : 1;
-	else if (act == HIDE_BEFORE_CHUNK && pick(p, a, MAGIC_CHUNK, 0, "chunk", &at, why) < 0)
-		return why->code;
-	else if (act == HIDE_BEFORE_SEAL && pick(p, a, MAGIC_SEAL, 0, "seal", &at, why) < 0)
-		return why->code;
-	else if (act == HIDE_LZ4 && pick(p, a, MAGIC_SEAL, 0, "seal", &at, why) < 0)
-		return why->code;
-	else if (act == HIDE_BEFORE_END && pick(p, a, MAGIC_END, 0, "end", &at, why) < 0)
+	else if (act < sizeof(before) / sizeof(before[0]) && before[act].name &&
+		 pick(p, a, before[act].magic, 0, before[act].name, &at, why) < 0)
 		return why->code;
 	if (act == HIDE_LAST && count_of(p, MAGIC_END) == 0)
 		return not_there(why, "end");

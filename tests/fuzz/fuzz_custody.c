@@ -113,7 +113,7 @@ static void must_be_canonical(const struct custody *c, const struct bytes *text)
 		memcpy(previous, c->lines[i].hash, HASH_BYTES);
 		bytes_add(&again, line, custody_line_format(line, &c->lines[i]));
 	}
-	MUST(again.len == text->len && memcmp(again.data, text->data, again.len) == 0);
+	MUST(again.len == text->len && text->data && memcmp(again.data, text->data, again.len) == 0);
 	bytes_free(&again);
 }
 

@@ -26,6 +26,7 @@ static int try_text(const char *text, size_t n)
 	const char *eol = memchr(text, '\n', n), *line;
 	struct fault why = {0};
 	struct delegation d, untouched;
+	const void *all_of_d = &d, *as_before = &untouched; /* what is between the members, too */
 	size_t left;
 	int r;
 
@@ -34,7 +35,7 @@ static int try_text(const char *text, size_t n)
 	r = delegation_parse(&d, text, n, &why);
 	if (r < 0) {
 		MUST((r == ERR_KEY || r == ERR_FORGED) && why.code == r && why.text[0]);
-		MUST(memcmp(&d, &untouched, sizeof(d)) == 0);
+		MUST(memcmp(all_of_d, as_before, sizeof(d)) == 0);
 		return r;
 	}
 	MUST(delegation_is_meant(text, n) && d.from_ns < d.until_ns && d.name[0]);

@@ -8,18 +8,23 @@
 #include "keys/demangle.h"
 #include "tests/fuzz/fuzz.h"
 
+static const char long_name[] =
+	"_ZSt16__introsort_loopIPN4llvm3cfg6UpdateIPNS0_10BasicBlockEEElN9__gnu_cxx5__ops15_Iter_comp_iterIZNS1_15Le"
+	"galizeUpdatesIS4_EEvNS0_8ArrayRefINS2_IT_EEEERNS0_15SmallVectorImplISD_EEbbEUlRKS5_SJ_E_EEEvSC_SC_T0_T1_";
+
 #define SMALL 40
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	const char *name = (const char *)bytes;
-	char *large = malloc(2 * DEMANGLED_MAX), *small = malloc(SMALL);
+	const size_t room = (size_t)2 * DEMANGLED_MAX;
+	char *large = malloc(room), *small = malloc(SMALL);
 	bool done;
-	size_t kept = n < 2 * DEMANGLED_MAX - 1 ? n : 2 * DEMANGLED_MAX - 1;
+	size_t kept = n < room - 1 ? n : room - 1;
 
 	MUST(large && small);
-	done = demangle(name, n, large, 2 * DEMANGLED_MAX);
-	MUST(memchr(large, 0, 2 * DEMANGLED_MAX));
+	done = demangle(name, n, large, room);
+	MUST(memchr(large, 0, room));
 	MUST(done || (!memcmp(large, name, kept) && large[kept] == '\0'));
 	if (demangle(name, n, small, SMALL))
 		MUST(done && !strcmp(small, large));
@@ -41,10 +46,7 @@ unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), voi
 		"_Z1fM1AFvvERA10_KiDv4_fDnDF16_",
 		"_Z1fILb1ELj5ELln7ELc65EEvDTcl1gfp_EE",
 		"_ZThn16_NSt3mapISsiSt4lessISsESaISt4pairIKSsiEEEixEOSs",
-		"_ZSt16__introsort_loopIPN4llvm3cfg6UpdateIPNS0_10BasicBlockEEElN9__gnu_cxx5__ops15_Iter_comp_"
-		"iterIZNS1_15Le"
-		"galizeUpdatesIS4_EEvNS0_8ArrayRefINS2_IT_EEEERNS0_15SmallVectorImplISD_EEbbEUlRKS5_SJ_E_EEEvSC_SC_T0_"
-		"T1_",
+		long_name,
 		"_Z1fIXsr3stdE5valueI1aEEXquL_Z1gEngLi1EstiEEvDpT_",
 	};
 	unsigned n = sizeof(seeds) / sizeof(seeds[0]);

@@ -85,7 +85,7 @@ static bool is_second_line(const uint8_t *text, size_t n, const char *base64)
 	const uint8_t *eol = memchr(text, '\n', n);
 	size_t len = strlen(base64), left = eol ? (size_t)(text + n - eol - 1) : 0;
 
-	return left >= len && left <= len + 1 && memcmp(eol + 1, base64, len) == 0;
+	return eol && left >= len && left <= len + 1 && memcmp(eol + 1, base64, len) == 0;
 }
 
 static void try_public(const uint8_t *text, size_t n)

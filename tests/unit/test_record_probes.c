@@ -70,7 +70,8 @@ static void the_stack_is_the_last_field_of_every_kind_of_calls(void **state)
 
 	(void)state;
 	assert_int_equal(schema_build(&schema, NULL, 0, NULL), 0);
-	for (uint16_t kind = KIND_launch; kind <= KIND_load; kind++) {
+	for (int id = KIND_launch; id <= KIND_load; id++) {
+		uint16_t kind = (uint16_t)id;
 		const struct kind *k = schema_kind(&schema, kind);
 
 		assert_non_null(k);
