@@ -37,8 +37,10 @@ int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct ca
 	struct caller *caller = table_find(&c->threads, tid, process);
 
 	*out = NULL;
-	if (!caller && c->threads.nitems >= CALLERS_MAX)
+	if (!caller && c->threads.nitems >= CALLERS_MAX) {
+		c->nbeyond++;
 		return 0;
+	}
 	if (!latest)
 		latest = table_add(&c->latest, tid, 0, sizeof(*latest));
 	if (latest && !caller)
@@ -82,10 +84,15 @@ void caller_called(struct caller *caller, const struct event *ev)
 	}
 }
 
+void callers_leave(struct callers *c, uint64_t tid)
+{
+	table_remove(&c->latest, tid, 0);
+}
+
 void callers_forget(struct callers *c, struct caller *caller)
 {
 	if (callers_latest(c, caller->key.a) == caller)
-		table_remove(&c->latest, caller->key.a, 0);
+		callers_leave(c, caller->key.a);
 	c->ngaps -= caller->gaps != NULL;
 	free(caller->gaps);
 	table_remove(&c->threads, caller->key.a, caller->key.b);

@@ -36,6 +36,7 @@ struct callers {
 	struct table threads, lives;
 	struct table latest; /* by tid: struct caller_by_tid */
 	size_t ngaps;
+	uint64_t nbeyond; /* calls of threads beyond CALLERS_MAX */
 };
 
 struct caller_by_tid {
@@ -47,7 +48,7 @@ struct caller_by_tid {
 __attribute__((cold)) int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct caller **out,
 					  struct fault *why);
 
-/* Who had this number when it called last; NULL: nobody, or that thread has ended. */
+/* Who has this number, by its calls; NULL: who has it now made none. */
 static inline struct caller *callers_latest(const struct callers *c, uint64_t tid)
 {
 	const struct caller_by_tid *latest = table_find(&c->latest, tid, 0);
@@ -65,6 +66,9 @@ static inline int callers_meet(struct callers *c, uint64_t tid, uint64_t process
 
 /* A call is over that callers_meet() was asked about: from now on it counts. */
 void caller_called(struct caller *caller, const struct event *ev);
+
+/* The number is free for another thread, or is another's by now, also where nothing told that its thread ended. */
+void callers_leave(struct callers *c, uint64_t tid);
 
 /* The thread ended: *caller is gone; its process' life stays. */
 void callers_forget(struct callers *c, struct caller *caller);

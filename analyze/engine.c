@@ -255,8 +255,10 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 	uint64_t tid = 0;
 	int r = names_feed(&e->names, ev, &tid, why);
 
-	if (r > 0)
+	if (r > 0) {
 		timeline_forget(e->timeline, as_tid(tid));
+		callers_leave(&e->callers, tid);
+	}
 	if (r >= 0 && ev->kind == KIND_fact && !e->blind && about_lacks(&e->names.about, "sched_switch"))
 		return see_nothing(e, why);
 	return r < 0 ? r : 0;
@@ -332,6 +334,7 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	r = to_rules(e, ev, why);
 	if (caller)
 		callers_forget(&e->callers, caller);
+	callers_leave(&e->callers, ev->v[F_exit_tid]);
 	return r;
 }
 

@@ -16,9 +16,8 @@ struct head {
 /* Some rows of a group with columns, by row: see columns_block(). */
 struct block {
 	uint64_t *v;
-	const uint64_t *next; /* the next row's values, if it is there */
 	size_t pitch;
-	uint32_t end; /* after the last row that is there */
+	uint32_t first, end; /* rows that are there */
 };
 
 /*
@@ -198,7 +197,7 @@ static int lane_blocks(struct lane *lane, struct fault *why)
 			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
 		b->pitch = kind_nvalues(lane->content.groups[g].kind);
 		memset(b->v, 0, sizeof(uint64_t) * COLUMNS_BLOCK * b->pitch);
-		b->end = 0;
+		b->first = b->end = 0;
 	}
 	return 0;
 }
@@ -259,8 +258,8 @@ static int lane_fill(struct cursor *cur, struct lane *lane, const struct epoch *
 /* Out of line, for it is done once for many rows. */
 static __attribute__((noinline)) void block_fill(struct block *b, const struct rows *rows, uint32_t row)
 {
+	b->first = row;
 	b->end = rows->nrows - row < COLUMNS_BLOCK ? rows->nrows : row + COLUMNS_BLOCK;
-	b->next = b->v;
 	columns_block(rows, row, b->end - row, b->v, b->pitch);
 }
 
@@ -369,13 +368,11 @@ static inline int give_row(struct cursor *cur, struct event *ev, const uint64_t 
 static inline int give_ready(struct cursor *cur, struct event *ev)
 {
 	struct block *b = cur->block;
-	const uint64_t *v;
+	uint32_t row = cur->first->heads->row;
 
-	if (cur->first->heads->row >= b->end)
-		block_fill(b, cur->rows, cur->first->heads->row);
-	v = b->next;
-	b->next = v + b->pitch;
-	return give_row(cur, ev, v, no_texts);
+	if (row >= b->end)
+		block_fill(b, cur->rows, row);
+	return give_row(cur, ev, b->v + (row - b->first) * b->pitch, no_texts);
 }
 
 static int give_with_texts(struct cursor *cur, struct event *ev)

@@ -58,7 +58,10 @@ struct cursor_wish {
 	bool unnumbered;        /* event.number may be 0. Else rows that do not come are counted, and for that read */
 };
 
-/* From the next epoch on, so best before the first call of cursor_next(). The wish is copied. */
+/*
+ * To be asked before the first call of cursor_next(), or right after a seek: in what is loaded already other rows come
+ * at once, but fields stay as they were asked for before. The wish is copied.
+ */
 void cursor_ask(struct cursor *cur, const struct cursor_wish *wish);
 
 /*

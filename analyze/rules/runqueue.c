@@ -20,10 +20,11 @@ static const struct setting settings[] = {
 #define THREADS_MAX 8192
 #define CALLS_LEAST 32 /* GPU calls by which a thread shows that it uses the GPU */
 
+/* A thread that uses the GPU and had to wait. */
 struct user {
-	struct table_key key;        /* a: tid, b: process instance */
-	const struct caller *caller; /* as it calls now; NULL: it ended */
-	uint64_t ended_life_ns;      /* in which those made calls that had this number before and ended */
+	uint64_t process;
+	const struct caller *caller; /* NULL: it ended, */
+	uint64_t ended_life_ns;      /* and made calls for so long */
 	struct who who;              /* at the latest wait that counts */
 	uint64_t preempted_ns;
 	uint64_t likely_ns; /* in which it is not certain who had the CPU */
@@ -31,11 +32,22 @@ struct user {
 	struct tally tally;
 };
 
+struct entry {
+	struct table_key key; /* a: tid, b: process instance; of those that ended: a number, 0 */
+	struct user user;
+};
+
 struct queue_state {
-	struct table users; /* those that had to wait */
+	struct table users; /* struct entry */
+	uint64_t nended;    /* of them */
 	uint64_t nskipped;
 	struct explained scratch;
 };
+
+static struct user *user_at(const struct queue_state *s, size_t i)
+{
+	return &((struct entry *)s->users.items[i])->user;
+}
 
 static int queue_open(void **state, struct fault *why)
 {
@@ -50,14 +62,14 @@ static void queue_close(void *state)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->users.nitems; i++)
-		tally_clear(&((struct user *)s->users.items[i])->tally);
+		tally_clear(&user_at(s, i)->tally);
 	table_clear(&s->users);
 	free(s);
 }
 
 static uint64_t life_ns(const struct user *u)
 {
-	return u->ended_life_ns + (u->caller ? u->caller->end_ns - u->caller->begin_ns : 0);
+	return u->caller ? u->caller->end_ns - u->caller->begin_ns : u->ended_life_ns;
 }
 
 static bool is_enough(const struct user *u, const uint64_t *set)
@@ -66,35 +78,44 @@ static bool is_enough(const struct user *u, const uint64_t *set)
 	       u->tally.total_ns >= life_ns(u) / 100 * set[SET_SHARE];
 }
 
-/* A thread ended; there may be nothing to tell of it. */
-static void end(struct queue_state *s, const struct caller *caller, const uint64_t *set)
+/* A thread ended. Its number is free for another; what there is to tell of it stays. */
+static int end(struct queue_state *s, const struct caller *caller, const uint64_t *set, struct fault *why)
 {
-	struct user *u = caller ? table_find(&s->users, caller->key.a, caller->key.b) : NULL;
+	struct entry *e = caller ? table_find(&s->users, caller->key.a, caller->key.b) : NULL, *ended;
 
-	if (!u)
-		return;
-	u->ended_life_ns = life_ns(u);
-	u->caller = NULL;
-	if (is_enough(u, set))
-		return;
-	tally_clear(&u->tally);
+	if (!e)
+		return 0;
+	if (is_enough(&e->user, set)) {
+		ended = table_add(&s->users, s->nended, 0, sizeof(*ended));
+		if (!ended)
+			return rule_no_memory(&runqueue_rule, why);
+		s->nended++;
+		ended->user = e->user;
+		ended->user.ended_life_ns = life_ns(&e->user);
+		ended->user.caller = NULL;
+	} else {
+		tally_clear(&e->user.tally);
+	}
 	table_remove(&s->users, caller->key.a, caller->key.b);
+	return 0;
 }
 
 /* NULL: beyond the limit, and counted; or no memory. */
 static struct user *user_of(struct queue_state *s, const struct caller *caller)
 {
-	struct user *u = table_find(&s->users, caller->key.a, caller->key.b);
+	struct entry *e = table_find(&s->users, caller->key.a, caller->key.b);
 
-	if (!u && s->users.nitems >= THREADS_MAX) {
+	if (!e && s->users.nitems >= THREADS_MAX) {
 		s->nskipped++;
 		return NULL;
 	}
-	if (!u)
-		u = table_add(&s->users, caller->key.a, caller->key.b, sizeof(*u));
-	if (u)
-		u->caller = caller;
-	return u;
+	if (!e)
+		e = table_add(&s->users, caller->key.a, caller->key.b, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->user.process = caller->key.b;
+	e->user.caller = caller;
+	return &e->user;
 }
 
 /* A thread that uses the GPU enters a CPU, and had waited: how long, and who had it? */
@@ -123,7 +144,7 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
 		likely_ns += p->likely && p->tid != TID_IDLE ? p->ns : 0;
 	}
-	names_who(ctx->names, u->key.a, &u->who);
+	names_who(ctx->names, caller->key.a, &u->who);
 	u->likely_ns += likely_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
 	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
@@ -136,8 +157,7 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 {
 	if (ev->kind == KIND_switch)
 		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(state, ctx, set, ev, why);
-	end(state, ctx->caller, set);
-	return 0;
+	return end(state, ctx->caller, set, why);
 }
 
 /* Threads of one process that had trouble with the same: one finding. */
@@ -223,23 +243,23 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 	struct queue_state *s = state;
 	int r = 0;
 
-	(void)ctx;
 	for (size_t i = 0; i < s->users.nitems && r == 0; i++) {
-		struct user *first = (struct user *)s->users.items[i];
-		struct crowd c = {.process = first->key.b};
+		struct user *first = user_at(s, i);
+		struct crowd c = {.process = first->process};
 
 		if (!is_enough(first, set))
 			continue;
 		for (size_t k = i; k < s->users.nitems; k++) {
-			struct user *u = (struct user *)s->users.items[k];
+			struct user *u = user_at(s, k);
 
-			if (u->key.b == first->key.b && is_enough(u, set))
+			if (u->process == first->process && is_enough(u, set))
 				join(&c, u);
 		}
 		r = tell_crowd(&c, out, why);
 		tally_clear(&c.tally);
 	}
-	if (r == 0 && !findings_add_limit(out, runqueue_rule.name, s->nskipped, "waits"))
+	if (r == 0 &&
+	    !findings_add_limit(out, runqueue_rule.name, s->nskipped + ctx->callers->nbeyond, "calls and waits"))
 		r = rule_no_memory(&runqueue_rule, why);
 	return r;
 }

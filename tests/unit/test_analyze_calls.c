@@ -124,6 +124,66 @@ static void few_calls_make_no_thread_that_uses_the_gpu(void **state)
 	assert_true(kept_waiting(45));
 }
 
+/* Two threads, one after the other, with one number: the second one works long and hardly waits. */
+static void what_an_ended_thread_had_to_wait_is_told_though_another_has_its_number(void **state)
+{
+	struct feed f = {0};
+	uint64_t t = T0 + 10 * MS;
+
+	(void)state;
+	feed_open(&f);
+	feed_cast(&f, 1);
+	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
+	feed_switch(&f, t - MS, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 40; i++, t += 20 * MS) {
+		feed_launch(&f, t, t + 10 * US, 101, 0);
+		feed_switch(&f, t + MS, 0, 101, 0, 300);
+		feed_switch(&f, t + 11 * MS, 0, 300, 0, 101);
+	}
+	FEED(&f, KIND_exit, t, 100, 101, 0, 0);
+	feed_switch(&f, t + US, 0, 101, 0x80, 0);
+	feed_thread(&f, t + MS, 101, 100, t + MS, "other");
+	FEED(&f, KIND_fork, t + MS, 100, 102, 100, 101);
+	feed_switch(&f, t + 2 * MS, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 1000; i++, t += 100 * MS)
+		feed_launch(&f, t + 3 * MS, t + 3 * MS + 10 * US, 101, 0);
+	feed_switch(&f, t, 0, 101, 0, 300);
+	feed_switch(&f, t + 2 * MS, 0, 300, 0, 101);
+	FEED(&f, KIND_exit, t + 3 * MS, 100, 101, 0, 0);
+	assert_true(finds(&f, "runqueue", t + 10 * MS));
+}
+
+/* 101 made calls, and nothing tells that it ended. Who has its number then, of whatever process, made none. */
+static bool number_is_inherited(bool by_exit)
+{
+	struct feed f = {0};
+	uint64_t t = T0 + 10 * MS;
+
+	feed_open(&f);
+	feed_cast(&f, 1);
+	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
+	for (unsigned i = 0; i < 40; i++, t += MS)
+		feed_launch(&f, t, t + 10 * US, 101, 0);
+	feed_process(&f, t, 200, t, true, "make");
+	if (by_exit)
+		FEED(&f, KIND_exit, t, 200, 101, 0, 1);
+	else
+		feed_thread(&f, t, 101, 200, t, "cc1");
+	feed_switch(&f, t + MS, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 40; i++, t += 20 * MS) {
+		feed_switch(&f, t + 2 * MS, 0, 101, 0, 300);
+		feed_switch(&f, t + 11 * MS, 0, 300, 0, 101);
+	}
+	return finds(&f, "runqueue", t + 10 * MS);
+}
+
+static void who_inherits_the_number_of_a_thread_has_not_made_its_calls(void **state)
+{
+	(void)state;
+	assert_false(number_is_inherited(true));
+	assert_false(number_is_inherited(false));
+}
+
 /* Four processes, of which the last takes half as long again from launch to launch. */
 static bool one_is_slower(bool ranks)
 {
@@ -211,6 +271,8 @@ int main(void)
 		cmocka_unit_test(calls_count_for_their_thread_and_for_their_process),
 		cmocka_unit_test(a_slow_call_is_shown_also_right_after_another),
 		cmocka_unit_test(few_calls_make_no_thread_that_uses_the_gpu),
+		cmocka_unit_test(what_an_ended_thread_had_to_wait_is_told_though_another_has_its_number),
+		cmocka_unit_test(who_inherits_the_number_of_a_thread_has_not_made_its_calls),
 		cmocka_unit_test(ranks_are_not_compared_by_their_pace),
 		cmocka_unit_test(what_is_usual_is_known_of_each_way_to_launch),
 		cmocka_unit_test(an_allocation_inside_another_call_is_there_when_that_returns),

@@ -360,6 +360,39 @@ static void what_is_asked_for_comes_and_nothing_else(void **state)
 	walk_close(&w);
 }
 
+/* Launches of one group, each 3 ns, and a switch after each: a wish in their midst passes over some. */
+static void a_wish_in_the_midst_of_an_epoch_moves_no_value_to_another_row(void **state)
+{
+	const struct cursor_wish all = {NULL, UINT64_MAX, false};
+	struct cursor_wish switches = {NULL, UINT64_MAX, false};
+	uint32_t fields[KINDS_MAX] = {0};
+	struct walk w = {0};
+	struct writer *writer = start_writer(&w.m);
+
+	(void)state;
+	for (uint64_t i = 1; i <= 5; i++) {
+		add(writer, KIND_launch, 3 * i, i);
+		add(writer, KIND_switch, 3 * i + 1, 100 + i);
+	}
+	seal(writer, SAMPLE_BOOT + 20);
+	writer_close(writer);
+	walk_open(&w);
+	fields[schema_kind(&w.r.header.schema, KIND_switch) - w.r.header.schema.kinds] = UINT32_MAX;
+	switches.fields = fields;
+	expect(w.cur, KIND_epoch, 0, 0);
+	expect(w.cur, KIND_launch, 3, 1);
+	expect(w.cur, KIND_switch, 4, 101);
+	cursor_ask(w.cur, &switches);
+	expect(w.cur, KIND_launch, 6, 2); /* that was next already */
+	expect(w.cur, KIND_switch, 7, 102);
+	expect(w.cur, KIND_switch, 10, 103);
+	cursor_ask(w.cur, &all);
+	expect(w.cur, KIND_switch, 13, 104); /* and this was not */
+	expect(w.cur, KIND_launch, 15, 5);
+	expect(w.cur, KIND_switch, 16, 105);
+	walk_close(&w);
+}
+
 static void what_changes_after_the_verification_is_found_unless_that_is_waived(void **state)
 {
 	struct walk w = {0};
@@ -669,6 +702,7 @@ int main(void)
 		cmocka_unit_test(a_copy_that_cannot_be_written_is_an_error),
 		cmocka_unit_test(a_copy_ends_with_the_last_whole_epoch),
 		cmocka_unit_test(a_slice_keeps_each_chunk_with_a_row_inside_it),
+		cmocka_unit_test(a_wish_in_the_midst_of_an_epoch_moves_no_value_to_another_row),
 		cmocka_unit_test(a_hole_between_events_is_a_redaction),
 		cmocka_unit_test(the_earliest_fault_decides_on_any_number_of_threads),
 		cmocka_unit_test(wall_clock_times_come_from_the_anchor_before),
