@@ -99,7 +99,17 @@ static void a_slow_call_is_shown_also_right_after_another(void **state)
 	assert_true(finds(&f, "futex-stall", t + MS));
 }
 
-/* 101 launches `n` times, and each time is kept from its CPU for 10 ms. */
+/* 101 launches `n` times, and each time is kept from its CPU for 10 ms. Until when that takes. */
+static uint64_t launch_and_wait(struct feed *f, uint64_t t, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++, t += 20 * MS) {
+		feed_launch(f, t, t + 10 * US, 101, 0);
+		feed_switch(f, t + MS, 0, 101, 0, 300);
+		feed_switch(f, t + 11 * MS, 0, 300, 0, 101);
+	}
+	return t;
+}
+
 static bool kept_waiting(unsigned n)
 {
 	struct feed f = {0};
@@ -109,12 +119,7 @@ static bool kept_waiting(unsigned n)
 	feed_cast(&f, 1);
 	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
 	feed_switch(&f, t - MS, 0, 0, 0, 101);
-	for (unsigned i = 0; i < n; i++, t += 20 * MS) {
-		feed_launch(&f, t, t + 10 * US, 101, 0);
-		feed_switch(&f, t + MS, 0, 101, 0, 300);
-		feed_switch(&f, t + 11 * MS, 0, 300, 0, 101);
-	}
-	return finds(&f, "runqueue", t);
+	return finds(&f, "runqueue", launch_and_wait(&f, t, n));
 }
 
 static void few_calls_make_no_thread_that_uses_the_gpu(void **state)
@@ -135,11 +140,7 @@ static void what_an_ended_thread_had_to_wait_is_told_though_another_has_its_numb
 	feed_cast(&f, 1);
 	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
 	feed_switch(&f, t - MS, 0, 0, 0, 101);
-	for (unsigned i = 0; i < 40; i++, t += 20 * MS) {
-		feed_launch(&f, t, t + 10 * US, 101, 0);
-		feed_switch(&f, t + MS, 0, 101, 0, 300);
-		feed_switch(&f, t + 11 * MS, 0, 300, 0, 101);
-	}
+	t = launch_and_wait(&f, t, 40);
 	FEED(&f, KIND_exit, t, 100, 101, 0, 0);
 	feed_switch(&f, t + US, 0, 101, 0x80, 0);
 	feed_thread(&f, t + MS, 101, 100, t + MS, "other");
