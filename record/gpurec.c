@@ -389,14 +389,16 @@ static bool any_call(const struct recording_result *result)
 /* What was not looked at; and when there is no call, whether that is so of all or only of what could be looked at. */
 static void tell_missing(const struct recording_result *result)
 {
-	bool blind = false;
+	bool blind = false, calls = any_call(result);
 
 	for (size_t i = 0; i < result->nmissing; i++) {
-		blind = blind || result->missing[i].calls;
-		if (!result->missing[i].ordinary || tool_verbose)
-			tool_note("  not in it: %s", result->missing[i].text);
+		const struct missing *m = &result->missing[i];
+
+		blind = blind || m->calls;
+		if (!m->ordinary || tool_verbose || (m->calls && !calls))
+			tool_note("  not in it: %s", m->text);
 	}
-	if (!any_call(result))
+	if (!calls)
 		tool_note(blind ? "  no CUDA call was seen in what could be looked at"
 				: "  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
 }

@@ -171,7 +171,7 @@ check "if it ends before it could be looked at, the capture says so" holds 1 \
 too_late() {
 	local recorder ended
 	cp "$TMP/static" "$TMP/fresh"
-	"$gpurec" -v -d 2s -o "$cap" --force -- bash -c "set -m; kill -STOP \$PPID; '$TMP/fresh' 3; true" >"$TMP/said" 2>&1 &
+	"$gpurec" -d 2s -o "$cap" --force -- bash -c "set -m; kill -STOP \$PPID; '$TMP/fresh' 3; true" >"$TMP/said" 2>&1 &
 	recorder=$!
 	until_there sh -c 'ps --ppid "$1" -o stat= | grep -q Z' sh "$recorder"
 	ended=$?
@@ -182,6 +182,7 @@ too_late() {
 check "a program that ends with the recording is recorded, or not" too_late
 check "where its file was not looked at any more, the capture says so" holds 1 \
 	"(SELECT count(*) FROM library) + (SELECT count(*) FROM fact WHERE [name] = 'files_gone') > 0" "(SELECT 1)"
+check "the person is told, too" grep -q "not in it: .* ended before a new file that it ran or mapped could be looked at" "$TMP/said"
 check "and nobody claims that nothing used CUDA" sh -c '! grep "nothing recorded used a CUDA library" "$1"' sh "$TMP/said"
 
 # Several files ---------------------------------------------------------------------------------------------------------
