@@ -41,7 +41,7 @@ struct column_input {
 };
 
 /*
- * Decode one column into v[n], which is zeroed. ERR_FORMAT: cut, width out of range or not the smallest, a time that
+ * Decode one column into v[n]. ERR_FORMAT: cut, width out of range or not the smallest, a time that
  * overflows.
  */
 int column_decode(struct column_input *in, enum encoding enc, uint64_t *v, uint32_t n, uint64_t first_ns,

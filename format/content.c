@@ -98,7 +98,6 @@ static int check_text(struct content *c, struct column_input *in, uint32_t n, st
 		if (!c->lengths)
 			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", n);
 	}
-	memset(c->lengths, 0, n * sizeof(*c->lengths));
 	r = column_decode(in, ENC_TEXT, c->lengths, n, 0, why);
 	return r < 0 ? r : column_decode_text(in, c->lengths, NULL, n, why);
 }
@@ -164,7 +163,7 @@ static int decode_group(struct content *c, const struct rows *head, const struct
 	*g = *head;
 	c->ngroups++; /* from here on drop_groups() frees what it holds */
 	if (wish->later && !texts) {
-		g->v = calloc(g->nrows, sizeof(*g->v));
+		g->v = malloc(g->nrows * sizeof(*g->v));
 		g->columns = calloc(g->kind->nfields, sizeof(*g->columns));
 		if (!g->v || !g->columns)
 			return no_memory_for(g, why);

@@ -57,6 +57,19 @@ struct cursor {
 	uint64_t until_ns;
 	bool given; /* they are to be given */
 	bool ready; /* and have no texts. False without a first lane */
+	/*
+	 * While that goes on, cursor_next() alone goes from row to row. What else there is of the position (the first
+	 * lane's head, npassed) stays behind; settle() brings it up.
+	 */
+	struct {
+		uint32_t row, end;     /* the next row; those before `end` stand in the block, with one behind them */
+		const uint64_t *at_ns; /* by row */
+		const uint64_t *v;     /* of the next row */
+		size_t pitch;
+		const struct kind *shape;
+		const struct epoch *epoch;
+		uint64_t base; /* a row's number, less its place in the group */
+	} run;
 	/* Of the latest event, if its kind has texts. */
 	uint64_t values[FIELDS_MAX];
 	const char *texts[FIELDS_MAX];
@@ -308,6 +321,8 @@ static void look_at_first(struct cursor *cur)
 	uint64_t until_ns = head[1].at_ns < cur->to_ns ? head[1].at_ns : cur->to_ns;
 
 	cur->ready = false;
+	cur->run.row = head->row;
+	cur->run.end = 0;
 	if (!lane->nheads || !comes_before(lane, cur->rival)) {
 		cur->first = NULL;
 		return;
@@ -320,8 +335,8 @@ static void look_at_first(struct cursor *cur)
 	cur->ready = cur->given && cur->rows->columns;
 }
 
-/* The first lane stands on another row now: as look_at_first(). Out of line, as it is not needed for most. */
-static __attribute__((noinline)) void move_on(struct cursor *cur)
+/* The first lane stands on another row now: as look_at_first(). */
+static void move_on(struct cursor *cur)
 {
 	struct lane *lane = cur->first;
 	struct head *head = lane->heads;
@@ -350,7 +365,7 @@ static inline void pass_row(struct cursor *cur)
 }
 
 /* The next row, but for its values. */
-static inline int give_row(struct cursor *cur, struct event *ev, const uint64_t *v, const char *const *text)
+static int give_row(struct cursor *cur, struct event *ev, const uint64_t *v, const char *const *text)
 {
 	ev->kind = cur->rows->kind->id;
 	ev->at_ns = next_ns(cur->first);
@@ -364,6 +379,48 @@ static inline int give_row(struct cursor *cur, struct event *ev, const uint64_t 
 	return 1;
 }
 
+/*
+ * The next row is ready: those that follow it, as far as they stand in the block, are for cursor_next(). Nothing is
+ * decoded for that: the values of the row just given may stand there.
+ */
+static inline void begin_run(struct cursor *cur)
+{
+	const struct rows *rows = cur->rows;
+	const struct block *b = cur->block;
+	uint32_t row = cur->first->heads->row;
+
+	if (row >= b->end)
+		return;
+	cur->run.row = row;
+	cur->run.end = b->end < rows->nrows ? b->end : rows->nrows - 1;
+	cur->run.at_ns = rows->v;
+	cur->run.v = b->v + (row - b->first) * b->pitch;
+	cur->run.pitch = b->pitch;
+	cur->run.shape = rows->kind;
+	cur->run.epoch = cur->reader->epochs + cur->epoch;
+	cur->run.base = cur->nbefore + cur->npassed + 1 - row;
+}
+
+/* As begin_run() had it, up to where cursor_next() has come. */
+static inline void settle(struct cursor *cur)
+{
+	struct head *head;
+
+	if (!cur->run.end)
+		return;
+	head = cur->first->heads;
+	cur->npassed += cur->run.row - head->row;
+	head->row = cur->run.row;
+	head->at_ns = cur->run.at_ns[head->row];
+	cur->run.end = 0;
+}
+
+static int give_with_texts(struct cursor *cur, struct event *ev)
+{
+	gather_row(cur, cur->rows, cur->first->heads->row);
+	return give_row(cur, ev, cur->values, cur->texts);
+}
+
 /* The next row, which is ready. */
 static inline int give_ready(struct cursor *cur, struct event *ev)
 {
@@ -372,13 +429,10 @@ static inline int give_ready(struct cursor *cur, struct event *ev)
 
 	if (row >= b->end)
 		block_fill(b, cur->rows, row);
-	return give_row(cur, ev, b->v + (row - b->first) * b->pitch, no_texts);
-}
-
-static int give_with_texts(struct cursor *cur, struct event *ev)
-{
-	gather_row(cur, cur->rows, cur->first->heads->row);
-	return give_row(cur, ev, cur->values, cur->texts);
+	give_row(cur, ev, b->v + (row - b->first) * b->pitch, no_texts);
+	if (cur->ready)
+		begin_run(cur);
+	return 1;
 }
 
 /* Find out which lane has the next row, loading what is needed for that; at the epoch's end none has. */
@@ -433,10 +487,11 @@ static void go_to(struct cursor *cur, uint64_t epoch)
 	cur->marked = false;
 	cur->first = NULL;
 	cur->ready = false;
+	cur->run.end = 0;
 }
 
-/* Where no row is ready: the next mark, or row that has to be looked for. Out of line: it is rare. */
-static __attribute__((noinline)) int find_next(struct cursor *cur, struct event *ev, struct fault *why)
+/* The next mark, or row that has to be looked for. Out of line: it is rare. */
+static __attribute__((noinline)) int look_further(struct cursor *cur, struct event *ev, struct fault *why)
 {
 	while (cur->epoch < cur->reader->nepochs) {
 		const struct epoch *e = &cur->reader->epochs[cur->epoch];
@@ -463,9 +518,35 @@ static __attribute__((noinline)) int find_next(struct cursor *cur, struct event 
 	return 0;
 }
 
+/* Where no run goes on. */
+static __attribute__((noinline)) int find_next(struct cursor *cur, struct event *ev, struct fault *why)
+{
+	settle(cur);
+	return cur->ready ? give_ready(cur, ev) : look_further(cur, ev, why);
+}
+
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 {
-	return cur->ready ? give_ready(cur, ev) : find_next(cur, ev, why);
+	uint32_t row = cur->run.row;
+	uint64_t next_ns;
+
+	/* A row of a run, if the one behind it belongs to the run, too. */
+	if (row >= cur->run.end)
+		return find_next(cur, ev, why);
+	next_ns = cur->run.at_ns[row + 1];
+	if (next_ns >= cur->until_ns)
+		return find_next(cur, ev, why);
+	ev->kind = cur->run.shape->id;
+	ev->at_ns = cur->run.at_ns[row];
+	ev->last = next_ns > ev->at_ns;
+	ev->shape = cur->run.shape;
+	ev->epoch = cur->run.epoch;
+	ev->v = cur->run.v;
+	ev->text = no_texts;
+	ev->number = cur->unnumbered ? 0 : cur->run.base + row;
+	cur->run.row = row + 1;
+	cur->run.v += cur->run.pitch;
+	return 1;
 }
 
 void cursor_seek(struct cursor *cur, uint64_t at_ns)
