@@ -34,7 +34,7 @@ CPPALL  := $(CPPFLAGS) -I. -I$(BUILD) -D_GNU_SOURCE -MMD -MP
 # Position-independent and hidden throughout: the same objects go into tools, libgpucap and the SQLite module.
 CALL    := -std=gnu11 -ffile-prefix-map=$(CURDIR)=. -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(CFLAGS) $(WARN) $(or $(SANFLAGS),$(HARDEN))
 # For what each event goes through, unless another optimisation was asked for.
-FASTER  := $(if $(filter -O2,$(CFLAGS)),-O3)
+FASTER  := $(if $(filter -O2,$(CFLAGS)),-O3 -fno-tree-slp-vectorize)
 # STATIC=1: tools that need nothing of the system they run on but its kernel.
 LDALL   := $(LDFLAGS) $(SANFLAGS) $(if $(filter 1,$(STATIC)),-static-pie,-pie) -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
 

@@ -65,13 +65,11 @@ static void launched(struct life *life, uint64_t tid, uint64_t begin_ns)
 
 void caller_called(struct caller *caller, const struct event *ev)
 {
-	uint64_t begin_ns = call_begin_ns(ev);
+	uint64_t begin_ns = call_begin_ns(ev), since_ns = caller->end_ns;
 	struct life *life = caller->life;
 
-	if (!caller->end_ns)
+	if (!since_ns)
 		caller->begin_ns = begin_ns;
-	else if (caller->gaps && begin_ns >= caller->end_ns)
-		baseline_add(caller->gaps, begin_ns - caller->end_ns);
 	caller->end_ns = ev->at_ns;
 	caller->ncalls++;
 	if (!life->end_ns || begin_ns < life->begin_ns)
@@ -82,6 +80,8 @@ void caller_called(struct caller *caller, const struct event *ev)
 		caller->nlaunches++;
 		launched(life, ev->v[F_call_tid], begin_ns);
 	}
+	if (since_ns && caller->gaps && begin_ns >= since_ns)
+		baseline_add(caller->gaps, begin_ns - since_ns);
 }
 
 void callers_leave(struct callers *c, uint64_t tid)

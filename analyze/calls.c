@@ -4,28 +4,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-int calls_feed(struct calls *c, const struct event *ev, struct fault *why)
+static inline void count(struct calls *c, struct call_stats *s, const struct event *ev)
 {
-	uint64_t nested = event_is_nested(ev), dur_ns = ev->v[F_call_dur];
-	struct call_stats *s = table_find(&c->table, ev->v[F_call_probe], nested);
+	uint64_t dur_ns = ev->v[F_call_dur];
 
-	/* Probes are few: the schema holds at most PROBES_MAX, and rows of others break the format. */
-	if (!s && c->table.nitems / 2 >= PROBES_MAX)
-		return 0;
-	if (!s)
-		s = table_add(&c->table, ev->v[F_call_probe], nested, sizeof(*s));
-	if (!s)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the table of calls");
 	s->kind = ev->kind;
-	s->min_ns = s->n == 0 || dur_ns < s->min_ns ? dur_ns : s->min_ns;
+	s->min_ns = dur_ns < s->min_ns ? dur_ns : s->min_ns;
 	s->max_ns = dur_ns > s->max_ns ? dur_ns : s->max_ns;
 	s->n++;
 	s->nfailed += (int64_t)ev->v[F_call_ret] != 0;
 	s->total_ns += dur_ns;
 	s->squares += (unsigned __int128)dur_ns * dur_ns;
 	hist_add(&s->hist, dur_ns);
-	if (!nested)
+	if (!s->key.b)
 		c->total_ns += dur_ns;
+}
+
+/* A nested one, or the first of its probe. Out of line: those are fewer. */
+static __attribute__((noinline)) int feed_other(struct calls *c, const struct event *ev, struct fault *why)
+{
+	uint64_t nested = event_is_nested(ev);
+	struct call_stats *s = table_find(&c->table, ev->v[F_call_probe], nested);
+
+	/* Probes are few: the schema holds at most PROBES_MAX, and rows of others break the format. */
+	if (!s && c->table.nitems / 2 >= PROBES_MAX)
+		return 0;
+	if (!s) {
+		s = table_add(&c->table, ev->v[F_call_probe], nested, sizeof(*s));
+		if (!s)
+			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the table of calls");
+		s->min_ns = UINT64_MAX;
+	}
+	count(c, s, ev);
+	return 0;
+}
+
+int calls_feed(struct calls *c, const struct event *ev, struct fault *why)
+{
+	struct call_stats *s = event_is_nested(ev) ? NULL : table_at(&c->table, ev->v[F_call_probe]);
+
+	if (!s)
+		return feed_other(c, ev, why);
+	count(c, s, ev);
 	return 0;
 }
 

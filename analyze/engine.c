@@ -23,12 +23,14 @@ struct engine {
 	struct timeline *timeline;
 	struct calls calls;
 	struct callers callers;
+	struct caller *caller; /* whose call is taken; NULL: see struct context */
 	void *states[NRULES];
 	struct route {
 		int (*take)(struct engine *e, const struct event *ev, struct fault *why);
 		bool texts; /* its rows have any that matter */
 		uint8_t nlisteners;
-		uint8_t nalways; /* of them, from the first on: those that want to see usual calls, too */
+		uint8_t nalways;     /* of them, from the first on: those that want to see usual rows, too */
+		uint64_t unusual_ns; /* from when on a row is not: the least of what the others say */
 		struct listener {
 			int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 				    struct fault *why);
@@ -39,9 +41,8 @@ struct engine {
 	struct kept *batch;          /* events of one moment, without texts */
 	unsigned nbatch;
 	uint64_t nevents;
-	uint64_t unusual_ns; /* the least of what the rules say of it */
-	uint64_t end_ns;     /* of the epochs seen */
-	bool blind;          /* the kernel does not tell of switches: no thread's state is known at any time */
+	uint64_t end_ns; /* of the epochs seen */
+	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
 	struct table
 		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };
@@ -178,9 +179,9 @@ static enum rank rank_of(const struct engine *e, const struct event *ev)
 }
 
 /* To the first so many that want to see such rows. */
-static int to_some(struct engine *e, const struct event *ev, unsigned n, struct fault *why)
+static int to_some(struct engine *e, const struct route *route, const struct event *ev, unsigned n, struct fault *why)
 {
-	const struct listener *l = e->routes[ev->kind].listeners, *end = l + n;
+	const struct listener *l = route->listeners, *end = l + n;
 	int r = 0;
 
 	for (; l < end && r == 0; l++)
@@ -188,9 +189,11 @@ static int to_some(struct engine *e, const struct event *ev, unsigned n, struct 
 	return r;
 }
 
-static int to_rules(struct engine *e, const struct event *ev, struct fault *why)
+static __attribute__((noinline)) int to_rules(struct engine *e, const struct event *ev, struct fault *why)
 {
-	return to_some(e, ev, e->routes[ev->kind].nlisteners, why);
+	const struct route *route = &e->routes[ev->kind];
+
+	return to_some(e, route, ev, route->nlisteners, why);
 }
 
 static int take_futex(struct engine *e, const struct event *ev, struct fault *why)
@@ -211,26 +214,19 @@ static int take_futex(struct engine *e, const struct event *ev, struct fault *wh
 
 static int take_switch(struct engine *e, const struct event *ev, struct fault *why)
 {
-	struct switch_row row = {.at_ns = ev->at_ns,
-				 .cpu = (uint32_t)ev->v[F_switch_cpu],
-				 .prev_tid = as_tid(ev->v[F_switch_prev_tid]),
-				 .prev_state = (uint32_t)ev->v[F_switch_prev_state],
-				 .next_tid = as_tid(ev->v[F_switch_next_tid]),
-				 .prev_syscall = (uint32_t)ev->v[F_switch_prev_syscall],
-				 .prev_flags = (uint32_t)ev->v[F_switch_prev_flags]};
-	int r = timeline_switch(e->timeline, &row, why);
+	const struct route *route = &e->routes[KIND_switch];
+	int r = timeline_switch(e->timeline, ev->v, &e->ctx.waited_ns, why);
 
-	e->ctx.waited_ns = row.waited_ns;
-	return r < 0 || !row.waited_ns ? r : to_rules(e, ev, why);
+	if (r < 0 || !e->ctx.waited_ns || (!route->nalways && e->ctx.waited_ns < route->unusual_ns))
+		return r;
+	return to_some(e, route, ev, e->ctx.waited_ns < route->unusual_ns ? route->nalways : route->nlisteners, why);
 }
 
 static int take_waking(struct engine *e, const struct event *ev, struct fault *why)
 {
-	const uint64_t *v = ev->v;
-	int r = timeline_waking(e->timeline, ev->at_ns, (uint32_t)v[F_waking_cpu], as_tid(v[F_waking_tid]),
-				as_tid(v[F_waking_waker_tid]), v[F_waking_context] != WAKE_TASK, why);
+	int r = timeline_waking(e->timeline, ev->v, why);
 
-	return r < 0 ? r : to_rules(e, ev, why);
+	return r < 0 || !e->routes[KIND_waking].nlisteners ? r : to_rules(e, ev, why);
 }
 
 static int take_fault(struct engine *e, const struct event *ev, struct fault *why)
@@ -284,37 +280,38 @@ static int take_fork(struct engine *e, const struct event *ev, struct fault *why
 /* A call of a kind that no rule can know. */
 static int take_foreign_call(struct engine *e, const struct event *ev, struct fault *why)
 {
-	int r = timeline_call(e->timeline, call_begin_ns(ev), ev->at_ns, as_tid(ev->v[F_call_tid]),
-			      (uint32_t)ev->v[F_call_cpu], why);
+	int r = timeline_call(e->timeline, call_begin_ns(ev), ev->at_ns, ev->v[F_call_tid], (uint32_t)ev->v[F_call_cpu],
+			      why);
 
 	return r < 0 ? r : calls_feed(&e->calls, ev, why);
 }
 
 /* It failed, took long, or came long after the thread's last one. */
-static bool is_unusual(const struct engine *e, const struct caller *caller, const struct event *ev)
+static inline bool is_unusual(const struct event *ev, const struct caller *caller, uint64_t unusual_ns)
 {
 	uint64_t begin_ns = call_begin_ns(ev), since_ns = caller && caller->end_ns ? caller->end_ns : begin_ns;
 
-	return ev->v[F_call_ret] != 0 || ev->v[F_call_dur] >= e->unusual_ns ||
-	       (begin_ns > since_ns && begin_ns - since_ns >= e->unusual_ns);
+	return ev->v[F_call_ret] != 0 || ev->v[F_call_dur] >= unusual_ns ||
+	       (begin_ns > since_ns && begin_ns - since_ns >= unusual_ns);
 }
 
 static int take_call(struct engine *e, const struct event *ev, struct fault *why)
 {
 	const struct route *route = &e->routes[ev->kind];
-	struct caller *caller = NULL;
 	const struct process *p;
 	int r = take_foreign_call(e, ev, why);
 
 	if (r < 0)
 		return r;
+	e->caller = NULL;
 	p = names_process(&e->names, ev->v[F_call_pid]);
-	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &caller, why) : 0;
-	e->ctx.caller = caller;
+	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &e->caller, why) : 0;
+	e->ctx.caller = e->caller;
 	if (r == 0)
-		r = to_some(e, ev, is_unusual(e, caller, ev) ? route->nlisteners : route->nalways, why);
-	if (caller && !event_is_nested(ev))
-		caller_called(caller, ev);
+		r = to_some(e, route, ev,
+			    is_unusual(ev, e->caller, route->unusual_ns) ? route->nlisteners : route->nalways, why);
+	if (e->caller && !event_is_nested(ev))
+		caller_called(e->caller, ev);
 	return r;
 }
 
@@ -362,27 +359,32 @@ static void listen(struct engine *e, uint16_t kind, unsigned rule)
 		(struct listener){rules[rule]->feed, e->states[rule], e->settings.v[rule]};
 }
 
+static void listen_to_unusual(struct engine *e, uint16_t kind, unsigned rule)
+{
+	struct route *route = &e->routes[kind];
+	uint64_t ns = rules[rule]->unusual_ns(e->settings.v[rule]);
+
+	listen(e, kind, rule);
+	if (ns < route->unusual_ns)
+		route->unusual_ns = ns;
+}
+
 /* Those first that want to see all rows. */
 static void lay_listeners(struct engine *e)
 {
 	for (unsigned i = 0; i < NRULES; i++) {
-		for (const uint16_t *kind = rules[i]->kinds; *kind; kind++)
-			if (!rules[i]->unusual_ns)
-				listen(e, *kind, i);
+		for (const uint16_t *kind = rules[i]->kinds; *kind && !rules[i]->unusual_ns; kind++)
+			listen(e, *kind, i);
 		if (rules[i]->marks)
 			listen(e, KIND_epoch, i);
 	}
-	for (unsigned kind = 0; kind < KINDS_SEEN; kind++)
+	for (unsigned kind = 0; kind < KINDS_SEEN; kind++) {
 		e->routes[kind].nalways = e->routes[kind].nlisteners;
-	e->unusual_ns = UINT64_MAX;
-	for (unsigned i = 0; i < NRULES; i++) {
-		uint64_t ns = rules[i]->unusual_ns ? rules[i]->unusual_ns(e->settings.v[i]) : UINT64_MAX;
-
-		for (const uint16_t *kind = rules[i]->kinds; *kind && rules[i]->unusual_ns; kind++)
-			listen(e, *kind, i);
-		if (ns < e->unusual_ns)
-			e->unusual_ns = ns;
+		e->routes[kind].unusual_ns = UINT64_MAX;
 	}
+	for (unsigned i = 0; i < NRULES; i++)
+		for (const uint16_t *kind = rules[i]->kinds; *kind && rules[i]->unusual_ns; kind++)
+			listen_to_unusual(e, *kind, i);
 }
 
 /* What becomes of rows of each kind: into all that rules may ask, and to the rules. */
@@ -535,11 +537,13 @@ static __attribute__((noinline)) int feed_rare(struct engine *e, const struct ev
 
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 {
-	if (!ev->last || e->nbatch > 0 || ev->kind >= KINDS_SEEN || e->routes[ev->kind].texts)
+	const struct route *route = &e->routes[ev->kind % KINDS_SEEN];
+
+	if (!ev->last || e->nbatch > 0 || ev->kind >= KINDS_SEEN || route->texts)
 		return feed_rare(e, ev, why);
 	see_time(&e->ctx, ev->at_ns);
 	e->nevents++;
-	return e->routes[ev->kind].take(e, ev, why);
+	return route->take(e, ev, why);
 }
 
 uint64_t engine_judged_ns(const struct engine *e)

@@ -51,6 +51,12 @@ void baseline_begin_anew(struct baseline *b)
 	memset(&b->now, 0, sizeof(b->now));
 }
 
+void baseline_add_anew(struct baseline *b, uint64_t value)
+{
+	baseline_begin_anew(b);
+	baseline_add(b, value);
+}
+
 uint64_t baseline_quantile(const struct baseline *b, unsigned percent)
 {
 	return hist_quantile(&b->now, &b->old, percent);

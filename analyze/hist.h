@@ -22,15 +22,10 @@ struct hist {
 
 static inline unsigned hist_bucket(uint64_t value)
 {
-	unsigned top, shift;
+	/* Of values below 2 * HIST_SUB each has a bucket of its own. */
+	unsigned shift = (63U ^ (unsigned)__builtin_clzll(value | HIST_SUB)) - HIST_SUB_BITS;
 
-	if (value >> HIST_VALUE_BITS)
-		return HIST_BUCKETS - 1;
-	if (value < HIST_SUB)
-		return (unsigned)value;
-	top = 63U - (unsigned)__builtin_clzll(value);
-	shift = top - HIST_SUB_BITS;
-	return ((shift + 1) << HIST_SUB_BITS) + (unsigned)((value >> shift) & (HIST_SUB - 1));
+	return value >> HIST_VALUE_BITS ? HIST_BUCKETS - 1 : (shift << HIST_SUB_BITS) + (unsigned)(value >> shift);
 }
 
 static inline void hist_add(struct hist *h, uint64_t value)
@@ -67,10 +62,15 @@ struct baseline {
 
 void baseline_begin_anew(struct baseline *b);
 
+/* As baseline_add(), where `now` is full. */
+void baseline_add_anew(struct baseline *b, uint64_t value);
+
 static inline void baseline_add(struct baseline *b, uint64_t value)
 {
-	if (b->now.n == BASELINE_WINDOW)
-		baseline_begin_anew(b);
+	if (b->now.n == BASELINE_WINDOW) {
+		baseline_add_anew(b, value);
+		return;
+	}
 	hist_add(&b->now, value);
 	b->n++;
 }

@@ -150,6 +150,7 @@ static int settle_nested(struct memory *m, struct nested *n, const struct event 
 		if (!around || around->kind != c->kind || c->begin_ns < call_begin_ns(around))
 			r = take(m, c, why);
 	}
+	m->nwaiting -= n->n;
 	n->n = 0;
 	return r;
 }
@@ -166,6 +167,7 @@ static int keep_nested(struct memory *m, const struct change *c, struct fault *w
 	if (n->n == MEMORY_NESTED_MAX)
 		r = settle_nested(m, n, NULL, why);
 	n->rows[n->n++] = *c;
+	m->nwaiting++;
 	return r;
 }
 
@@ -251,4 +253,5 @@ void memory_clear(struct memory *m)
 	table_clear(&m->sites);
 	table_clear(&m->processes);
 	table_clear(&m->nested);
+	m->nwaiting = 0;
 }

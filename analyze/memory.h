@@ -41,6 +41,7 @@ struct memory {
 	struct table sites;     /* struct site */
 	struct table processes; /* a: process instance: its sites */
 	struct table nested;    /* a: tid: rows that wait for the call around them */
+	size_t nwaiting;        /* such rows */
 	uint64_t nunfollowed;   /* beyond the limits, or without an address */
 	uint64_t nunmatched;    /* frees of what was not seen to be allocated */
 };
@@ -48,8 +49,7 @@ struct memory {
 /* Whether a call matters to memory_feed(): most do not. */
 static inline bool memory_concerns(const struct memory *m, const struct event *ev)
 {
-	return ev->kind == KIND_alloc || ev->kind == KIND_free ||
-	       (m->nested.nitems && !event_is_nested(ev) && table_find(&m->nested, ev->v[F_call_tid], 0));
+	return ev->kind == KIND_alloc || ev->kind == KIND_free || (m->nwaiting && !event_is_nested(ev));
 }
 
 /* Take in a call. */

@@ -6,11 +6,6 @@
 
 #define START_SLACK_NS 10000000 /* a tick of the slowest clock that /proc counts in */
 
-struct pid_entry {
-	struct table_key key;
-	struct process *process;
-};
-
 struct task {
 	struct table_key key;
 	uint64_t pid;
@@ -38,7 +33,7 @@ static bool same_start(uint64_t a_ns, uint64_t b_ns)
 }
 
 /* A new instance takes the pid over. */
-static struct process *add_process(struct names *n, uint64_t pid)
+struct process *names_make(struct names *n, uint64_t pid)
 {
 	struct pid_entry *entry = table_find(&n->by_pid, pid, 0);
 	struct process *p;
@@ -56,7 +51,6 @@ static struct process *add_process(struct names *n, uint64_t pid)
 		return NULL;
 	p->pid = pid;
 	entry->process = p;
-	n->last = NULL;
 	return p;
 }
 
@@ -67,23 +61,13 @@ static struct process *current(const struct names *n, uint64_t pid)
 	return entry ? entry->process : NULL;
 }
 
-struct process *names_look_up(struct names *n, uint64_t pid)
-{
-	struct process *p = current(n, pid);
-
-	if (!p)
-		p = add_process(n, pid);
-	n->last = p;
-	return p;
-}
-
 static int feed_process(struct names *n, const struct event *ev, struct fault *why)
 {
 	uint64_t pid = ev->v[F_process_pid], start_ns = ev->v[F_process_start];
 	struct process *p = current(n, pid);
 
 	if (!p || (p->start_ns && start_ns ? !same_start(p->start_ns, start_ns) : p->ended))
-		p = add_process(n, pid);
+		p = names_make(n, pid);
 	if (!p)
 		return n->processes.nitems >= PROCESSES_MAX ? 0 : no_memory(why);
 	p->start_ns = start_ns;
@@ -124,8 +108,7 @@ static int feed_fork(struct names *n, const struct event *ev, uint64_t *tid, str
 	struct process *p = current(n, child_pid);
 	bool reused = task && task->exited;
 
-	if (child_pid == child_tid && p && p->ended && !add_process(n, child_pid) &&
-	    n->processes.nitems < PROCESSES_MAX)
+	if (child_pid == child_tid && p && p->ended && !names_make(n, child_pid) && n->processes.nitems < PROCESSES_MAX)
 		return no_memory(why);
 	if (!task)
 		task = table_add(&n->tasks, child_tid, 0, sizeof(*task));
@@ -338,7 +321,6 @@ void names_clear(struct names *n)
 	for (size_t i = 0; i < n->modules.nitems; i++)
 		free(((struct module *)n->modules.items[i])->path);
 	about_clear(&n->about);
-	n->last = NULL;
 	table_clear(&n->processes);
 	table_clear(&n->by_pid);
 	table_clear(&n->tasks);

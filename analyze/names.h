@@ -39,6 +39,12 @@ struct process {
 	struct name name;
 };
 
+/* Who has a pid now. */
+struct pid_entry {
+	struct table_key key; /* a: pid */
+	struct process *process;
+};
+
 /* A thread as a finding names it. */
 struct who {
 	uint64_t tid;
@@ -76,8 +82,7 @@ struct refusal {
 /* A zeroed one is empty. */
 struct names {
 	struct table processes;                 /* struct process, all instances */
-	struct table by_pid;                    /* the current instance of a pid */
-	struct process *last;                   /* the one that was asked for last; NULL: none */
+	struct table by_pid;                    /* struct pid_entry */
 	struct table tasks;                     /* by tid */
 	struct table stacks;                    /* struct stack */
 	struct table modules;                   /* struct module */
@@ -97,14 +102,15 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 /* Whether names_feed() does anything with rows of this kind. */
 bool names_wants(uint16_t kind);
 
-/* As names_process(), for another pid than the last one. */
-struct process *names_look_up(struct names *n, uint64_t pid);
+/* As names_process(), for one of whom nobody has told. */
+struct process *names_make(struct names *n, uint64_t pid);
 
 /* The current instance of a pid, made if nobody has told of it; NULL: no memory or beyond PROCESSES_MAX. */
 static inline struct process *names_process(struct names *n, uint64_t pid)
 {
-	/* Events come in runs of one process, and each rule asks about the same. */
-	return n->last && n->last->pid == pid ? n->last : names_look_up(n, pid);
+	const struct pid_entry *entry = table_find(&n->by_pid, pid, 0);
+
+	return entry && entry->process ? entry->process : names_make(n, pid);
 }
 
 /* The same, but NULL if nobody has told of it. */

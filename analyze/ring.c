@@ -2,32 +2,35 @@
 #include "analyze/ring.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#define ROOM_MIN 8
+#define ROOM_MIN 32
 
-bool ring_grow(struct ring *r, size_t item_bytes, unsigned max)
+bool ring_make_room(struct ring *r, size_t item_bytes, unsigned max)
 {
-	unsigned room = r->room ? r->room * 2 : ROOM_MIN;
+	unsigned room = ring_n(r), more = room ? room * 2 : ROOM_MIN;
 	unsigned char *items;
 
-	if (room > max)
-		room = max;
-	items = malloc(room * item_bytes);
+	if (room >= max) {
+		r->truncated = true;
+		r->next = r->items;
+		return true;
+	}
+	if (more > max)
+		more = max;
+	items = realloc(r->items, more * item_bytes);
 	if (!items)
 		return false;
-	for (unsigned i = 0; i < r->n; i++)
-		memcpy(items + i * item_bytes, ring_at(r, i), item_bytes);
-	free(r->items);
 	r->items = items;
+	r->next = items + room * item_bytes;
+	r->limit = items + more * item_bytes;
 	r->item_bytes = item_bytes;
-	r->room = room;
-	r->first = 0;
 	return true;
 }
 
 unsigned ring_first_after(const struct ring *r, uint64_t at_ns)
 {
-	unsigned low = 0, high = r->n;
+	unsigned low = 0, high = ring_n(r);
 
 	while (low < high) {
 		unsigned mid = low + (high - low) / 2;
@@ -39,6 +42,17 @@ unsigned ring_first_after(const struct ring *r, uint64_t at_ns)
 			low = mid + 1;
 	}
 	return low;
+}
+
+void ring_drop_first(struct ring *r)
+{
+	memmove(r->items, r->items + r->item_bytes, (size_t)(r->next - r->items) - r->item_bytes);
+	ring_drop_last(r);
+}
+
+void ring_drop_last(struct ring *r)
+{
+	r->next -= r->item_bytes;
 }
 
 void ring_clear(struct ring *r)

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #define CACHE_LINE_BYTES 64
 
@@ -17,46 +16,51 @@ struct interval {
 
 /* A zeroed one is empty. */
 struct ring {
-	unsigned char *items;
+	unsigned char *items, *next, *limit; /* the room; where the next one goes; the room's end */
 	size_t item_bytes;
-	unsigned room, first, n;
-	bool truncated; /* older ones have been dropped */
+	bool truncated; /* older ones have been dropped: all the room is in use, the oldest stands at `next` */
 };
 
-/* Make room for more, up to `max`. False: no memory, nothing changed. */
-__attribute__((cold)) bool ring_grow(struct ring *r, size_t item_bytes, unsigned max);
+/* Whether there is room for one more. */
+static inline bool ring_has_room(const struct ring *r)
+{
+	return r->next != r->limit;
+}
 
-/* Item `i` of n, 0 the oldest. */
+/* Make some where there is none: the room grows; at `max` the oldest one's is given away. False: no memory. */
+__attribute__((cold)) bool ring_make_room(struct ring *r, size_t item_bytes, unsigned max);
+
+/* One more, where there is room: it is to be written to at once, as nothing stands there. */
+static inline void *ring_add(struct ring *r, size_t item_bytes)
+{
+	unsigned char *at = r->next;
+
+	r->next = at + item_bytes;
+	__builtin_prefetch(at + CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
+	return at;
+}
+
+/* How many there are. */
+static inline unsigned ring_n(const struct ring *r)
+{
+	return r->items ? (unsigned)((size_t)((r->truncated ? r->limit : r->next) - r->items) / r->item_bytes) : 0;
+}
+
+/* Item `i` of so many, 0 the oldest. */
 static inline void *ring_at(const struct ring *r, unsigned i)
 {
-	unsigned at = r->first + i;
+	size_t at = (r->truncated ? (size_t)(r->next - r->items) : 0) + i * r->item_bytes;
+	size_t room = (size_t)(r->limit - r->items);
 
-	return r->items + (size_t)(at < r->room ? at : at - r->room) * r->item_bytes;
+	return r->items + (at < room ? at : at - room);
 }
 
-/* Append a copy of `item`, and give it out; beyond `max` the oldest goes. NULL: no memory, nothing changed. */
-static inline void *ring_push(struct ring *r, const void *item, size_t item_bytes, unsigned max)
-{
-	unsigned end;
-	unsigned char *at;
-
-	if (r->n == r->room && r->room < max && !ring_grow(r, item_bytes, max))
-		return NULL;
-	if (r->n < r->room) {
-		end = r->first + r->n++;
-		end = end < r->room ? end : end - r->room;
-	} else {
-		end = r->first;
-		r->first = end + 1 < r->room ? end + 1 : 0;
-		r->truncated = true;
-	}
-	at = r->items + end * item_bytes;
-	__builtin_prefetch(at + CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
-	return memcpy(at, item, item_bytes);
-}
-
-/* The first item that ends after `at_ns`; n if there is none. */
+/* The first item that ends after `at_ns`; as many as there are if there is none. */
 unsigned ring_first_after(const struct ring *r, uint64_t at_ns);
+
+/* The oldest, or the latest, goes. Of one that is not empty and not truncated. */
+void ring_drop_first(struct ring *r);
+void ring_drop_last(struct ring *r);
 
 void ring_clear(struct ring *r);
 

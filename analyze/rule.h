@@ -58,8 +58,9 @@ struct rule {
 	/* Of the rows that feed() wants to see, ended by 0. Of switches only those to threads that had waited come. */
 	uint16_t kinds[RULE_KINDS_MAX];
 	/*
-	 * NULL: it sees all calls of these kinds. Else it is spared the usual ones, which are most: those that returned
-	 * 0, took less than this, and came sooner than this after the thread's last one. (It may see some of them.)
+	 * NULL: it sees all calls and switches of these kinds. Else it is spared the usual ones, which are most: calls
+	 * that returned 0, took less than this, and came sooner than this after the thread's last one; switches to
+	 * threads that had waited less. (It may see some of them.)
 	 */
 	uint64_t (*unusual_ns)(const uint64_t *set);
 	bool marks; /* and the marks between epochs */
@@ -110,12 +111,6 @@ static inline uint64_t call_begin_ns(const struct event *ev)
 	uint64_t dur_ns = ev->v[F_call_dur];
 
 	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
-}
-
-/* A number of the capture as a thread id: what does not fit is no thread. */
-static inline uint32_t as_tid(uint64_t v)
-{
-	return v < TID_NONE ? (uint32_t)v : TID_NONE;
 }
 
 /* Name of the probed function; "" if the capture has no such probe. */

@@ -35,26 +35,40 @@ static size_t slot_of(const struct table *t, uint64_t a, uint64_t b)
 	return at;
 }
 
-/* Where the item of a small number stands; NULL: elsewhere, or no page for it. */
+/* The page of numbers of which none is there. */
+static struct table_key *nothing[TABLE_PAGE];
+
+/* Where the item of a small number stands, which has a page; NULL: elsewhere. */
 static struct table_key **direct(const struct table *t, uint64_t a, uint64_t b)
 {
-	struct table_key **page;
+	return b == 0 && a < t->ndirect ? &t->pages[a / TABLE_PAGE][a % TABLE_PAGE] : NULL;
+}
 
-	if (b != 0 || a >= TABLE_DIRECT || !t->pages)
-		return NULL;
-	page = t->pages[a / TABLE_PAGE];
-	return page ? &page[a % TABLE_PAGE] : NULL;
+static bool make_pages(struct table *t)
+{
+	t->pages = malloc(TABLE_DIRECT / TABLE_PAGE * sizeof(struct table_key **));
+	if (!t->pages)
+		return false;
+	for (size_t i = 0; i < TABLE_DIRECT / TABLE_PAGE; i++)
+		t->pages[i] = nothing;
+	t->ndirect = TABLE_DIRECT;
+	return true;
 }
 
 static bool make_page(struct table *t, uint64_t a, uint64_t b)
 {
+	struct table_key **page;
+
 	if (b != 0 || a >= TABLE_DIRECT)
 		return true;
-	if (!t->pages)
-		t->pages = calloc(TABLE_DIRECT / TABLE_PAGE, sizeof(struct table_key **));
-	if (t->pages && !t->pages[a / TABLE_PAGE])
-		t->pages[a / TABLE_PAGE] = calloc(TABLE_PAGE, sizeof(struct table_key *));
-	return t->pages && t->pages[a / TABLE_PAGE];
+	if (!t->pages && !make_pages(t))
+		return false;
+	if (t->pages[a / TABLE_PAGE] != nothing)
+		return true;
+	page = calloc(TABLE_PAGE, sizeof(struct table_key *));
+	if (page)
+		t->pages[a / TABLE_PAGE] = page;
+	return page;
 }
 
 void *table_search(const struct table *t, uint64_t a, uint64_t b)
@@ -175,7 +189,8 @@ void table_clear(struct table *t)
 		free(t->items[i]);
 	free(t->items);
 	for (size_t i = 0; t->pages && i < TABLE_DIRECT / TABLE_PAGE; i++)
-		free(t->pages[i]);
+		if (t->pages[i] != nothing)
+			free(t->pages[i]);
 	free(t->pages);
 	free(t->slots);
 	free(t->recent);

@@ -22,11 +22,12 @@ struct table {
 	uint32_t *slots;           /* index in items plus 1; 0: free */
 	size_t nslots;             /* a power of two */
 	struct table_key **recent; /* TABLE_RECENT items that were looked up lately; NULL at first */
-	struct table_key ***pages; /* items with b = 0 and a < TABLE_DIRECT, by a: NULL at first, as is each page */
+	struct table_key ***pages; /* items with b = 0 and a < ndirect, by a */
+	size_t ndirect;            /* TABLE_DIRECT; 0 at first */
 };
 
 #define TABLE_DIRECT (1U << 22) /* threads and processes have such numbers */
-#define TABLE_PAGE 1024
+#define TABLE_PAGE 2048
 
 #define TABLE_RECENT 512
 
@@ -41,17 +42,29 @@ static inline struct table_key **table_recent(const struct table *t, uint64_t a,
 /* As table_find(), for keys that are neither found by number nor at hand. */
 void *table_search(const struct table *t, uint64_t a, uint64_t b);
 
+/* As table_find(a, 0), for those that are found by number alone; NULL: it is not there, or has to be searched for. */
+static inline void *table_at(const struct table *t, uint64_t a)
+{
+	return a < t->ndirect ? t->pages[a / TABLE_PAGE][a % TABLE_PAGE] : NULL;
+}
+
+/* As table_find(), for those that were looked up lately; NULL: it is not there, or has to be searched for. */
+static inline void *table_at_hand(const struct table *t, uint64_t a, uint64_t b)
+{
+	struct table_key *known = t->recent ? *table_recent(t, a, b) : NULL;
+
+	return known && known->a == a && known->b == b ? known : NULL;
+}
+
 /* The item, or NULL. It stays where it is until it is removed. */
 static inline void *table_find(const struct table *t, uint64_t a, uint64_t b)
 {
-	struct table_key **page, *known;
+	void *known;
 
-	if (b != 0 || a >= TABLE_DIRECT) {
-		known = t->recent ? *table_recent(t, a, b) : NULL;
-		return known && known->a == a && known->b == b ? known : table_search(t, a, b);
-	}
-	page = t->pages ? t->pages[a / TABLE_PAGE] : NULL;
-	return page ? page[a % TABLE_PAGE] : NULL;
+	if (b == 0 && a < t->ndirect)
+		return t->pages[a / TABLE_PAGE][a % TABLE_PAGE];
+	known = table_at_hand(t, a, b);
+	return known ? known : table_search(t, a, b);
 }
 
 /* A zeroed item of `size` bytes under a key that is not there yet; NULL: no memory, and nothing changed. */

@@ -4,13 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/kinds.h"
+#include "format/schema.h"
 
 /* The kernel's bits in prev_state, from include/linux/sched.h. */
-#define TASK_UNINTERRUPTIBLE_BIT 0x2
 #define TASK_GONE_BITS 0xb0 /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
-static int no_memory(struct fault *why)
+int timeline_no_memory(struct fault *why)
 {
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while following threads");
 }
@@ -20,7 +19,7 @@ int timeline_open(struct timeline **tl, struct fault *why)
 	struct timeline *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		return no_memory(why);
+		return timeline_no_memory(why);
 	*tl = t;
 	return 0;
 }
@@ -45,27 +44,13 @@ static void thread_reset(struct thread *th)
 {
 	ring_clear(&th->spans);
 	memset(&th->open, 0, sizeof(th->open));
+	th->open.begin_ns = NEVER;
 	th->open.other_tid = TID_NONE;
 	th->first_ns = NEVER;
 	th->began_running = false;
 	th->ran_since_ns = NEVER;
 	th->tracked_since_ns = NEVER;
 	th->woken_while_running = false;
-}
-
-/* What a function that tells the timeline something returns. Without memory it keeps no more, and says so each time. */
-static inline int outcome(const struct timeline *tl, struct fault *why)
-{
-	return tl->failed ? no_memory(why) : 0;
-}
-
-/* As ring_push(); that there was no memory is remembered. */
-static inline void *keep(struct timeline *tl, struct ring *r, const void *item, size_t item_bytes, unsigned max)
-{
-	void *kept = ring_push(r, item, item_bytes, max);
-
-	tl->failed |= !kept;
-	return kept;
 }
 
 static __attribute__((cold)) struct thread *thread_add(struct timeline *tl, uint32_t tid)
@@ -83,14 +68,14 @@ static __attribute__((cold)) struct thread *thread_add(struct timeline *tl, uint
 }
 
 /* Known or new. NULL: the idle task, which is no thread; beyond the limit; or no memory. */
-static inline struct thread *thread_get(struct timeline *tl, uint32_t tid)
+static inline struct thread *thread_get(struct timeline *tl, uint64_t tid)
 {
 	struct thread *th;
 
 	if (tid == TID_IDLE)
 		return NULL;
 	th = table_find(&tl->threads, tid, 0);
-	return th ? th : thread_add(tl, tid);
+	return th ? th : thread_add(tl, as_tid(tid));
 }
 
 /*
@@ -98,22 +83,23 @@ static inline struct thread *thread_get(struct timeline *tl, uint32_t tid)
  * kept, or is of no use; not before to th->open: the processor would have to wait until it can read back as a whole
  * what was just written in pieces.
  */
-static inline struct span *thread_close(struct timeline *tl, struct thread *th, uint64_t at_ns)
+INLINE struct span *thread_close(struct timeline *tl, struct thread *th, uint64_t at_ns, bool sure)
 {
-	struct span *was = NULL;
+	struct span *was = &th->open, *kept;
 
-	if (th->first_ns == NEVER)
+	if (was->begin_ns < at_ns) {
+		kept = add(tl, &th->spans, sizeof(*kept), TIMELINE_SPANS_MAX, sure);
+		if (sure || kept)
+			was = memcpy(kept, was, sizeof(*was));
+	} else if (th->first_ns == NEVER) {
 		th->first_ns = at_ns;
-	else if (th->open.begin_ns < at_ns)
-		was = keep(tl, &th->spans, &th->open, sizeof(th->open), TIMELINE_SPANS_MAX);
-	if (!was)
-		was = &th->open;
+	}
 	was->end_ns = at_ns;
 	return was;
 }
 
 /* And this is what it does from now on. */
-static inline __attribute__((always_inline)) void thread_begin(struct thread *th, uint64_t at_ns, struct span next)
+INLINE void thread_begin(struct thread *th, uint64_t at_ns, struct span next)
 {
 	next.begin_ns = at_ns;
 	th->open = next;
@@ -133,17 +119,15 @@ static __attribute__((cold)) void contradict(struct span *was)
 	was->flags = 0;
 }
 
-/* Rows of its own say that it ran at this moment. */
-static void prove_running(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu)
+/* As prove_running(), where the rows before do not say so. */
+static __attribute__((cold)) void find_running(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu)
 {
 	bool known = th->first_ns != NEVER;
 	struct span *was;
 
-	if (known && th->open.state == STATE_RUNNING && th->open.cpu == cpu)
-		return;
 	if (known && th->open.begin_ns == at_ns) /* it ran until now */
 		return;
-	was = thread_close(tl, th, at_ns);
+	was = thread_close(tl, th, at_ns, false);
 	if (known) {
 		contradict(was);
 	} else {
@@ -153,150 +137,212 @@ static void prove_running(struct timeline *tl, struct thread *th, uint64_t at_ns
 	thread_runs(th, at_ns, cpu);
 }
 
-static __attribute__((cold)) struct cpu *cpu_add(struct timeline *tl, uint32_t number)
+static inline bool runs_on(const struct thread *th, uint32_t cpu)
+{
+	return th->open.state == STATE_RUNNING && th->open.cpu == cpu;
+}
+
+/* Rows of its own say that it ran at this moment. */
+static inline void prove_running(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu)
+{
+	if (!runs_on(th, cpu))
+		find_running(tl, th, at_ns, cpu);
+}
+
+struct cpu *cpu_add(struct timeline *tl, uint32_t number)
 {
 	struct cpu *cpu;
 
 	if (tl->cpus.nitems >= TIMELINE_CPUS_MAX)
 		return NULL;
 	cpu = table_add(&tl->cpus, number, 0, sizeof(*cpu));
-	tl->failed |= !cpu;
+	if (!cpu)
+		tl->failed = true;
+	else
+		cpu->since_ns = NEVER;
 	return cpu;
 }
 
-/* Known or new. NULL: beyond the limit, or no memory. */
-static inline struct cpu *cpu_get(struct timeline *tl, uint32_t number)
+/* A switch, and who takes part in it. */
+struct change {
+	uint64_t at_ns;
+	uint32_t prev_tid, next_tid, number;
+	struct cpu *cpu;            /* NULL: not followed */
+	struct thread *prev, *next; /* NULL: the idle task, or not followed */
+};
+
+INLINE void cpu_switch(struct timeline *tl, const struct change *c, bool sure)
 {
-	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	struct occupant *o;
 
-	return cpu ? cpu : cpu_add(tl, number);
-}
-
-static void cpu_switch(struct timeline *tl, const struct switch_row *row)
-{
-	struct cpu *cpu = cpu_get(tl, row->cpu);
-
-	if (!cpu)
-		return;
-	if (cpu->known && cpu->since_ns < row->at_ns) {
-		const struct occupant o = {.begin_ns = cpu->since_ns,
-					   .end_ns = row->at_ns,
-					   .first_tid = cpu->tid,
-					   .last_tid = row->prev_tid};
-
-		keep(tl, &cpu->occupants, &o, sizeof(o), TIMELINE_OCCUPANTS_MAX);
+	if (c->cpu->since_ns < c->at_ns) {
+		o = add(tl, &c->cpu->occupants, sizeof(*o), TIMELINE_OCCUPANTS_MAX, sure);
+		if (sure || o) {
+			o->begin_ns = c->cpu->since_ns;
+			o->end_ns = c->at_ns;
+			o->first_tid = c->cpu->tid;
+			o->last_tid = c->prev_tid;
+		}
 	}
-	cpu->known = true;
-	cpu->tid = row->next_tid;
-	cpu->since_ns = row->at_ns;
+	c->cpu->tid = c->next_tid;
+	c->cpu->since_ns = c->at_ns;
 }
 
-static void leave_cpu(struct timeline *tl, const struct switch_row *row)
+/* What who left the CPU does now. */
+INLINE struct span left(const struct change *c, const uint64_t *v)
 {
-	struct span *was, next = {.cpu = row->cpu, .other_tid = TID_NONE};
-	struct thread *th = thread_get(tl, row->prev_tid);
-	bool known;
+	uint32_t state = (uint32_t)v[F_switch_prev_state], flags = (uint32_t)v[F_switch_prev_flags],
+		 syscall = (uint32_t)v[F_switch_prev_syscall];
+	struct span next = {.cpu = c->number, .other_tid = TID_NONE};
 
-	if (!th)
-		return;
-	known = th->first_ns != NEVER;
-	was = thread_close(tl, th, row->at_ns);
+	if (state == 0) {
+		next.state = STATE_RUNNABLE;
+		next.flags = SPAN_PREEMPTED;
+		next.other_tid = c->next_tid;
+	} else if (!(state & TASK_GONE_BITS)) {
+		next.state = STATE_ASLEEP;
+		next.task_state = state;
+		next.syscall = syscall <= UINT16_MAX ? (uint16_t)syscall : 0;
+		if (flags & (SWITCH_FAULT | SWITCH_IO))
+			next.flags =
+				(uint16_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) | (flags & SWITCH_IO ? SPAN_IO : 0));
+	}
+	return next;
+}
+
+INLINE void leave_cpu(struct timeline *tl, const struct change *c, struct span next, bool sure)
+{
+	struct thread *th = c->prev;
+	bool known = th->open.begin_ns != NEVER;
+	struct span *was = thread_close(tl, th, c->at_ns, sure);
+
 	if (!known) {
 		th->began_running = true;
-		th->first_cpu = row->cpu;
-	} else if (was->state != STATE_RUNNING || was->cpu != row->cpu) {
+		th->first_cpu = c->number;
+	} else if (was->state != STATE_RUNNING || was->cpu != c->number) {
 		contradict(was);
 		th->woken_while_running = false;
 	}
-	if (row->prev_state == 0) {
-		next.state = STATE_RUNNABLE;
-		next.flags = SPAN_PREEMPTED;
-		next.other_tid = row->next_tid;
-	} else if (!(row->prev_state & TASK_GONE_BITS)) {
-		next.state = STATE_ASLEEP;
-		next.task_state = row->prev_state;
-		next.syscall = row->prev_syscall <= UINT16_MAX ? (uint16_t)row->prev_syscall : 0;
-		next.flags = (uint16_t)((row->prev_flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
-					(row->prev_flags & SWITCH_IO ? SPAN_IO : 0));
-	}
-	thread_begin(th, row->at_ns, next);
+	thread_begin(th, c->at_ns, next);
 }
 
-/* It ran from now on: what that says of what it did before. */
-static void entered(struct thread *th, struct span *was, bool known, uint32_t cpu, uint32_t prev_tid)
+/* For how long it had waited for the CPU that it has now; 0: not at all, or not known. */
+INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure)
 {
+	struct thread *th = c->next;
+	bool known = th->open.begin_ns != NEVER;
+	struct span *was = thread_close(tl, th, c->at_ns, sure);
+	uint64_t waited_ns = 0;
+
 	if (was->state == STATE_ASLEEP && th->woken_while_running) {
 		was->state = STATE_RUNNABLE; /* see timeline.h: the waking row came first */
 		was->task_state = 0;
 		was->syscall = 0;
 		was->flags = 0;
-		was->cpu = cpu;
-		was->other_tid = prev_tid;
-	} else if (was->state == STATE_RUNNABLE && !(was->flags & SPAN_PREEMPTED)) {
-		was->cpu = cpu;
-		was->other_tid = prev_tid;
-	} else if (known && was->state != STATE_RUNNABLE) {
+	}
+	if (was->state == STATE_RUNNABLE) {
+		if (!(was->flags & SPAN_PREEMPTED)) {
+			was->cpu = c->number;
+			was->other_tid = c->prev_tid;
+		}
+		waited_ns = c->at_ns - was->begin_ns;
+	} else if (known) {
 		contradict(was);
 	}
+	thread_runs(th, c->at_ns, c->number);
+	return waited_ns;
 }
 
-static void enter_cpu(struct timeline *tl, struct switch_row *row)
+static __attribute__((noinline)) int switch_rare(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
+						 struct fault *why)
 {
-	struct thread *th = thread_get(tl, row->next_tid);
-	struct span *was;
-	bool known;
+	const struct change c = {.at_ns = v[F_switch_at],
+				 .prev_tid = as_tid(v[F_switch_prev_tid]),
+				 .next_tid = as_tid(v[F_switch_next_tid]),
+				 .number = (uint32_t)v[F_switch_cpu],
+				 .cpu = cpu_get(tl, (uint32_t)v[F_switch_cpu]),
+				 .prev = thread_get(tl, v[F_switch_prev_tid]),
+				 .next = thread_get(tl, v[F_switch_next_tid])};
 
-	if (!th)
-		return;
-	known = th->first_ns != NEVER;
-	was = thread_close(tl, th, row->at_ns);
-	entered(th, was, known, row->cpu, row->prev_tid);
-	if (was->state == STATE_RUNNABLE)
-		row->waited_ns = row->at_ns - was->begin_ns;
-	thread_runs(th, row->at_ns, row->cpu);
-}
-
-int timeline_switch(struct timeline *tl, struct switch_row *row, struct fault *why)
-{
-	row->waited_ns = 0;
-	cpu_switch(tl, row);
-	leave_cpu(tl, row);
-	enter_cpu(tl, row);
+	if (c.cpu)
+		cpu_switch(tl, &c, false);
+	if (c.prev)
+		leave_cpu(tl, &c, left(&c, v), false);
+	*waited_ns = c.next ? enter_cpu(tl, &c, false) : 0;
 	return outcome(tl, why);
 }
 
-static void woken(struct timeline *tl, struct thread *th, uint64_t at_ns, uint32_t cpu, uint32_t waker_tid, bool irq)
+int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns, struct fault *why)
 {
+	const uint64_t prev_tid = v[F_switch_prev_tid], next_tid = v[F_switch_next_tid];
+	const struct change c = {.at_ns = v[F_switch_at],
+				 .prev_tid = (uint32_t)prev_tid,
+				 .next_tid = (uint32_t)next_tid,
+				 .number = (uint32_t)v[F_switch_cpu],
+				 .cpu = table_at(&tl->cpus, (uint32_t)v[F_switch_cpu]),
+				 .prev = prev_tid == TID_IDLE ? NULL : table_at(&tl->threads, prev_tid),
+				 .next = next_tid == TID_IDLE ? NULL : table_at(&tl->threads, next_tid)};
+
+	/* (Where they are one thread, it needs room once: what it enters begins when it ends.) */
+	if (!c.cpu || !ring_has_room(&c.cpu->occupants) ||
+	    (c.prev ? !ring_has_room(&c.prev->spans) : prev_tid != TID_IDLE) ||
+	    (c.next ? !ring_has_room(&c.next->spans) : next_tid != TID_IDLE))
+		return switch_rare(tl, v, waited_ns, why);
+	if (c.prev)
+		leave_cpu(tl, &c, left(&c, v), true);
+	cpu_switch(tl, &c, true);
+	*waited_ns = c.next ? enter_cpu(tl, &c, true) : 0;
+	return 0;
+}
+
+INLINE void woken(struct timeline *tl, struct thread *th, const uint64_t *v, bool sure)
+{
+	uint64_t at_ns = v[F_waking_at];
 	struct span *was;
 
 	if (th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
-	if (th->first_ns != NEVER && th->open.state == STATE_RUNNING) {
+	if (th->open.state == STATE_RUNNING) {
 		th->woken_while_running = true;
 		return;
 	}
 	if (th->open.state == STATE_RUNNABLE)
 		return;
-	was = thread_close(tl, th, at_ns);
+	was = thread_close(tl, th, at_ns, sure);
 	if (was->state == STATE_ASLEEP) {
+		uint32_t waker_tid = sure ? (uint32_t)v[F_waking_waker_tid] : as_tid(v[F_waking_waker_tid]);
+		bool irq = v[F_waking_context] != WAKE_TASK;
+
 		/* The idle task does nothing of its own: who interrupted it did. */
-		was->flags |= (uint16_t)(SPAN_WOKEN | (irq || waker_tid == TID_IDLE ? SPAN_IRQ : 0));
+		was->flags |= irq || waker_tid == TID_IDLE ? SPAN_WOKEN | SPAN_IRQ : SPAN_WOKEN;
 		was->other_tid = waker_tid;
 	}
-	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = cpu});
+	thread_begin(th, at_ns,
+		     (struct span){.state = STATE_RUNNABLE, .other_tid = TID_NONE, .cpu = (uint32_t)v[F_waking_cpu]});
 }
 
-int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
-		    struct fault *why)
+static __attribute__((noinline)) int waking_rare(struct timeline *tl, const uint64_t *v, struct fault *why)
 {
-	struct thread *waker = thread_get(tl, waker_tid), *th;
+	struct thread *th = thread_get(tl, v[F_waking_waker_tid]);
 
-	if (waker)
-		prove_running(tl, waker, at_ns, cpu);
-	th = thread_get(tl, tid);
 	if (th)
-		woken(tl, th, at_ns, cpu, waker_tid, irq);
+		prove_running(tl, th, v[F_waking_at], (uint32_t)v[F_waking_cpu]);
+	th = thread_get(tl, v[F_waking_tid]);
+	if (th)
+		woken(tl, th, v, false);
 	return outcome(tl, why);
+}
+
+int timeline_waking(struct timeline *tl, const uint64_t *v, struct fault *why)
+{
+	const struct thread *waker = table_at(&tl->threads, v[F_waking_waker_tid]);
+	struct thread *th = table_at(&tl->threads, v[F_waking_tid]);
+
+	if (!th || !ring_has_room(&th->spans) ||
+	    (waker ? !runs_on(waker, (uint32_t)v[F_waking_cpu]) : v[F_waking_waker_tid] != TID_IDLE))
+		return waking_rare(tl, v, why);
+	woken(tl, th, v, true);
+	return 0;
 }
 
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why)
@@ -312,7 +358,7 @@ int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint
 	if (th->first_ns != NEVER)
 		thread_reset(th);
 	th->tracked_since_ns = at_ns;
-	thread_close(tl, th, at_ns);
+	thread_close(tl, th, at_ns, false);
 	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE});
 	return outcome(tl, why);
 }
@@ -326,159 +372,36 @@ int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct faul
 	return outcome(tl, why);
 }
 
-/* It ran at both ends of this. */
-static void called(struct timeline *tl, struct thread *th, uint64_t begin_ns, uint64_t at_ns, uint32_t cpu)
+/* As timeline_call(), where something is to be learnt of it. Out of line: that is rare. */
+static __attribute__((noinline)) int called(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64_t tid,
+					    uint32_t cpu, struct fault *why)
 {
+	struct thread *th = thread_get(tl, tid);
+
+	if (!th)
+		return outcome(tl, why);
 	if (th->tracked_since_ns > begin_ns)
 		th->tracked_since_ns = begin_ns;
 	if (th->began_running && begin_ns < th->first_ns && begin_ns < th->ran_since_ns)
 		th->ran_since_ns = begin_ns;
-	if (th->first_ns != NEVER) {
+	if (th->first_ns == NEVER) {
+		/* No row at all so far: had it left the CPU since begin_ns, there would be one. */
+		th->first_ns = begin_ns;
+		thread_runs(th, begin_ns, cpu);
+	} else {
 		prove_running(tl, th, at_ns, cpu);
-		return;
 	}
-	/* No row at all so far: had it left the CPU since begin_ns, there would be one. */
-	th->first_ns = begin_ns;
-	thread_runs(th, begin_ns, cpu);
-}
-
-int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, struct fault *why)
-{
-	struct thread *th = thread_get(tl, tid);
-
-	if (th)
-		called(tl, th, begin_ns, at_ns, cpu);
 	return outcome(tl, why);
 }
 
-/* futex(2) commands that never sleep in the futex; all others, later ones too, may. */
-static bool futex_op_waits(uint32_t op)
+int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64_t tid, uint32_t cpu, struct fault *why)
 {
-	static const uint8_t others[] = {1, 2, 3, 4, 5, 7, 10, 12}; /* wake, requeue, unlock, trylock, ... */
+	const struct thread *th = table_at(&tl->threads, tid);
 
-	return !memchr(others, (int)op, sizeof(others)) || op > UINT8_MAX;
-}
-
-static uint8_t how_wait_ended(int64_t ret)
-{
-	static const struct {
-		int64_t ret;
-		uint8_t flag;
-	} ends[] = {
-		{-110, SPAN_TIMED_OUT},                         /* ETIMEDOUT */
-		{-4, SPAN_SIGNALLED},                           /* EINTR */
-		{-512, SPAN_SIGNALLED}, {-513, SPAN_SIGNALLED}, /* the kernel's own: restart the call */
-		{-514, SPAN_SIGNALLED}, {-516, SPAN_SIGNALLED},
-	};
-
-	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends[i].ret == ret)
-			return ends[i].flag;
-	return 0;
-}
-
-#define FUTEX_WAIT_OP 0
-#define FUTEX_CONTENDED 2
-#define FUTEX_WAITERS_BIT 0x80000000U
-
-static bool futex_is_lock(const struct futex_row *row)
-{
-	static const uint8_t pi_waits[] = {6, 11, 13}; /* LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2 */
-
-	if (row->op == FUTEX_WAIT_OP)
-		return row->val == FUTEX_CONTENDED || row->val & FUTEX_WAITERS_BIT;
-	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
-}
-
-/* The next sleep of [begin_ns, at_ns], from the latest back; *i: spans.n at first. NULL: there are no more. */
-static struct span *sleep_inside(const struct thread *th, unsigned *i, uint64_t begin_ns, uint64_t at_ns)
-{
-	while (*i > 0) {
-		struct span *s = ring_at(&th->spans, --*i);
-
-		if (s->end_ns <= begin_ns || s->begin_ns < begin_ns)
-			break;
-		if (s->state == STATE_ASLEEP && s->end_ns <= at_ns)
-			return s;
-	}
-	return NULL;
-}
-
-int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
-{
-	int r = timeline_call(tl, row->begin_ns, row->at_ns, row->tid, row->cpu, why);
-	const struct thread *th = table_find(&tl->threads, row->tid, 0);
-	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
-	unsigned i = th ? th->spans.n : 0;
-	struct span *s;
-
-	if (r < 0 || !th || !futex_op_waits(row->op))
-		return r;
-	while ((s = sleep_inside(th, &i, row->begin_ns, row->at_ns))) {
-		if (s->task_state & TASK_UNINTERRUPTIBLE_BIT || s->flags & SPAN_FAULT)
-			continue;
-		s->flags |= (uint16_t)(SPAN_FUTEX | kind | ended);
-		s->futex = row->addr;
-		ended = 0; /* how it ended speaks of the last sleep */
-	}
-	return 0;
-}
-
-int timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu,
-		   struct fault *why)
-{
-	int r = timeline_call(tl, begin_ns, at_ns, tid, cpu, why);
-	const struct thread *th = table_find(&tl->threads, tid, 0);
-	unsigned i = th ? th->spans.n : 0;
-	struct span *s;
-
-	while (r == 0 && th && (s = sleep_inside(th, &i, begin_ns, at_ns)))
-		s->flags |= SPAN_FAULT;
-	return r;
-}
-
-int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
-{
-	struct cpu *cpu = cpu_get(tl, number);
-
-	if (!cpu)
+	/* It is known to run there, from before this on. */
+	if (th && runs_on(th, cpu) && th->tracked_since_ns <= begin_ns && th->first_ns <= begin_ns)
 		return outcome(tl, why);
-	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
-		const struct theft t = {cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
-
-		keep(tl, &cpu->thefts, &t, sizeof(t), TIMELINE_THEFTS_MAX);
-	}
-	cpu->looked_ns = at_ns;
-	cpu->steal_ns = steal_ns;
-	return outcome(tl, why);
-}
-
-int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
-{
-	struct interval zone = {begin_ns, end_ns};
-	struct ring *blind = &tl->blind;
-
-	if (begin_ns >= end_ns)
-		return 0;
-	/* Zones stay disjoint and in order: those that this one touches become part of it. */
-	while (blind->n > 0) {
-		const struct interval *last = ring_at(blind, blind->n - 1);
-
-		if (zone.begin_ns > last->end_ns)
-			break;
-		if (last->begin_ns < zone.begin_ns)
-			zone.begin_ns = last->begin_ns;
-		if (last->end_ns > zone.end_ns)
-			zone.end_ns = last->end_ns;
-		blind->n--;
-	}
-	if (blind->n == TIMELINE_BLIND_MAX) {
-		struct interval *second = ring_at(blind, 1);
-
-		second->begin_ns = ((struct interval *)ring_at(blind, 0))->begin_ns;
-	}
-	keep(tl, blind, &zone, sizeof(zone), TIMELINE_BLIND_MAX);
-	return outcome(tl, why);
+	return called(tl, begin_ns, at_ns, tid, cpu, why);
 }
 
 void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg)

@@ -34,6 +34,12 @@
 #define TID_IDLE 0          /* a CPU's idle task */
 #define TID_NONE UINT32_MAX /* not known */
 
+/* A number of the capture as a thread id: what does not fit is no thread. */
+static inline uint32_t as_tid(uint64_t v)
+{
+	return v < TID_NONE ? (uint32_t)v : TID_NONE;
+}
+
 enum state {
 	STATE_UNKNOWN = 0,
 	STATE_RUNNING,
@@ -80,28 +86,18 @@ struct timeline;
 int timeline_open(struct timeline **tl, struct fault *why);
 void timeline_close(struct timeline *tl);
 
-struct switch_row {
-	uint64_t at_ns;
-	uint32_t cpu;
-	uint32_t prev_tid, prev_state;
-	uint32_t next_tid;
-	uint32_t prev_syscall; /* number + 1; 0: none, or not told */
-	uint32_t prev_flags;   /* SWITCH_* of format/kinds.h */
-	uint64_t waited_ns;    /* out: how long next_tid had been ready for a CPU; 0: not at all, or not known */
-};
-
 /*
  * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, switches, other wakings, futex
- * and fault rows, calls. All return 0 or ERR_MEMORY.
+ * and fault rows, calls. `v` are the values of the row, by field. All return 0 or ERR_MEMORY.
  */
-int timeline_switch(struct timeline *tl, struct switch_row *row, struct fault *why);
-int timeline_waking(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint32_t tid, uint32_t waker_tid, bool irq,
-		    struct fault *why);
+/* *waited_ns: how long who got the CPU had been ready for one; 0: not at all, or not known. */
+int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns, struct fault *why);
+int timeline_waking(struct timeline *tl, const uint64_t *v, struct fault *why);
 int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why);
 int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct fault *why);
 
 /* The thread ran at both ends of [begin_ns, at_ns], the later one on `cpu`: a call row. */
-int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu,
+int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64_t tid, uint32_t cpu,
 		  struct fault *why);
 
 struct futex_row {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the timeline keeps: shared by timeline.c, which builds it, and timeline_walk.c, which answers from it. */
+/* What the timeline keeps: shared by timeline.c and timeline_details.c,
+ * which build it, and timeline_walk.c, which answers from it. */
 #ifndef GPUREC_ANALYZE_TIMELINE_INSIDE_H
 #define GPUREC_ANALYZE_TIMELINE_INSIDE_H
 
@@ -12,7 +13,7 @@
 struct thread {
 	struct table_key key; /* a: tid */
 	struct ring spans;    /* struct span */
-	struct span open;     /* what it does since open.begin_ns; STATE_UNKNOWN before the first row */
+	struct span open;     /* what it does since open.begin_ns; before the first row: STATE_UNKNOWN since NEVER */
 	uint64_t first_ns;    /* from when on its state is known */
 	bool began_running;   /* the first row about it shows that it ran at first_ns, on `first_cpu` */
 	uint32_t first_cpu;
@@ -32,9 +33,8 @@ struct cpu {
 	struct ring occupants;
 	struct ring thefts;
 	uint64_t looked_ns, steal_ns; /* at the last look; looked_ns 0: none yet */
-	bool known;
+	uint64_t since_ns;            /* `tid` has it from then on; NEVER: not known */
 	uint32_t tid;
-	uint64_t since_ns;
 };
 
 struct timeline {
@@ -45,5 +45,41 @@ struct timeline {
 	uint64_t (*tracked_since)(void *arg, uint32_t tid); /* may be NULL */
 	void *tracked_arg;
 };
+
+/* ERR_MEMORY with a sentence. */
+int timeline_no_memory(struct fault *why);
+
+/* What a function returns that tells the timeline something for which it may need memory. */
+static inline int outcome(const struct timeline *tl, struct fault *why)
+{
+	return tl->failed ? timeline_no_memory(why) : 0;
+}
+
+/*
+ * Of the usual row all that it needs is at hand: who takes part is found by number, and their rings have room. Then
+ * `sure` is true, a constant everywhere, and nothing has to be called.
+ */
+#define INLINE static inline __attribute__((always_inline))
+
+/* One more. Unless `sure`, that there was no memory for it is remembered, and NULL comes back. */
+INLINE void *add(struct timeline *tl, struct ring *r, size_t item_bytes, unsigned max, bool sure)
+{
+	if (!sure && !ring_has_room(r) && !ring_make_room(r, item_bytes, max)) {
+		tl->failed = true;
+		return NULL;
+	}
+	return ring_add(r, item_bytes);
+}
+
+/* As cpu_get(), of a new one. */
+__attribute__((cold)) struct cpu *cpu_add(struct timeline *tl, uint32_t number);
+
+/* Known or new. NULL: beyond the limit, or no memory. */
+static inline struct cpu *cpu_get(struct timeline *tl, uint32_t number)
+{
+	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+
+	return cpu ? cpu : cpu_add(tl, number);
+}
 
 #endif

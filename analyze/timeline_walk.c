@@ -34,10 +34,11 @@ static void tell_unknown(struct walk *w, enum unknown_reason reason, uint64_t un
 static void tell_seen(struct walk *w, const struct span *model, uint64_t until_ns)
 {
 	const struct ring *blind = &w->tl->blind;
+	unsigned n = ring_n(blind);
 
 	if (until_ns > w->end_ns)
 		until_ns = w->end_ns;
-	for (unsigned i = ring_first_after(blind, w->at_ns); i < blind->n; i++) {
+	for (unsigned i = ring_first_after(blind, w->at_ns); i < n; i++) {
 		const struct interval *zone = ring_at(blind, i);
 
 		if (zone->begin_ns >= until_ns)
@@ -51,7 +52,7 @@ static void tell_seen(struct walk *w, const struct span *model, uint64_t until_n
 /* What lies before the first span that is kept. */
 static void tell_early(struct walk *w, const struct thread *th)
 {
-	const struct interval *oldest = th->spans.n ? ring_at(&th->spans, 0) : NULL;
+	const struct interval *oldest = ring_n(&th->spans) ? ring_at(&th->spans, 0) : NULL;
 	uint64_t kept_ns = oldest ? oldest->begin_ns : th->open.begin_ns;
 	const struct span running = {.state = STATE_RUNNING, .cpu = th->first_cpu, .other_tid = TID_NONE};
 
@@ -71,6 +72,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 		   void (*visit)(void *arg, const struct span *piece), void *arg)
 {
 	const struct thread *th = table_find(&tl->threads, tid, 0);
+	unsigned nspans = th ? ring_n(&th->spans) : 0;
 	struct walk w = {.tl = tl, .at_ns = begin_ns, .end_ns = end_ns, .visit = visit, .arg = arg};
 	uint64_t tracked_ns;
 
@@ -81,7 +83,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 	tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
 	tell_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
 	tell_early(&w, th);
-	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < th->spans.n && w.at_ns < end_ns; i++) {
+	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < nspans && w.at_ns < end_ns; i++) {
 		const struct span *s = ring_at(&th->spans, i);
 
 		tell_seen(&w, s, s->end_ns);
@@ -107,9 +109,11 @@ void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t beg
 	/* Whoever has it now: so far, no row has said otherwise. */
 	struct occupant now = {.end_ns = UINT64_MAX};
 
+	unsigned n = cpu ? ring_n(&cpu->occupants) : 0;
+
 	if (!cpu)
 		return;
-	for (unsigned i = ring_first_after(&cpu->occupants, begin_ns); i < cpu->occupants.n; i++) {
+	for (unsigned i = ring_first_after(&cpu->occupants, begin_ns); i < n; i++) {
 		const struct occupant *o = ring_at(&cpu->occupants, i);
 
 		if (o->begin_ns >= end_ns)
@@ -118,7 +122,7 @@ void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t beg
 	}
 	now.begin_ns = cpu->since_ns;
 	now.first_tid = now.last_tid = cpu->tid;
-	if (cpu->known)
+	if (cpu->since_ns != NEVER)
 		visit_cut(&now, begin_ns, end_ns, visit, arg);
 }
 
@@ -140,11 +144,12 @@ const char *task_state_letter(uint32_t task_state)
 uint64_t timeline_stolen(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	unsigned n = cpu ? ring_n(&cpu->thefts) : 0;
 	uint64_t sum_ns = 0;
 
 	if (!cpu)
 		return 0;
-	for (unsigned i = ring_first_after(&cpu->thefts, begin_ns); i < cpu->thefts.n; i++) {
+	for (unsigned i = ring_first_after(&cpu->thefts, begin_ns); i < n; i++) {
 		const struct theft *t = ring_at(&cpu->thefts, i);
 		uint64_t from_ns = t->begin_ns > begin_ns ? t->begin_ns : begin_ns;
 		uint64_t to_ns = t->end_ns < end_ns ? t->end_ns : end_ns;
@@ -160,8 +165,10 @@ bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last)
 {
 	const struct thread *th = table_find(&tl->threads, tid, 0);
 
-	if (!th || th->spans.n == 0)
+	unsigned n = th ? ring_n(&th->spans) : 0;
+
+	if (n == 0)
 		return false;
-	*last = *(const struct span *)ring_at(&th->spans, th->spans.n - 1);
+	*last = *(const struct span *)ring_at(&th->spans, n - 1);
 	return true;
 }

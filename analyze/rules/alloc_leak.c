@@ -189,28 +189,20 @@ static int judge_process(struct leak_state *s, const struct context *ctx, const 
 	return r;
 }
 
-static int leak_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+static void take_mark(struct leak_state *s, const struct context *ctx, const struct epoch *epoch)
+{
+	if (ctx->reader)
+		s->nlost_frees += reader_lost(ctx->reader, epoch->number, KIND_free);
+	for (uint32_t i = 0; i < epoch->nchunks; i++)
+		s->withheld |= epoch->chunks[i].withheld && epoch->chunks[i].class == CLASS_events;
+}
+
+static int take_exit(struct leak_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		     struct fault *why)
 {
-	struct leak_state *s = state;
-	struct process *p;
+	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
 	int r;
 
-	if (ev->kind == KIND_epoch) {
-		if (ctx->reader)
-			s->nlost_frees += reader_lost(ctx->reader, ev->epoch->number, KIND_free);
-		for (uint32_t i = 0; i < ev->epoch->nchunks; i++)
-			s->withheld |= ev->epoch->chunks[i].withheld && ev->epoch->chunks[i].class == CLASS_events;
-		return 0;
-	}
-	if (ev->kind != KIND_exit) {
-		if (!ctx->caller || !memory_concerns(&s->memory, ev))
-			return 0;
-		return memory_feed(&s->memory, ctx->caller->key.b, ev, why);
-	}
-	if (!ev->v[F_exit_last])
-		return 0;
-	p = names_process(ctx->names, ev->v[F_exit_pid]);
 	if (!p)
 		return 0;
 	r = memory_settle(&s->memory, why);
@@ -219,6 +211,28 @@ static int leak_feed(void *state, const struct context *ctx, const uint64_t *set
 	if (r == 0)
 		memory_forget(&s->memory, p->key.a);
 	return r;
+}
+
+/* Out of line, as most calls do not matter. */
+static __attribute__((noinline)) int feed_rare(struct leak_state *s, const struct context *ctx, const uint64_t *set,
+					       const struct event *ev, struct fault *why)
+{
+	if (ev->kind == KIND_exit)
+		return take_exit(s, ctx, set, ev, why);
+	if (ev->kind == KIND_epoch) {
+		take_mark(s, ctx, ev->epoch);
+		return 0;
+	}
+	return ctx->caller ? memory_feed(&s->memory, ctx->caller->key.b, ev, why) : 0;
+}
+
+static int leak_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		     struct fault *why)
+{
+	struct leak_state *s = state;
+	bool call = ev->kind != KIND_exit && ev->kind != KIND_epoch;
+
+	return call && !memory_concerns(&s->memory, ev) ? 0 : feed_rare(s, ctx, set, ev, why);
 }
 
 static int leak_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,

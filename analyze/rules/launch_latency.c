@@ -182,7 +182,7 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 }
 
 /* What was usual for processes that are gone: memory grows with those that live. */
-static void forget(struct launch_state *s, const struct context *ctx, const struct event *ev)
+static __attribute__((noinline)) void forget(struct launch_state *s, const struct context *ctx, const struct event *ev)
 {
 	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
 
@@ -194,36 +194,57 @@ static void forget(struct launch_state *s, const struct context *ctx, const stru
 			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
 }
 
+/* A launch of a GPU function that was not launched before, or by another function than the last time. */
+static __attribute__((noinline)) int take_new(struct launch_state *s, const struct context *ctx, const uint64_t *set,
+					      const struct event *ev, struct fault *why)
+{
+	uint64_t process = ctx->caller->key.b;
+	struct kernel *k = table_find(&s->kernels, process, ev->v[F_launch_function]);
+	struct function *f = NULL;
+	int r;
+
+	/* The first launch of a GPU function loads it, which takes milliseconds and is nobody's fault. */
+	if (!k && s->kernels.nitems < KERNELS_MAX)
+		return table_add(&s->kernels, process, ev->v[F_launch_function], sizeof(*k)) ? 0 : no_memory(why);
+	r = find_function(s, process, ev->v[F_call_probe], &f, why);
+	if (r < 0 || !f)
+		return r;
+	if (k)
+		k->function = f;
+	if (ctx->caller->nlaunches >= set[SET_THREAD])
+		r = judge(s, ctx, set, f, ev, why);
+	baseline_add(&f->baseline, ev->v[F_call_dur]);
+	return r;
+}
+
+static __attribute__((noinline)) int take_long(struct launch_state *s, const struct context *ctx, const uint64_t *set,
+					       struct function *f, const struct event *ev, struct fault *why)
+{
+	int r = judge(s, ctx, set, f, ev, why);
+
+	baseline_add(&f->baseline, ev->v[F_call_dur]);
+	return r;
+}
+
 static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		       struct fault *why)
 {
 	struct launch_state *s = state;
-	const struct caller *caller = ctx->caller;
-	struct function *f;
-	struct kernel *k;
-	int r = 0;
+	const struct kernel *k;
 
 	if (ev->kind == KIND_exit) {
 		forget(s, ctx, ev);
 		return 0;
 	}
-	if (event_is_nested(ev) || !caller)
+	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
-	/* The first launch of a GPU function loads it, which takes milliseconds and is nobody's fault. */
-	k = table_find(&s->kernels, caller->key.b, ev->v[F_launch_function]);
-	if (!k && s->kernels.nitems < KERNELS_MAX)
-		return table_add(&s->kernels, caller->key.b, ev->v[F_launch_function], sizeof(*k)) ? 0 : no_memory(why);
-	f = k ? k->function : NULL;
-	if (!f || f->key.b != ev->v[F_call_probe])
-		r = find_function(s, caller->key.b, ev->v[F_call_probe], &f, why);
-	if (r < 0 || !f)
-		return r;
-	if (k)
-		k->function = f;
-	if (caller->nlaunches >= set[SET_THREAD])
-		r = judge(s, ctx, set, f, ev, why);
-	baseline_add(&f->baseline, ev->v[F_call_dur]);
-	return r;
+	k = table_at_hand(&s->kernels, ctx->caller->key.b, ev->v[F_launch_function]);
+	if (!k || !k->function || k->function->key.b != ev->v[F_call_probe])
+		return take_new(s, ctx, set, ev, why);
+	if (ev->v[F_call_dur] >= set[SET_MIN] && ctx->caller->nlaunches >= set[SET_THREAD])
+		return take_long(s, ctx, set, k->function, ev, why);
+	baseline_add(&k->function->baseline, ev->v[F_call_dur]);
+	return 0;
 }
 
 /* Of a sleep, by how it ended. */

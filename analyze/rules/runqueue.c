@@ -79,7 +79,8 @@ static bool is_enough(const struct user *u, const uint64_t *set)
 }
 
 /* A thread ended. Its number is free for another; what there is to tell of it stays. */
-static int end(struct queue_state *s, const struct caller *caller, const uint64_t *set, struct fault *why)
+static __attribute__((noinline)) int end(struct queue_state *s, const struct caller *caller, const uint64_t *set,
+					 struct fault *why)
 {
 	struct entry *e = caller ? table_find(&s->users, caller->key.a, caller->key.b) : NULL, *ended;
 
@@ -118,9 +119,10 @@ static struct user *user_of(struct queue_state *s, const struct caller *caller)
 	return &e->user;
 }
 
-/* A thread that uses the GPU enters a CPU, and had waited: how long, and who had it? */
-static int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		       struct fault *why)
+/* A thread that uses the GPU enters a CPU, and had waited: how long, and who had it? Out of line: few waits are long.
+ */
+static __attribute__((noinline)) int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set,
+						 const struct event *ev, struct fault *why)
 {
 	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_switch_next_tid]);
 	const struct split *split = &s->scratch.cause.links[0];
@@ -150,6 +152,11 @@ static int take_switch(struct queue_state *s, const struct context *ctx, const u
 	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
 		       ? 0
 		       : rule_no_memory(&runqueue_rule, why);
+}
+
+static uint64_t unusual_ns(const uint64_t *set)
+{
+	return set[SET_WAIT];
 }
 
 static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -278,6 +285,7 @@ const struct rule runqueue_rule = {
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_switch, KIND_exit, 0},
+	.unusual_ns = unusual_ns,
 	.open = queue_open,
 	.feed = queue_feed,
 	.finish = queue_finish,

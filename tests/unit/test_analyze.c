@@ -113,19 +113,22 @@ static void a_ring_keeps_the_last_ones_in_order(void **state)
 	struct ring r = {0};
 
 	(void)state;
-	for (uint64_t i = 0; i < 100; i++) {
-		const struct interval one = {10 * i, 10 * i + 10};
+	for (uint64_t i = 0; i < 120; i++) {
+		struct interval *one;
 
-		assert_true(ring_push(&r, &one, sizeof(one), 20));
+		assert_int_equal(ring_has_room(&r), i % 50 != 0 && i != 32);
+		assert_true(ring_has_room(&r) || ring_make_room(&r, sizeof(*one), 50));
+		one = ring_add(&r, sizeof(*one));
+		*one = (struct interval){10 * i, 10 * i + 10};
+		assert_int_equal(ring_n(&r), i < 50 ? i + 1 : 50);
+		assert_int_equal(r.truncated, i >= 50);
 	}
-	assert_int_equal(r.n, 20);
-	assert_true(r.truncated);
-	for (unsigned i = 0; i < 20; i++)
-		assert_int_equal(((struct interval *)ring_at(&r, i))->begin_ns, 800 + 10 * i);
+	for (unsigned i = 0; i < 50; i++)
+		assert_int_equal(((struct interval *)ring_at(&r, i))->begin_ns, 700 + 10 * i);
 	assert_int_equal(ring_first_after(&r, 0), 0);
-	assert_int_equal(ring_first_after(&r, 810), 1);
-	assert_int_equal(ring_first_after(&r, 815), 1);
-	assert_int_equal(ring_first_after(&r, 1000), 20);
+	assert_int_equal(ring_first_after(&r, 710), 1);
+	assert_int_equal(ring_first_after(&r, 715), 1);
+	assert_int_equal(ring_first_after(&r, 1200), 50);
 	ring_clear(&r);
 }
 

@@ -102,28 +102,37 @@ static struct timeline *small_timeline(void)
 {
 	struct timeline *tl = NULL;
 	struct fault why;
-	struct switch_row rows[] = {
-		{.at_ns = 10 * MS, .cpu = 1, .prev_tid = 7, .prev_state = 0, .next_tid = 8},
-		{.at_ns = 14 * MS, .cpu = 1, .prev_tid = 8, .prev_state = 1, .next_tid = 7},
-		{.at_ns = 20 * MS,
-		 .cpu = 1,
-		 .prev_tid = 7,
-		 .prev_state = 2,
-		 .prev_syscall = 18,
-		 .prev_flags = SWITCH_IO},
-		{.at_ns = 26 * MS, .cpu = 1, .prev_tid = 0, .next_tid = 7},
-		{.at_ns = 30 * MS, .cpu = 1, .prev_tid = 7, .prev_state = 2, .prev_flags = SWITCH_FAULT},
-		{.at_ns = 33 * MS, .cpu = 1, .prev_tid = 0, .next_tid = 7},
-		{.at_ns = 40 * MS, .cpu = 1, .prev_tid = 7, .prev_state = 2},
-		{.at_ns = 45 * MS, .cpu = 1, .prev_tid = 0, .next_tid = 7},
+	const struct {
+		uint64_t at_ms, prev_tid, prev_state, next_tid, prev_syscall, prev_flags;
+	} rows[] = {
+		{10, 7, 0, 8, 0, 0},
+		{14, 8, 1, 7, 0, 0},
+		{20, 7, 2, 0, 18, SWITCH_IO},
+		{26, 0, 0, 7, 0, 0},
+		{30, 7, 2, 0, 0, SWITCH_FAULT},
+		{33, 0, 0, 7, 0, 0},
+		{40, 7, 2, 0, 0, 0},
+		{45, 0, 0, 7, 0, 0},
 	};
+	uint64_t waited_ns;
 
 	assert_int_equal(timeline_open(&tl, &why), 0);
 	assert_int_equal(timeline_call(tl, 1 * MS, 2 * MS, 7, 1, &why), 0);
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		if (rows[i].next_tid == 7 && rows[i].prev_tid == 0)
-			assert_int_equal(timeline_waking(tl, rows[i].at_ns, 1, 7, 0, true, &why), 0);
-		assert_int_equal(timeline_switch(tl, &rows[i], &why), 0);
+		const uint64_t row[] =
+			{[F_switch_at] = rows[i].at_ms * MS,        [F_switch_cpu] = 1,
+			 [F_switch_prev_tid] = rows[i].prev_tid,    [F_switch_prev_state] = rows[i].prev_state,
+			 [F_switch_next_tid] = rows[i].next_tid,    [F_switch_prev_syscall] = rows[i].prev_syscall,
+			 [F_switch_prev_flags] = rows[i].prev_flags},
+			       waking[] = {[F_waking_at] = row[F_switch_at],
+					   [F_waking_cpu] = 1,
+					   [F_waking_tid] = 7,
+					   [F_waking_waker_tid] = TID_IDLE,
+					   [F_waking_context] = WAKE_IRQ};
+
+		if (rows[i].next_tid == 7 && rows[i].prev_tid == TID_IDLE)
+			assert_int_equal(timeline_waking(tl, waking, &why), 0);
+		assert_int_equal(timeline_switch(tl, row, &waited_ns, &why), 0);
 	}
 	assert_int_equal(timeline_fault(tl, 39 * MS, 46 * MS, 7, 1, &why), 0);
 	assert_int_equal(timeline_call(tl, 5 * MS, 50 * MS, 7, 1, &why), 0);
@@ -186,21 +195,27 @@ static void a_scene_of_many_pieces_is_thinned_without_a_gap(void **state)
 	struct scene *scene;
 	struct fault why;
 	struct cause c;
-	uint64_t end_ns = 1000 * MS;
+	uint64_t end_ns = 1000 * MS, waited_ns;
 
 	(void)state;
 	assert_int_equal(timeline_open(&tl, &why), 0);
 	assert_int_equal(timeline_call(tl, 0, 1, 7, 1, &why), 0);
 	for (uint64_t i = 1; i < 400; i++) {
-		struct switch_row out = {.at_ns = i * 2 * MS, .cpu = 1, .prev_tid = 7, .next_tid = 8};
-		struct switch_row in = {.at_ns = i * 2 * MS + (i == 200 ? 1900000 : 1000),
-					.cpu = 1,
-					.prev_tid = 8,
-					.prev_state = 1,
-					.next_tid = 7};
+		const uint64_t away_ns = i == 200 ? 1900000 : 1000,
+			       out[NFIELDS_switch] = {[F_switch_at] = i * 2 * MS,
+						      [F_switch_cpu] = 1,
+						      [F_switch_prev_tid] = 7,
+						      [F_switch_next_tid] = 8},
+			       in[NFIELDS_switch] = {[F_switch_at] = i * 2 * MS + away_ns,
+						     [F_switch_cpu] = 1,
+						     [F_switch_prev_tid] = 8,
+						     [F_switch_prev_state] = 1,
+						     [F_switch_next_tid] = 7};
 
-		assert_int_equal(timeline_switch(tl, &out, &why), 0);
-		assert_int_equal(timeline_switch(tl, &in, &why), 0);
+		assert_int_equal(timeline_switch(tl, out, &waited_ns, &why), 0);
+		assert_int_equal(waited_ns, 0);
+		assert_int_equal(timeline_switch(tl, in, &waited_ns, &why), 0);
+		assert_int_equal(waited_ns, away_ns);
 	}
 	assert_int_equal(timeline_call(tl, 0, end_ns, 7, 1, &why), 0);
 	cause_find(&c, tl, 7, 400 * MS, end_ns);
