@@ -28,6 +28,8 @@ struct process_facts {
 	struct process_namespaces ns;
 };
 
+#define READ_TRIES 3 /* of a process that runs one program after the other */
+
 /* The module of the executable, 0 when its file cannot be had. */
 static int find_module(struct recording *s, uint32_t pid, struct process_facts *f, struct fault *why)
 {
@@ -42,33 +44,72 @@ static int find_module(struct recording *s, uint32_t pid, struct process_facts *
 	return r;
 }
 
-/* 1; 0: it is gone, or another process has its number; negative. *denied: something may not be read. */
+/* What is known of a process that has ended meanwhile: what it ran, as far as it was read. */
+static void keep_program(struct process_facts *f)
+{
+	memset(&f->cgroup, 0, sizeof(f->cgroup));
+	memset(&f->ns, 0, sizeof(f->ns));
+	f->has_cgroup = f->has_namespaces = false;
+}
+
+/*
+ * Whether all that was read is of this instance and of one program. One that is ending loses its program first, and
+ * then shows a control group and namespaces that are not its own: so its program is asked for again behind all else.
+ *
+ * 1; 0: it has ended, or another process has its number; -1: it runs another program by now.
+ */
+static int read_whole(struct recording *s, uint32_t pid, uint64_t start_ns, int exe, struct process_facts *f)
+{
+	char *again = s->line.path; /* large: not for the stack */
+	int now = procfs_exe(&s->fs, pid, again, sizeof(s->line.path), NULL, NULL);
+	struct process_info info;
+
+	if (procfs_process(&s->fs, pid, &info, NULL) <= 0 || !procfs_same_start(&s->fs, info.start_ns, start_ns)) {
+		memset(f, 0, sizeof(*f));
+		return 0;
+	}
+	if (!exe || !now) {
+		keep_program(f);
+		return 0;
+	}
+	return exe > 0 && now > 0 && strcmp(f->exe, again) != 0 ? -1 : 1;
+}
+
+/*
+ * 1; 0: it is gone, and *f has what was read of its program and arguments before, or another process has its number;
+ * negative. *denied: something may not be read.
+ */
 static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, struct process_facts *f, bool *denied,
 		      struct fault *why)
 {
-	struct process_info info;
 	struct fault said;
-	int exe = procfs_exe(&s->fs, pid, f->exe, sizeof(f->exe), NULL, &said), r = 0, alive;
-	int arguments =
-		procfs_command_line(&s->fs, pid, f->arguments, sizeof(f->arguments), &f->arguments_bytes, &said);
-	int cgroup = procfs_cgroup(&s->fs, pid, &f->cgroup, &said);
-	int ns = procfs_namespaces(&s->fs, pid, &f->ns, &said);
+	int whole = -1;
 
-	if (exe <= 0)
-		f->exe[0] = '\0';
-	else
-		r = find_module(s, pid, f, why);
-	f->has_arguments = arguments > 0;
-	f->has_cgroup = cgroup > 0;
-	f->has_namespaces = ns > 0 && (f->ns.mount || f->ns.pids);
-	*denied =
-		exe == ERR_DENIED || arguments == ERR_DENIED || cgroup == ERR_DENIED || (ns > 0 && !f->has_namespaces);
-	if (r < 0)
-		return r;
-	alive = procfs_process(&s->fs, pid, &info, &said);
-	/* One that is ending has a name still, but no program any more, and what control group it shows is not its own.
-	 */
-	return alive > 0 && procfs_same_start(&s->fs, info.start_ns, start_ns) && exe;
+	for (int i = 0; i < READ_TRIES && whole < 0; i++) {
+		int exe, arguments, cgroup, ns, r = 0;
+
+		memset(f, 0, sizeof(*f)); /* also between its members: it is hashed */
+		exe = procfs_exe(&s->fs, pid, f->exe, sizeof(f->exe), NULL, &said);
+		arguments = procfs_command_line(&s->fs, pid, f->arguments, sizeof(f->arguments), &f->arguments_bytes,
+						&said);
+		cgroup = procfs_cgroup(&s->fs, pid, &f->cgroup, &said);
+		ns = procfs_namespaces(&s->fs, pid, &f->ns, &said);
+		if (exe <= 0)
+			f->exe[0] = '\0';
+		else
+			r = find_module(s, pid, f, why);
+		if (r < 0)
+			return r;
+		f->has_arguments = arguments > 0;
+		f->has_cgroup = cgroup > 0;
+		f->has_namespaces = ns > 0 && (f->ns.mount || f->ns.pids);
+		*denied = exe == ERR_DENIED || arguments == ERR_DENIED || cgroup == ERR_DENIED ||
+			  (ns > 0 && !f->has_namespaces);
+		whole = read_whole(s, pid, start_ns, exe, f);
+	}
+	if (whole < 0)
+		memset(f, 0, sizeof(*f));
+	return whole > 0;
 }
 
 static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
@@ -136,15 +177,17 @@ static int tell_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns,
 	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
 }
 
-/* Of a program whose process ended too soon: what the kernel side saw. */
+/* Of a program whose process ended too soon: what the kernel side saw. Its file, unless known, is the one in *f if any.
+ */
 static void facts_of_exec(struct recording *s, const struct ring_exec *e, struct process_facts *f)
 {
 	dev_t device = makedev(e->file.device >> 20, e->file.device & 0xfffff);
-	const struct module *m = e->known ? symbolizer_find(s->symbolizer, device, e->file.inode) : NULL;
+	const struct module *m = symbolizer_find(s->symbolizer, device, e->file.inode);
+	bool same = m && (e->known || m->id == f->module);
 	uint32_t n = e->nargs < EXEC_ARGS ? e->nargs : EXEC_ARGS;
 
 	memset(f, 0, sizeof(*f));
-	if (m) {
+	if (same) {
 		memcpy(f->exe, m->path, strnlen(m->path, sizeof(f->exe) - 1));
 		f->module = m->id;
 	}
@@ -211,9 +254,9 @@ int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 	r = read_facts(s, pid, start_ns, f, &denied, why);
 	s->facts_gone += r == 0;
 	s->facts_denied += r > 0 && denied;
-	if (r < 0 || (r == 0 && !exec))
+	if (r < 0 || (r == 0 && !exec && !f->exe[0]))
 		goto out;
-	if (r == 0)
+	if (r == 0 && exec)
 		facts_of_exec(s, exec, f);
 	/* What was seen of it after exec may be read again when exec is told of. */
 	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);

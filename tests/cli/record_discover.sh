@@ -276,6 +276,26 @@ check "all were told with their program, also those that were gone before they c
 check "and with their arguments" holds 300 "count(DISTINCT [pid])" command_line "WHERE [text] LIKE '%/static 3' AND [bytes] = length([text])"
 check "and with the module that holds their runtime" holds 300:1 "count(DISTINCT [pid]) || ':' || count(DISTINCT [module])" library
 
+# A process that ends while it is looked at: its program was read, and its arguments are gone. Nobody waits for it, so that
+# its number stays its own.
+ends() {
+	cp "$TMP/static" "$TMP/fleeting"
+	FAULTIO_ENDS=fleeting LD_PRELOAD=$BUILD/tests/soak/faultio.so record -- sh -c "unset LD_PRELOAD; '$TMP/fleeting' 1
+		(sleep 0.5; exec '$TMP/fleeting' 2 20) & (sleep 0.7; exec '$TMP/fleeting' 3 20) & exec sleep 2"
+}
+ended="IN (SELECT json_extract(t, '\$.pid') FROM alloc GROUP BY 1 HAVING count(*) > 1)"
+if [ ! -e "$BUILD/tests/soak/faultio.so" ] || nm -D "$gpurec" | grep -q __asan_; then
+	skip "processes that end while they are looked at" "what makes them is not built here, or not with sanitizers"
+else
+	check "processes that end while they are looked at are recorded" ends
+	check "each is told with its program, as the file that it is" holds 2:2 "count(DISTINCT [pid]) || ':' || count(*)" executable \
+		"WHERE [path] LIKE '%/fleeting' AND [module] > 0 AND [pid] $ended"
+	check "and with its arguments" holds 2 "count(DISTINCT [pid])" command_line "WHERE [text] LIKE '%/fleeting _ 20' AND [pid] $ended"
+	check "no other control group and namespaces are told of one than it was in" holds 1:1:0 \
+		"(SELECT count(DISTINCT [path]) FROM cgroup) || ':' || count(DISTINCT [mount]) || ':' || sum([mount] = 0 OR [net] = 0)" namespaces
+	check "that not all could be read of them is told" holds 1 "count(*)" fact "WHERE [name] = 'processes_gone'"
+fi
+
 # again: a program whose process gets the number that one before it had
 cat >"$TMP/again" <<END
 #!/bin/sh

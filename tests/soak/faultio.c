@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bad disk and a bad clock, for one process (LD_PRELOAD). What it does stands in the environment:
+ * A bad disk, a bad clock and bad luck, for one process (LD_PRELOAD). What it does stands in the environment:
  *
  *	FAULTIO_WRITE=N FAULTIO_ERRNO=28   the Nth write to a capture and each one after fail with this errno (EIO),
  *	FAULTIO_ONCE=1                     only the Nth; the disk is well again then
@@ -12,6 +12,8 @@
  *	FAULTIO_STEP=S FAULTIO_AFTER=K     from the Kth reading of the wall clock on, it is S seconds ahead
  *	FAULTIO_ASLEEP=S FAULTIO_AFTER=K   from the Kth reading of the boot clock on, it is S seconds ahead, as after a
  *	                                   suspension, and so is the wall clock
+ *	FAULTIO_ENDS=NAME                  a process that runs a program of this name has ended before its arguments are
+ *	                                   read from /proc, unless it stands still
  *
  * A capture is a file that was opened for appending.
  */
@@ -20,7 +22,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -97,3 +101,50 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
 		t->tv_sec += setting("FAULTIO_ASLEEP", 0);
 	return r;
 }
+
+/* Whether the process, whose folder's name in `dir` begins `path`, runs FAULTIO_ENDS, and not stopped. */
+static bool runs(int dir, const char *path, const char *program)
+{
+	char name[64], text[4096];
+	const char *slash, *state;
+	ssize_t n;
+	int pid, fd;
+
+	if (sscanf(path, "%d/", &pid) != 1)
+		return false;
+	snprintf(name, sizeof(name), "%d/exe", pid);
+	n = readlinkat(dir, name, text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	slash = strrchr(text, '/');
+	if (!slash || strcmp(slash + 1, program) != 0)
+		return false;
+	snprintf(name, sizeof(name), "%d/stat", pid);
+	fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	state = strrchr(text, ')');
+	return !state || state[1] != ' ' || state[2] != 'T';
+}
+
+__attribute__((visibility("default"))) int openat(int dir, const char *path, int flags, ...)
+{
+	const struct timespec pause = {0, 1000000};
+	const char *program = getenv("FAULTIO_ENDS"), *last = strrchr(path, '/');
+	unsigned mode = 0;
+
+	if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {
+		va_list args;
+
+		va_start(args, flags);
+		mode = va_arg(args, unsigned);
+		va_end(args);
+	}
+	if (program && last && strcmp(last, "/cmdline") == 0)
+		for (int i = 0; i < 10000 && runs(dir, path, program); i++)
+			nanosleep(&pause, NULL);
+	return (int)syscall(SYS_openat, dir, path, flags, mode);
+}
+
+__attribute__((visibility("default"), alias("openat"))) int openat64(int dir, const char *path, int flags, ...);
