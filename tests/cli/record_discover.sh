@@ -92,7 +92,11 @@ holds() {
 	local want=$1 got
 	shift
 	got=$(of "$@")
-	[ "$got" = "$want" ] || { echo "wanted $want, got: $got"; cat "$TMP/said"; grep -E '"kind":"(library|module)"' "$TMP/events"; return 1; }
+	[ "$got" = "$want" ] && return
+	grep -E '"kind":"(library|module)"' "$TMP/events" | tail -n 20
+	cat "$TMP/said"
+	echo "wanted $want, got: $got" # last: of long output the end is shown
+	return 1
 }
 until_there() { # COMMAND...: try for ten seconds
 	for _ in $(seq 200); do "$@" 2>/dev/null && return || sleep 0.05; done
