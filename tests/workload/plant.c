@@ -65,13 +65,14 @@ static void note_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns)
 	snprintf(accident->name, sizeof(accident->name), "%s", a->name);
 }
 
-void plant_step(struct actor *a, uint64_t *since)
+uint64_t plant_step(struct actor *a, uint64_t *since)
 {
-	uint64_t now = boot_now_ns();
+	uint64_t now = boot_now_ns(), took_ns = now - *since;
 
-	if (now - *since >= ACCIDENT_NS)
+	if (took_ns >= ACCIDENT_NS)
 		note_accident(a, *since, now);
 	*since = now;
+	return took_ns;
 }
 
 void burn_cpu_ns(uint64_t ns)

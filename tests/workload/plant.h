@@ -100,8 +100,11 @@ uint64_t boot_now_ns(void);
 void nap_ns(uint64_t ns);
 void burn_cpu_ns(uint64_t ns); /* of this thread's CPU time; if it has no CPU meanwhile, that is an accident */
 
-/* A step of work that takes microseconds is over; `*since` (boot) was its begin, and is the next one's. */
-void plant_step(struct actor *a, uint64_t *since);
+/*
+ * A step of work, or a call, that takes microseconds is over; `*since` (boot) was its begin, and is the next one's.
+ * Returns how long it took.
+ */
+uint64_t plant_step(struct actor *a, uint64_t *since);
 
 /* A launch of this thread in which `inside` runs (may be NULL); one that takes long unplanned is an accident. */
 void plant_launch(struct actor *a, void (*inside)(struct actor *), bool planned);
