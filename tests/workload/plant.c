@@ -53,7 +53,7 @@ bool plant_over(const struct plant *p)
 	return atomic_load(&p->stop) || now_ns() > p->start_ns + p->length_ns;
 }
 
-static void note_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns)
+void plant_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns)
 {
 	unsigned i = atomic_fetch_add(&a->plant->accidents->n, 1);
 	struct accident *accident;
@@ -70,7 +70,7 @@ uint64_t plant_step(struct actor *a, uint64_t *since)
 	uint64_t now = boot_now_ns(), took_ns = now - *since;
 
 	if (took_ns >= ACCIDENT_NS)
-		note_accident(a, *since, now);
+		plant_accident(a, *since, now);
 	*since = now;
 	return took_ns;
 }
@@ -96,7 +96,7 @@ bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
 	/* Somebody else, or the machine, had the CPU for long. */
 	now = now_ns();
 	if (now > *next + ACCIDENT_NS)
-		note_accident(a, boot_now_ns() - (now - *next), boot_now_ns());
+		plant_accident(a, boot_now_ns() - (now - *next), boot_now_ns());
 	return !plant_over(a->plant);
 }
 
@@ -148,7 +148,7 @@ void plant_launch(struct actor *a, void (*inside)(struct actor *), bool planned)
 	cudaLaunchKernel(kernel, grid, block, NULL, 0, NULL);
 	end_ns = boot_now_ns();
 	if (!planned && end_ns - begin_ns >= ACCIDENT_NS)
-		note_accident(a, begin_ns, end_ns);
+		plant_accident(a, begin_ns, end_ns);
 }
 
 void plant_note(struct actor *a, uint64_t begin_boot_ns, uint64_t end_boot_ns, uint64_t magnitude)

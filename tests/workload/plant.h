@@ -90,6 +90,8 @@ struct actor *plant_actor(struct plant *p, const struct fault_kind *kind, const 
 /* The calling thread becomes this actor, and takes its priority and CPU. */
 void plant_settle(struct actor *a);
 bool plant_over(const struct plant *p);
+/* Something unplanned happened to this thread; boot clock. */
+void plant_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns);
 /* Sleep until `*next`, then set it a period on; false: the run is over. */
 bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns);
 uint64_t plant_random(struct actor *a, uint64_t low, uint64_t high);

@@ -25,6 +25,16 @@ static bool due(struct actor *a, uint64_t *at_ns, uint64_t period_ns, uint64_t m
 	return true;
 }
 
+/* A call that was to take so long is over, and took much longer only by accident. Returns how long it took. */
+static uint64_t timed(struct actor *a, uint64_t begin_ns, uint64_t planned_ns)
+{
+	uint64_t end_ns = boot_now_ns(), took_ns = end_ns - begin_ns;
+
+	if (took_ns >= planned_ns + ACCIDENT_NS)
+		plant_accident(a, begin_ns, end_ns);
+	return took_ns;
+}
+
 /* --- stall-busy, stall-asleep, stall-preempted: a launch waits for a lock ------------------------------------------
  */
 enum holding { HOLDS_BUSY, HOLDS_ASLEEP, HOLDS_PREEMPTED };
@@ -227,7 +237,7 @@ static void leak(struct actor *a)
 
 		begin_ns = boot_now_ns();
 		if (leak_site(bytes))
-			plant_note(a, begin_ns, boot_now_ns(), bytes);
+			plant_note(a, begin_ns, begin_ns + timed(a, begin_ns, 0), bytes);
 	} while (plant_pace(a, &next, plant_strong(a->plant, 10 * MS, 40 * MS)));
 }
 
@@ -288,7 +298,7 @@ static void failing(struct actor *a)
 			uint64_t begin_ns = boot_now_ns();
 
 			if (cudaFree((void *)(uintptr_t)(0x7700000000 + a->count * 4096)))
-				plant_note(a, begin_ns, boot_now_ns(), 1);
+				plant_note(a, begin_ns, begin_ns + timed(a, begin_ns, 0), 1);
 		}
 	} while (plant_pace(a, &next, 2 * BEAT_NS));
 }
@@ -300,23 +310,17 @@ static void failing_open(struct plant *p, const struct fault_kind *kind)
 
 /* --- waits and copies that keep their thread
  * ----------------------------------------------------------------------------- */
-static void timed(struct actor *a, uint64_t begin_ns)
-{
-	uint64_t end_ns = boot_now_ns();
-
-	plant_note(a, begin_ns, end_ns, end_ns - begin_ns);
-}
-
 static void syncing(struct actor *a)
 {
-	uint64_t next = now_ns(), begin_ns;
+	uint64_t next = now_ns(), wait_ns = plant_strong(a->plant, 1500 * US, 700 * US), begin_ns, took_ns;
 
 	do {
 		plant_launch(a, NULL, false);
-		plant_sleep_in_call(plant_strong(a->plant, 1500 * US, 700 * US));
+		plant_sleep_in_call(wait_ns);
 		begin_ns = boot_now_ns();
 		cudaStreamSynchronize(NULL);
-		timed(a, begin_ns);
+		took_ns = timed(a, begin_ns, wait_ns);
+		plant_note(a, begin_ns, begin_ns + took_ns, took_ns);
 	} while (plant_pace(a, &next, plant_strong(a->plant, 2 * MS, 2500 * US)));
 }
 
@@ -327,14 +331,15 @@ static void syncing_open(struct plant *p, const struct fault_kind *kind)
 
 static void copying(struct actor *a)
 {
-	uint64_t next = now_ns(), begin_ns;
+	uint64_t next = now_ns(), copy_ns = plant_strong(a->plant, 2 * MS, 1300 * US), begin_ns, took_ns;
 
 	do {
 		plant_launch(a, NULL, false);
-		plant_sleep_in_call(plant_strong(a->plant, 2 * MS, 1300 * US));
+		plant_sleep_in_call(copy_ns);
 		begin_ns = boot_now_ns();
 		cudaMemcpy(a->plant->device, a->plant->pinned, 4096, HOST_TO_DEVICE);
-		timed(a, begin_ns);
+		took_ns = timed(a, begin_ns, copy_ns);
+		plant_note(a, begin_ns, begin_ns + took_ns, took_ns);
 	} while (plant_pace(a, &next, plant_strong(a->plant, 5 * MS, 8 * MS)));
 }
 
@@ -353,7 +358,7 @@ static void pageable(struct actor *a)
 			continue;
 		begin_ns = boot_now_ns();
 		if (!cudaMemcpyAsync(a->plant->device, host, bytes, HOST_TO_DEVICE, NULL))
-			plant_note(a, begin_ns, boot_now_ns(), bytes);
+			plant_note(a, begin_ns, begin_ns + timed(a, begin_ns, 0), bytes);
 	} while (plant_pace(a, &next, 8 * MS));
 	free(host);
 }
@@ -365,20 +370,22 @@ static void pageable_open(struct plant *p, const struct fault_kind *kind)
 
 static void churning(struct actor *a)
 {
-	uint64_t next = now_ns(), begin_ns, cost_ns;
+	uint64_t next = now_ns(), begin_ns, free_ns, cost_ns;
+	uint64_t alloc_cost_ns = plant_strong(a->plant, 400 * US, 250 * US);
+	uint64_t free_cost_ns = plant_strong(a->plant, 400 * US, 350 * US);
 	void *addr;
 
 	do {
 		plant_launch(a, NULL, false);
-		plant_sleep_in_call(plant_strong(a->plant, 400 * US, 250 * US));
+		plant_sleep_in_call(alloc_cost_ns);
 		begin_ns = boot_now_ns();
 		addr = churn_site(1 << 20);
-		cost_ns = boot_now_ns() - begin_ns;
+		cost_ns = timed(a, begin_ns, alloc_cost_ns);
 		nap_ns(300 * US);
-		plant_sleep_in_call(plant_strong(a->plant, 400 * US, 350 * US));
-		cost_ns -= boot_now_ns();
+		plant_sleep_in_call(free_cost_ns);
+		free_ns = boot_now_ns();
 		cudaFree(addr);
-		cost_ns += boot_now_ns();
+		cost_ns += timed(a, free_ns, free_cost_ns);
 		plant_note(a, begin_ns, boot_now_ns(), cost_ns);
 	} while (plant_pace(a, &next, plant_strong(a->plant, 3 * MS, 8 * MS)));
 }
