@@ -42,6 +42,69 @@ accidents='{"tid": 201, "begin_ns": 1000300000000, "end_ns": 1000800000000}'
 truth
 check_exit 0 "but for what the program itself knows to have gone wrong" score
 
+# report SCRIPT: what gpuanalyze says of that capture
+report() {
+	"$BUILD/tests/mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" "$1" &&
+		"$BUILD/gpuanalyze" -q --trust "$TMP/pub" --json "$TMP/run.cap" >"$TMP/report.json"
+}
+# moment PREFIX FIRST LAST: in milliseconds since the begin
+moment() {
+	echo "{$1\"begin_ns\": $((1000000 + $2))000000, \"end_ns\": $((1000000 + $3))000000}"
+}
+# What an accident added to a finding is no error of its magnitude; what nobody wrote down is.
+sed '/^end/d' tests/rules/launch-latency/on-cpu.txt >"$TMP/spike.txt"
+cat >>"$TMP/spike.txt" <<-'END'
+	repeat 5 2ms launch at=+11ms pid=200 tid=202 cpu=1 dur=17us function=0x1000
+	launch at=+709ms pid=200 tid=202 cpu=1 dur=9ms function=0x1000
+	end command 0
+END
+spike="{\"fault\": \"spike\", \"pid\": 200, \"tid\": 201, \"count\": 3, \"magnitude\": 27000000, \"moments\": [$(moment '' 300 309),
+	$(moment '' 400 409), $(moment '' 500 509)]}"
+report "$TMP/spike.txt"
+accidents=$(moment '"tid": 202, ' 700 709)
+truth "$spike"
+check_exit 0 "a slow launch by accident is none of those that were planted" score
+check_prints '^spike found attributed within' "and their time is told without it"
+accidents+=,$(moment '"tid": 201, ' 403 407)
+truth "$spike"
+check_exit 0 "an accident in the midst of what was planted leaves it found" score
+check_prints '^spike found attributed not compared: accident' "but says nothing of its magnitude"
+accidents=
+truth "$spike"
+check_exit 1 "a slow launch that nobody knows of is none either" score
+check_prints 'OFF BY 33 %' "but that counts"
+
+cat >"$TMP/gap.txt" <<-'END'
+	start 1000s 1800000000s
+	process at=+0s pid=200 start=999s ppid=1 tracked=1 name=driver
+	exec at=+0s pid=200 tid=200
+	thread at=+0s tid=200 pid=200 start=999s name=driver
+	thread at=+0s tid=201 pid=200 start=999s name=feeder
+	thread at=+0s tid=203 pid=200 start=999s name=hog
+	repeat 400 1ms launch at=+10ms pid=200 tid=201 cpu=0 dur=17us function=0x1000
+	switch at=+410ms cpu=0 prev_tid=201 prev_state=0 next_tid=203
+	switch at=+440ms cpu=0 prev_tid=203 prev_state=0 next_tid=201
+	repeat 100 1ms launch at=+441ms pid=200 tid=201 cpu=0 dur=17us function=0x1000
+	switch at=+541ms cpu=0 prev_tid=201 prev_state=0 next_tid=203
+	switch at=+571ms cpu=0 prev_tid=203 prev_state=0 next_tid=201
+	repeat 300 1ms launch at=+572ms pid=200 tid=201 cpu=0 dur=17us function=0x1000
+	switch at=+872ms cpu=0 prev_tid=201 prev_state=0 next_tid=900
+	switch at=+892ms cpu=0 prev_tid=900 prev_state=0 next_tid=201
+	repeat 100 1ms launch at=+893ms pid=200 tid=201 cpu=0 dur=17us function=0x1000
+	end command 0
+END
+gap="{\"fault\": \"gap\", \"pid\": 200, \"tid\": 201, \"count\": 2, \"magnitude\": 60000000, \"keeper\": 203, \"moments\": [$(moment '' 409 441),
+	$(moment '' 540 572)]}"
+report "$TMP/gap.txt"
+accidents=$(moment '"tid": 201, ' 873 893)
+truth "$gap"
+check_exit 0 "a gap by accident is none of those that were planted" score
+check_prints '^gap found attributed within' "and theirs is told without it"
+accidents=$(moment '"tid": 201, ' 1500 1520)
+truth "$gap"
+check_exit 1 "an accident at another time excuses nothing" score
+check_prints 'OFF BY 33 %' "and what is too much is told"
+
 check "captures that are made up are judged" python3 tests/corpus.py synthetic "$TMP/synthetic.jsonl" 4
 check "and rightly" test -z "$(python3 tests/corpus.py show "$TMP/synthetic.jsonl")"
 finish

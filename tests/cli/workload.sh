@@ -27,6 +27,14 @@ planted_is() {
 	[ "$is" = "$1" ]
 }
 
+# The hog has the CPU for 14 ms or more each time; the feeder naps for 1 ms of it at most.
+loss_is_told() {
+	local is
+	is=$(sqlite3 :memory: "SELECT f ->> '\$.count' >= 2 AND f ->> '\$.magnitude' >= 12000000 * (f ->> '\$.count')
+		FROM (SELECT CAST(readfile('$truth') AS TEXT) -> '\$.faults[0]' AS f)") || return
+	[ "$is" = 1 ]
+}
+
 stopped_early() {
 	"$driver" -q --clean --seconds 60 --truth "$truth" &
 	sleep 0.7
@@ -57,6 +65,8 @@ if [ "$(id -u)" -eq 0 ]; then
 	check "one leak is planted" planted_is 1 leak
 	check "the working set is level" truth_is plateau_site '$.innocent[0].site'
 	check "the cache is left to exit" truth_is 0 '$.innocent[1].freed_count'
+	check_exit 0 "a feeder is robbed of its CPU" "$BUILD/workload/plant" --plant gap --weak --truth "$truth"
+	check "and says itself what it lost" loss_is_told
 else
 	skip "faults take" "without real-time priorities, that needs a machine at rest"
 fi

@@ -3,6 +3,7 @@
 #include "tests/workload/plant.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ void burn_cpu_ns(uint64_t ns)
 	}
 }
 
-bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
+uint64_t plant_nap(uint64_t *next, uint64_t period_ns)
 {
 	uint64_t now = now_ns();
 
@@ -93,11 +94,35 @@ bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
 	if (*next < now)
 		*next = now + period_ns;
 	sleep_until(*next);
+	return now_ns() - *next;
+}
+
+bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
+{
+	uint64_t late_ns = plant_nap(next, period_ns), now = boot_now_ns();
+
 	/* Somebody else, or the machine, had the CPU for long. */
-	now = now_ns();
-	if (now > *next + ACCIDENT_NS)
-		plant_accident(a, boot_now_ns() - (now - *next), boot_now_ns());
+	if (late_ns > ACCIDENT_NS)
+		plant_accident(a, now - late_ns, now);
 	return !plant_over(a->plant);
+}
+
+uint64_t plant_waited_ns(void)
+{
+	static __thread int file = -1;
+	unsigned long long ran_ns, waited_ns;
+	char text[80];
+	ssize_t n;
+
+	if (file < 0)
+		file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	n = pread(file, text, sizeof(text) - 1, 0);
+	text[n < 0 ? 0 : n] = '\0';
+	if (sscanf(text, "%llu %llu", &ran_ns, &waited_ns) != 2) {
+		fputs("plant: this kernel keeps no account of waits for a CPU (CONFIG_SCHED_INFO)\n", stderr);
+		_exit(3);
+	}
+	return waited_ns;
 }
 
 uint64_t plant_random(struct actor *a, uint64_t low, uint64_t high)
@@ -155,6 +180,8 @@ void plant_note(struct actor *a, uint64_t begin_boot_ns, uint64_t end_boot_ns, u
 {
 	a->begin_ns = a->count ? a->begin_ns : begin_boot_ns;
 	a->end_ns = end_boot_ns;
+	if (a->count < MOMENTS_KEPT)
+		a->moments[a->count] = (struct moment){begin_boot_ns, end_boot_ns};
 	a->magnitude += magnitude;
 	a->count++;
 }
@@ -248,6 +275,18 @@ static int run(struct plant *p)
 	return error ? 3 : 0;
 }
 
+static void tell_moments(struct json *j, const struct actor *a)
+{
+	json_open(j, "moments", '[');
+	for (uint64_t i = 0; i < a->count; i++) {
+		json_open(j, NULL, '{');
+		json_number(j, "begin_ns", a->moments[i].begin_ns);
+		json_number(j, "end_ns", a->moments[i].end_ns);
+		json_close(j);
+	}
+	json_close(j);
+}
+
 static void tell_actor(struct json *j, const struct plant *p, const struct actor *a)
 {
 	json_open(j, NULL, '{');
@@ -260,6 +299,8 @@ static void tell_actor(struct json *j, const struct plant *p, const struct actor
 	json_number(j, "magnitude", a->magnitude);
 	json_number(j, "begin_ns", a->begin_ns);
 	json_number(j, "end_ns", a->end_ns);
+	if (a->count <= MOMENTS_KEPT && a->moments[0].end_ns)
+		tell_moments(j, a);
 	if (a->futex)
 		json_address(j, "futex", a->futex);
 	if (a->waker)

@@ -21,6 +21,7 @@
 #define SECOND (1000 * MS)
 
 #define ACTORS_MAX 1024
+#define MOMENTS_KEPT 8
 #define ACCIDENTS_KEPT 65536
 #define ACCIDENT_NS (1 * MS)
 
@@ -29,6 +30,11 @@ enum rank { RANK_NOISE = 3, RANK_BURNER = 5, RANK_HOLDER = 8, RANK_FEEDER = 20, 
 enum place { PLACE_FEEDERS, PLACE_VICTIMS }; /* which CPU; the same where there is only one */
 
 struct plant;
+
+/* Boot clock. */
+struct moment {
+	uint64_t begin_ns, end_ns;
+};
 
 /* A thread. Its truth is its own until it has ended. */
 struct actor {
@@ -44,6 +50,7 @@ struct actor {
 	unsigned number; /* among those of the same name */
 	/* What it planted. */
 	uint64_t count, magnitude, begin_ns, end_ns;
+	struct moment moments[MOMENTS_KEPT]; /* told if these are all */
 	uint64_t futex;
 	struct actor *waker, *keeper;
 };
@@ -92,7 +99,9 @@ void plant_settle(struct actor *a);
 bool plant_over(const struct plant *p);
 /* Something unplanned happened to this thread; boot clock. */
 void plant_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns);
-/* Sleep until `*next`, then set it a period on; false: the run is over. */
+/* Sleep until a period after `*next`, which becomes that; how late the thread came. */
+uint64_t plant_nap(uint64_t *next, uint64_t period_ns);
+/* The same; who comes late has had an accident. False: the run is over. */
 bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns);
 uint64_t plant_random(struct actor *a, uint64_t low, uint64_t high);
 uint64_t plant_strong(const struct plant *p, uint64_t strong, uint64_t weak);
@@ -101,6 +110,9 @@ uint64_t now_ns(void); /* monotonic */
 uint64_t boot_now_ns(void);
 void nap_ns(uint64_t ns);
 void burn_cpu_ns(uint64_t ns); /* of this thread's CPU time; if it has no CPU meanwhile, that is an accident */
+
+/* How long this thread has been ready to run without a CPU since it began: the kernel's own account. */
+uint64_t plant_waited_ns(void);
 
 /*
  * A step of work, or a call, that takes microseconds is over; `*since` (boot) was its begin, and is the next one's.

@@ -399,35 +399,96 @@ static void churning_open(struct plant *p, const struct fault_kind *kind)
  * -------------------------------------------------------------- */
 struct robbery {
 	struct actor *victim;
-	_Atomic bool now;
+	bool between_calls;   /* the hog comes only there, and only its comings count; else every wait that is long */
+	_Atomic bool calling; /* the victim is in a call */
+	_Atomic unsigned ncame;
 };
 
-static struct robbery gap_robbery, queue_robbery;
+static struct robbery gap_robbery = {.between_calls = true}, queue_robbery;
+
+/* A call of the victim, or the time between two: what the kernel had on account when it began. */
+struct stretch {
+	uint64_t begin_ns, waited_ns;
+	unsigned ncame;
+};
+
+static struct stretch stretch_begin(struct robbery *r)
+{
+	struct stretch s;
+
+	/* Both from one side of the hog's coming. */
+	do {
+		s.ncame = atomic_load(&r->ncame);
+		s.begin_ns = boot_now_ns();
+		s.waited_ns = plant_waited_ns();
+	} while (s.ncame != atomic_load(&r->ncame));
+	return s;
+}
+
+/*
+ * A stretch is over that was so late, and the next begins. What was lost in it was planted if the hog came; if not, or
+ * if it was late by more than that, it is an accident.
+ */
+static void stretch_end(struct actor *victim, struct robbery *r, struct stretch *s, bool call, uint64_t late_ns)
+{
+	struct stretch now = stretch_begin(r);
+	uint64_t lost_ns = now.waited_ns - s->waited_ns;
+	bool planted = now.ncame != s->ncame;
+
+	if (r->between_calls ? planted && !call : lost_ns >= ACCIDENT_NS)
+		plant_note(victim, s->begin_ns, now.begin_ns, lost_ns);
+	late_ns = late_ns > lost_ns ? late_ns : lost_ns;
+	if (late_ns >= ACCIDENT_NS + (planted ? lost_ns : 0))
+		plant_accident(victim, now.begin_ns - late_ns, now.begin_ns);
+	*s = now;
+}
+
+/* The time before a call, to which the victim came so late, and the call. */
+static void robbed_call(struct actor *a, struct robbery *r, struct stretch *s, uint64_t late_ns)
+{
+	uint64_t begin_ns;
+
+	atomic_store(&r->calling, true);
+	stretch_end(a, r, s, false, late_ns);
+	begin_ns = now_ns();
+	plant_launch(a, NULL, true);
+	stretch_end(a, r, s, true, now_ns() - begin_ns);
+	atomic_store(&r->calling, false);
+}
 
 static void robbed(struct actor *a)
 {
-	uint64_t next = now_ns();
+	struct robbery *r = a == gap_robbery.victim ? &gap_robbery : &queue_robbery;
+	uint64_t next = now_ns(), late_ns = 0;
+	struct stretch s = stretch_begin(r);
 
-	do
-		plant_launch(a, NULL, true);
-	while (plant_pace(a, &next, BEAT_NS));
+	do {
+		robbed_call(a, r, &s, late_ns);
+		late_ns = plant_nap(&next, BEAT_NS);
+	} while (!plant_over(a->plant));
+	robbed_call(a, r, &s, late_ns); /* what ends the last gap */
 }
 
-/* What the victim loses is what the hog burns, but for the rest of its own nap. */
+/* Take the victim's CPU, which is this thread's, for so much CPU time. */
+static void rob(struct robbery *r, uint64_t ns)
+{
+	while (r->between_calls && atomic_load(&r->calling))
+		nap_ns(20 * US);
+	atomic_fetch_add(&r->ncame, 1);
+	burn_cpu_ns(ns);
+}
+
 static void gap_hog(struct actor *a)
 {
-	uint64_t next = now_ns(), at_ns = 0, begin_ns, boot_ns;
-	struct actor *victim = gap_robbery.victim;
+	uint64_t next = now_ns(), at_ns = 0, boot_ns;
 
 	do {
 		if (!due(a, &at_ns, 130 * MS, 4))
 			continue;
-		begin_ns = now_ns();
 		boot_ns = boot_now_ns();
-		burn_cpu_ns(
-			plant_strong(a->plant, plant_random(a, 40 * MS, 60 * MS), plant_random(a, 14 * MS, 18 * MS)));
+		rob(&gap_robbery,
+		    plant_strong(a->plant, plant_random(a, 40 * MS, 60 * MS), plant_random(a, 14 * MS, 18 * MS)));
 		plant_note(a, boot_ns, boot_now_ns(), 0);
-		plant_note(victim, boot_ns, boot_now_ns(), now_ns() - begin_ns);
 	} while (plant_pace(a, &next, BEAT_NS));
 }
 
@@ -439,17 +500,12 @@ static void gap_open(struct plant *p, const struct fault_kind *kind)
 
 static void queue_hog(struct actor *a)
 {
-	uint64_t next = now_ns(), begin_ns, boot_ns;
-	struct actor *victim = queue_robbery.victim;
+	uint64_t next = now_ns();
 
-	do {
-		if (!warm(a))
-			continue;
-		begin_ns = now_ns();
-		boot_ns = boot_now_ns();
-		burn_cpu_ns(plant_strong(a->plant, 5 * MS, 4 * MS));
-		plant_note(victim, boot_ns, boot_now_ns(), now_ns() - begin_ns);
-	} while (plant_pace(a, &next, plant_strong(a->plant, 12 * MS, 30 * MS)));
+	do
+		if (warm(a))
+			rob(&queue_robbery, plant_strong(a->plant, 5 * MS, 4 * MS));
+	while (plant_pace(a, &next, plant_strong(a->plant, 12 * MS, 30 * MS)));
 }
 
 static void queue_open(struct plant *p, const struct fault_kind *kind)
