@@ -186,9 +186,13 @@ bool about_wants(uint16_t kind)
 
 int about_feed(struct about *a, const struct event *ev, struct fault *why)
 {
+	int r;
+
 	switch (ev->kind) {
 	case KIND_fact:
-		return feed_fact(a, ev, why);
+		r = feed_fact(a, ev, why);
+		a->untold = about_lacks(a, "sched_switch") || about_lacks(a, "sched_waking");
+		return r;
 	case KIND_command_line:
 		return feed_command(a, ev, why);
 	case KIND_gpu:

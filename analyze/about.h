@@ -41,6 +41,7 @@ struct about {
 	} gpus[ABOUT_GPUS_KEPT];
 	unsigned ngpus; /* beyond what is kept, too */
 	bool steal;     /* some time was taken away by the hypervisor, so it does tell */
+	bool untold;    /* the kernel does not tell of switches, or of wakings */
 };
 
 /* Whether about_feed() does anything with rows of this kind. */

@@ -16,7 +16,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 {
 	e->nwhos = 0;
 	e->machine = names->machine;
-	e->untold = about_lacks(&names->about, "sched_switch") || about_lacks(&names->about, "sched_waking");
+	e->untold = names->about.untold;
 	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
 	for (unsigned i = 0; i < e->cause.nlinks; i++)
 		remember(e, names, e->cause.links[i].tid);

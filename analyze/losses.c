@@ -220,7 +220,7 @@ const char *unknown_remedy(const struct context *ctx)
 {
 	uint8_t worst = 0;
 
-	if (about_lacks(&ctx->names->about, "sched_switch") || about_lacks(&ctx->names->about, "sched_waking"))
+	if (ctx->names->about.untold)
 		return "Record on a kernel that has the tracepoints sched_switch and sched_waking: this one does not "
 		       "tell "
 		       "why";
