@@ -2,6 +2,7 @@
 /* The corpus's generator: options, threads, the truth. The faults stand in plant_faults.c. */
 #include "tests/workload/plant.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -310,6 +311,17 @@ static void tell_actor(struct json *j, const struct plant *p, const struct actor
 	json_close(j);
 }
 
+static void tell_accident(struct json *j, const struct accident *accident)
+{
+	assert(accident);
+	json_open(j, NULL, '{');
+	json_text(j, "thread", accident->name);
+	json_number(j, "tid", (uint64_t)accident->tid);
+	json_number(j, "begin_ns", accident->begin_ns);
+	json_number(j, "end_ns", accident->end_ns);
+	json_close(j);
+}
+
 static int tell(const struct plant *p, const char *path)
 {
 	unsigned n = atomic_load(&p->accidents->n);
@@ -335,16 +347,8 @@ static int tell(const struct plant *p, const char *path)
 			tell_actor(&j, p, &p->actors[i]);
 	json_close(&j);
 	json_open(&j, "accidents", '[');
-	for (unsigned i = 0; i < n; i++) {
-		const struct accident *accident = &p->accidents->at[i];
-
-		json_open(&j, NULL, '{');
-		json_text(&j, "thread", accident->name);
-		json_number(&j, "tid", (uint64_t)accident->tid);
-		json_number(&j, "begin_ns", accident->begin_ns);
-		json_number(&j, "end_ns", accident->end_ns);
-		json_close(&j);
-	}
+	for (unsigned i = 0; i < n; i++)
+		tell_accident(&j, &p->accidents->at[i]);
 	json_close(&j);
 	return json_finish(&j) ? 3 : 0;
 }
