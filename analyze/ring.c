@@ -6,26 +6,34 @@
 
 #define ROOM_MIN 32
 
-bool ring_make_room(struct ring *r, size_t item_bytes, unsigned max)
+static bool grow(struct ring *r, size_t item_bytes, size_t room)
 {
-	unsigned room = ring_n(r), more = room ? room * 2 : ROOM_MIN;
-	unsigned char *items;
+	size_t at = (size_t)(r->next - r->items);
+	unsigned char *items = realloc(r->items, room * item_bytes);
 
-	if (room >= max) {
-		r->truncated = true;
-		r->next = r->items;
-		return true;
-	}
-	if (more > max)
-		more = max;
-	items = realloc(r->items, more * item_bytes);
 	if (!items)
 		return false;
 	r->items = items;
-	r->next = items + room * item_bytes;
-	r->limit = items + more * item_bytes;
+	r->next = items + at;
+	r->limit = items + room * item_bytes;
 	r->item_bytes = item_bytes;
 	return true;
+}
+
+void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max)
+{
+	size_t room = (size_t)(r->limit - r->items) / item_bytes;
+	unsigned char *at;
+
+	if (room <= max && !grow(r, item_bytes, room == 0 ? ROOM_MIN : room * 2 <= max ? room * 2 : max + 1))
+		return NULL;
+	at = r->next;
+	r->next = at + item_bytes;
+	if (r->next == r->limit) {
+		r->next = r->items;
+		r->truncated = true;
+	}
+	return at;
 }
 
 unsigned ring_first_after(const struct ring *r, uint64_t at_ns)

@@ -14,42 +14,45 @@ struct interval {
 	uint64_t begin_ns, end_ns;
 };
 
-/* A zeroed one is empty. */
+/* A zeroed one is empty. One place in the room, that at `next`, is free: what is written there is not yet an item. */
 struct ring {
 	unsigned char *items, *next, *limit; /* the room; where the next one goes; the room's end */
 	size_t item_bytes;
-	bool truncated; /* older ones have been dropped: all the room is in use, the oldest stands at `next` */
+	bool truncated; /* older ones have been dropped: the oldest stands behind `next` */
 };
 
-/* Whether there is room for one more. */
-static inline bool ring_has_room(const struct ring *r)
+/* Whether one more can be added and leaves a place free. */
+static inline bool ring_has_room(const struct ring *r, size_t item_bytes)
 {
-	return r->next != r->limit;
+	return (size_t)(r->limit - r->next) > item_bytes;
 }
 
-/* Make some where there is none: the room grows; at `max` the oldest one's is given away. False: no memory. */
-__attribute__((cold)) bool ring_make_room(struct ring *r, size_t item_bytes, unsigned max);
-
-/* One more, where there is room: it is to be written to at once, as nothing stands there. */
-static inline void *ring_add(struct ring *r, size_t item_bytes)
+/* What stands at `next` is an item now; there is room. */
+static inline void *ring_keep(struct ring *r, size_t item_bytes)
 {
 	unsigned char *at = r->next;
 
 	r->next = at + item_bytes;
-	__builtin_prefetch(at + CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
+	__builtin_prefetch(at + 2 * CACHE_LINE_BYTES, 1); /* where the next ones go: many rings take turns */
 	return at;
 }
+
+/* The same where there is none: the room grows; at `max` items the oldest goes. NULL: no memory, nothing changed. */
+__attribute__((cold)) void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max);
 
 /* How many there are. */
 static inline unsigned ring_n(const struct ring *r)
 {
-	return r->items ? (unsigned)((size_t)((r->truncated ? r->limit : r->next) - r->items) / r->item_bytes) : 0;
+	if (!r->items)
+		return 0;
+	return r->truncated ? (unsigned)((size_t)(r->limit - r->items) / r->item_bytes) - 1
+			    : (unsigned)((size_t)(r->next - r->items) / r->item_bytes);
 }
 
 /* Item `i` of so many, 0 the oldest. */
 static inline void *ring_at(const struct ring *r, unsigned i)
 {
-	size_t at = (r->truncated ? (size_t)(r->next - r->items) : 0) + i * r->item_bytes;
+	size_t at = (r->truncated ? (size_t)(r->next - r->items) + r->item_bytes : 0) + i * r->item_bytes;
 	size_t room = (size_t)(r->limit - r->items);
 
 	return r->items + (at < room ? at : at - room);

@@ -42,10 +42,9 @@ void timeline_close(struct timeline *tl)
 
 static void thread_reset(struct thread *th)
 {
-	ring_clear(&th->spans);
-	memset(&th->open, 0, sizeof(th->open));
-	th->open.begin_ns = NEVER;
-	th->open.other_tid = TID_NONE;
+	th->spans.next = th->spans.items;
+	th->spans.truncated = false;
+	*open_of(th) = (struct span){.begin_ns = NEVER, .other_tid = TID_NONE};
 	th->first_ns = NEVER;
 	th->began_running = false;
 	th->ran_since_ns = NEVER;
@@ -60,11 +59,14 @@ static __attribute__((cold)) struct thread *thread_add(struct timeline *tl, uint
 	if (tid == TID_NONE || tl->threads.nitems >= TIMELINE_THREADS_MAX)
 		return NULL;
 	th = table_add(&tl->threads, tid, 0, sizeof(*th));
-	if (th)
+	if (th && ring_keep_more(&th->spans, sizeof(struct span), TIMELINE_SPANS_MAX)) {
 		thread_reset(th);
-	else
-		tl->failed = true;
-	return th;
+		return th;
+	}
+	if (th)
+		table_remove(&tl->threads, tid, 0);
+	tl->failed = true;
+	return NULL;
 }
 
 /* Known or new. NULL: the idle task, which is no thread; beyond the limit; or no memory. */
@@ -78,23 +80,18 @@ static inline struct thread *thread_get(struct timeline *tl, uint64_t tid)
 	return th ? th : thread_add(tl, as_tid(tid));
 }
 
-/*
- * What it did until now is over: keep it. What is learnt of it now is to be written to what this returns, which is
- * kept, or is of no use; not before to th->open: the processor would have to wait until it can read back as a whole
- * what was just written in pieces.
- */
+/* What it did until now is over: what is learnt of it now is to be written to what this returns. */
 INLINE struct span *thread_close(struct timeline *tl, struct thread *th, uint64_t at_ns, bool sure)
 {
-	struct span *was = &th->open, *kept;
+	struct span *was = open_of(th), *kept;
 
 	if (was->begin_ns < at_ns) {
-		kept = add(tl, &th->spans, sizeof(*kept), TIMELINE_SPANS_MAX, sure);
-		if (sure || kept)
-			was = memcpy(kept, was, sizeof(*was));
-	} else if (th->first_ns == NEVER) {
-		th->first_ns = at_ns;
+		was->end_ns = at_ns;
+		kept = add(tl, &th->spans, sizeof(*was), TIMELINE_SPANS_MAX, sure);
+		return sure || kept ? kept : was;
 	}
-	was->end_ns = at_ns;
+	if (th->first_ns == NEVER)
+		th->first_ns = at_ns;
 	return was;
 }
 
@@ -102,7 +99,7 @@ INLINE struct span *thread_close(struct timeline *tl, struct thread *th, uint64_
 INLINE void thread_begin(struct thread *th, uint64_t at_ns, struct span next)
 {
 	next.begin_ns = at_ns;
-	th->open = next;
+	*open_of(th) = next;
 }
 
 static inline void thread_runs(struct thread *th, uint64_t at_ns, uint32_t cpu)
@@ -125,7 +122,7 @@ static __attribute__((cold)) void find_running(struct timeline *tl, struct threa
 	bool known = th->first_ns != NEVER;
 	struct span *was;
 
-	if (known && th->open.begin_ns == at_ns) /* it ran until now */
+	if (known && open_of(th)->begin_ns == at_ns) /* it ran until now */
 		return;
 	was = thread_close(tl, th, at_ns, false);
 	if (known) {
@@ -139,7 +136,7 @@ static __attribute__((cold)) void find_running(struct timeline *tl, struct threa
 
 static inline bool runs_on(const struct thread *th, uint32_t cpu)
 {
-	return th->open.state == STATE_RUNNING && th->open.cpu == cpu;
+	return open_of(th)->state == STATE_RUNNING && open_of(th)->cpu == cpu;
 }
 
 /* Rows of its own say that it ran at this moment. */
@@ -213,7 +210,7 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 INLINE void leave_cpu(struct timeline *tl, const struct change *c, struct span next, bool sure)
 {
 	struct thread *th = c->prev;
-	bool known = th->open.begin_ns != NEVER;
+	bool known = open_of(th)->begin_ns != NEVER;
 	struct span *was = thread_close(tl, th, c->at_ns, sure);
 
 	if (!known) {
@@ -230,7 +227,7 @@ INLINE void leave_cpu(struct timeline *tl, const struct change *c, struct span n
 INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure)
 {
 	struct thread *th = c->next;
-	bool known = th->open.begin_ns != NEVER;
+	bool known = open_of(th)->begin_ns != NEVER;
 	struct span *was = thread_close(tl, th, c->at_ns, sure);
 	uint64_t waited_ns = 0;
 
@@ -284,9 +281,9 @@ int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 				 .next = next_tid == TID_IDLE ? NULL : table_at(&tl->threads, next_tid)};
 
 	/* (Where they are one thread, it needs room once: what it enters begins when it ends.) */
-	if (!c.cpu || !ring_has_room(&c.cpu->occupants) ||
-	    (c.prev ? !ring_has_room(&c.prev->spans) : prev_tid != TID_IDLE) ||
-	    (c.next ? !ring_has_room(&c.next->spans) : next_tid != TID_IDLE))
+	if (!c.cpu || !ring_has_room(&c.cpu->occupants, sizeof(struct occupant)) ||
+	    (c.prev ? !ring_has_room(&c.prev->spans, sizeof(struct span)) : prev_tid != TID_IDLE) ||
+	    (c.next ? !ring_has_room(&c.next->spans, sizeof(struct span)) : next_tid != TID_IDLE))
 		return switch_rare(tl, v, waited_ns, why);
 	if (c.prev)
 		leave_cpu(tl, &c, left(&c, v), true);
@@ -302,11 +299,11 @@ INLINE void woken(struct timeline *tl, struct thread *th, const uint64_t *v, boo
 
 	if (th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
-	if (th->open.state == STATE_RUNNING) {
+	if (open_of(th)->state == STATE_RUNNING) {
 		th->woken_while_running = true;
 		return;
 	}
-	if (th->open.state == STATE_RUNNABLE)
+	if (open_of(th)->state == STATE_RUNNABLE)
 		return;
 	was = thread_close(tl, th, at_ns, sure);
 	if (was->state == STATE_ASLEEP) {
@@ -338,7 +335,7 @@ int timeline_waking(struct timeline *tl, const uint64_t *v, struct fault *why)
 	const struct thread *waker = table_at(&tl->threads, v[F_waking_waker_tid]);
 	struct thread *th = table_at(&tl->threads, v[F_waking_tid]);
 
-	if (!th || !ring_has_room(&th->spans) ||
+	if (!th || !ring_has_room(&th->spans, sizeof(struct span)) ||
 	    (waker ? !runs_on(waker, (uint32_t)v[F_waking_cpu]) : v[F_waking_waker_tid] != TID_IDLE))
 		return waking_rare(tl, v, why);
 	woken(tl, th, v, true);
@@ -350,7 +347,7 @@ int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint
 	struct thread *th = thread_get(tl, parent_tid);
 
 	/* Which CPU the parent is on, the row does not say: where it was. */
-	if (th && th->open.state == STATE_RUNNING && th->tracked_since_ns > at_ns)
+	if (th && open_of(th)->state == STATE_RUNNING && th->tracked_since_ns > at_ns)
 		th->tracked_since_ns = at_ns;
 	th = thread_get(tl, child_tid);
 	if (!th)
@@ -422,5 +419,5 @@ bool timeline_is_asleep(const struct timeline *tl, uint32_t tid)
 {
 	const struct thread *th = table_find(&tl->threads, tid, 0);
 
-	return th && th->open.state == STATE_ASLEEP;
+	return th && open_of(th)->state == STATE_ASLEEP;
 }

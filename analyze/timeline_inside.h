@@ -12,8 +12,7 @@
 
 struct thread {
 	struct table_key key; /* a: tid */
-	struct ring spans;    /* struct span */
-	struct span open;     /* what it does since open.begin_ns; before the first row: STATE_UNKNOWN since NEVER */
+	struct ring spans;    /* struct span; where the next one goes stands what it does now: see open_of() */
 	uint64_t first_ns;    /* from when on its state is known */
 	bool began_running;   /* the first row about it shows that it ran at first_ns, on `first_cpu` */
 	uint32_t first_cpu;
@@ -46,6 +45,12 @@ struct timeline {
 	void *tracked_arg;
 };
 
+/* What it does since begin_ns; before the first row: STATE_UNKNOWN since NEVER. */
+static inline struct span *open_of(const struct thread *th)
+{
+	return (struct span *)(void *)th->spans.next;
+}
+
 /* ERR_MEMORY with a sentence. */
 int timeline_no_memory(struct fault *why);
 
@@ -64,11 +69,12 @@ static inline int outcome(const struct timeline *tl, struct fault *why)
 /* One more. Unless `sure`, that there was no memory for it is remembered, and NULL comes back. */
 INLINE void *add(struct timeline *tl, struct ring *r, size_t item_bytes, unsigned max, bool sure)
 {
-	if (!sure && !ring_has_room(r) && !ring_make_room(r, item_bytes, max)) {
+	void *kept =
+		sure || ring_has_room(r, item_bytes) ? ring_keep(r, item_bytes) : ring_keep_more(r, item_bytes, max);
+
+	if (!sure && !kept)
 		tl->failed = true;
-		return NULL;
-	}
-	return ring_add(r, item_bytes);
+	return kept;
 }
 
 /* As cpu_get(), of a new one. */

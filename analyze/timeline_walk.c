@@ -53,7 +53,7 @@ static void tell_seen(struct walk *w, const struct span *model, uint64_t until_n
 static void tell_early(struct walk *w, const struct thread *th)
 {
 	const struct interval *oldest = ring_n(&th->spans) ? ring_at(&th->spans, 0) : NULL;
-	uint64_t kept_ns = oldest ? oldest->begin_ns : th->open.begin_ns;
+	uint64_t kept_ns = oldest ? oldest->begin_ns : open_of(th)->begin_ns;
 	const struct span running = {.state = STATE_RUNNING, .cpu = th->first_cpu, .other_tid = TID_NONE};
 
 	if (th->spans.truncated) {
@@ -88,7 +88,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 
 		tell_seen(&w, s, s->end_ns);
 	}
-	tell_seen(&w, &th->open, end_ns);
+	tell_seen(&w, open_of(th), end_ns);
 }
 
 static void visit_cut(const struct occupant *whole, uint64_t begin_ns, uint64_t end_ns,

@@ -116,9 +116,9 @@ static void a_ring_keeps_the_last_ones_in_order(void **state)
 	for (uint64_t i = 0; i < 120; i++) {
 		struct interval *one;
 
-		assert_int_equal(ring_has_room(&r), i % 50 != 0 && i != 32);
-		assert_true(ring_has_room(&r) || ring_make_room(&r, sizeof(*one), 50));
-		one = ring_add(&r, sizeof(*one));
+		assert_int_equal(ring_has_room(&r, sizeof(*one)), i != 0 && i != 31 && i % 51 != 50);
+		one = ring_has_room(&r, sizeof(*one)) ? ring_keep(&r, sizeof(*one))
+						      : ring_keep_more(&r, sizeof(*one), 50);
 		*one = (struct interval){10 * i, 10 * i + 10};
 		assert_int_equal(ring_n(&r), i < 50 ? i + 1 : 50);
 		assert_int_equal(r.truncated, i >= 50);
