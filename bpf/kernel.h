@@ -138,8 +138,7 @@ struct mm_struct {
 
 struct rq {
 	unsigned int nr_running;
-	__u64 nr_switches;
-	struct task_struct *curr;
+	struct task_struct *curr, *idle;
 };
 
 struct cfs_rq {
@@ -164,6 +163,7 @@ struct bpf_uprobe_multi_run_ctx {
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
+	int on_cpu; /* of kernels for several CPUs */
 	unsigned int in_iowait : 1;
 	struct sched_entity se;
 	struct mm_struct *mm;
@@ -172,6 +172,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int exit_code;
+	unsigned long nivcsw; /* switches away from it while it was able to run */
 	__u64 start_boottime;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;

@@ -12,24 +12,19 @@
 
 #include "bpf/state.h"
 
+#include "bpf/busy.h"
+
 const volatile __u64 metrics_ns; /* the period */
 volatile __u32 metrics_timed;    /* there is a timer */
 volatile __u64 metrics_timer_ns; /* spent in the timer, which the kernel's statistics of programs leave out */
 
-/*
- * What a CPU has done is one word, so that another CPU reads it whole: while it idles, how long it was busy, and this
- * bit; while it is busy, the time minus that.
- */
-#define METRICS_IDLE (1ULL << 63)
-
 struct metrics_cpu {
-	__u64 busy;       /* as said above */
+	struct busy busy;
 	__u64 switches;   /* 0: none was seen yet, and what it does is not known */
 	__u64 queue;      /* address of its run queue; 0: the kernel does not lead us there */
 	__u64 sampled_ns; /* where there is no timer */
 	__u64 state;      /* enum metrics_state */
-	__u64 proven;     /* it was busy for at least so long: see metrics_missed() */
-	__u64 untold;     /* switches that the kernel counted and we did not, when it last began or ended to idle */
+	__u64 idle;       /* address of its idle task, from the queue */
 };
 
 enum metrics_state {
@@ -59,13 +54,6 @@ struct {
 	__type(value, struct metrics_timer);
 } metrics_timers SEC(".maps");
 
-static __always_inline __u64 metrics_busy(__u64 word, __u64 now_ns)
-{
-	if (word & METRICS_IDLE)
-		return word & ~METRICS_IDLE;
-	return now_ns > word ? now_ns - word : 0;
-}
-
 /* Threads that are ready and wait, on a CPU that runs one or none now. */
 static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool runs)
 {
@@ -75,30 +63,31 @@ static __always_inline __u32 metrics_waiting(const struct metrics_cpu *c, bool r
 	return ready > runs ? ready - runs : 0;
 }
 
-/*
- * Kernels have been seen that do not tell of each switch to or from the idle task, by any means, but do count it. A CPU
- * that we believe busy may have idled then, since a time that nobody knows: what it had done before is all that is
- * proven. The kernel counts first and tells then, so that for a moment each switch looks so.
- */
-static __always_inline bool metrics_missed(const struct metrics_cpu *c, __u64 word)
+/* How often the CPU ended to idle: its idle task is always able to run, so that all its switches count as this. */
+static __always_inline __u64 metrics_idled(const struct metrics_cpu *c)
 {
-	const struct rq *queue = (const void *)c->queue;
-	__u64 ours;
+	const struct task_struct *idle = (const void *)c->idle;
 
-	if (word & METRICS_IDLE || !queue)
-		return false;
-	ours = *(const volatile __u64 *)&c->switches + *(const volatile __u64 *)&c->untold;
-	return BPF_CORE_READ(queue, nr_switches) != ours || !BPF_CORE_READ(queue, curr, pid);
+	return BPF_CORE_READ(idle, nivcsw);
 }
 
-/* From here on it is known again what this CPU does. */
-static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word, __u64 now_ns)
+/* Whether the idle task is on the CPU. A kernel for one CPU alone does not say: there we are on it. */
+static __always_inline bool metrics_idles(const struct metrics_cpu *c)
+{
+	const struct task_struct *idle = (const void *)c->idle;
+
+	if (!bpf_core_field_exists(idle->on_cpu))
+		return !(__u32)bpf_get_current_pid_tgid();
+	return BPF_CORE_READ(idle, on_cpu);
+}
+
+static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word)
 {
 	const struct rq *queue = (const void *)c->queue;
-	bool idles = !BPF_CORE_READ(queue, curr, pid);
+	bool idles = !BPF_CORE_READ(queue, curr, pid); /* before the time and the count */
+	__u64 now_ns = bpf_ktime_get_ns();
 
-	c->untold = BPF_CORE_READ(queue, nr_switches) - *(const volatile __u64 *)&c->switches;
-	(void)__sync_val_compare_and_swap(&c->busy, word, idles ? METRICS_IDLE | c->proven : now_ns - c->proven);
+	busy_mend(&c->busy, word, now_ns, idles, metrics_idled(c));
 }
 
 /*
@@ -109,29 +98,32 @@ static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word, __u6
 #define METRICS_TRIES 4
 #define METRICS_APART_NS 2000
 
-static __always_inline bool metrics_read(struct metrics_cpu *c, struct ring_metric *r)
+static __always_inline bool metrics_read(struct metrics_cpu *c, struct ring_metric *r, bool forced)
 {
-	__u64 word = 0, mono_ns = 0;
-	bool missed = false;
+	__u64 word = 0, mono_ns = 0, apart_ns;
+	bool missed = false, checks, idles;
 	int i;
 
 	for (i = 0; i < METRICS_TRIES; i++) {
-		word = *(const volatile __u64 *)&c->busy;
+		word = *(const volatile __u64 *)&c->busy.word;
 		mono_ns = bpf_ktime_get_ns();
 		r->head.at_ns = bpf_ktime_get_boot_ns();
-		r->busy_ns = metrics_busy(word, mono_ns);
-		missed = metrics_missed(c, word); /* after the clock: it was busy until then */
-		if (!missed && bpf_ktime_get_ns() - mono_ns <= METRICS_APART_NS &&
-		    *(const volatile __u64 *)&c->busy == word)
+		r->busy_ns = busy_until(word, mono_ns);
+		checks = c->idle && !(word & BUSY_IDLE);
+		/* At a switch it is known what comes next, and the idle task may be about to leave. */
+		idles = checks && forced && metrics_idles(c);
+		apart_ns = bpf_ktime_get_ns() - mono_ns;
+		missed = checks && busy_missed(&c->busy, word, idles, metrics_idled(c));
+		if (!missed && apart_ns <= METRICS_APART_NS && *(const volatile __u64 *)&c->busy.word == word)
 			break;
 	}
 	if (missed) {
-		r->busy_ns = c->proven;
-		metrics_mend(c, word, mono_ns);
-	} else if (c->proven < r->busy_ns) {
-		c->proven = r->busy_ns;
+		r->busy_ns = c->busy.proven;
+		metrics_mend(c, word);
+	} else if (c->busy.proven < r->busy_ns) {
+		c->busy.proven = r->busy_ns;
 	}
-	return *(const volatile __u64 *)&c->busy & METRICS_IDLE;
+	return *(const volatile __u64 *)&c->busy.word & BUSY_IDLE;
 }
 
 static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, bool forced)
@@ -147,7 +139,7 @@ static __always_inline void metrics_sample(__u32 cpu, struct metrics_cpu *c, boo
 	}
 	head_fill(&r->head, RING_METRIC);
 	r->head.cpu = cpu;
-	idles = metrics_read(c, r);
+	idles = metrics_read(c, r, forced);
 	r->switches = c->switches;
 	r->waiting = metrics_waiting(c, !idles);
 	r->forced = forced;
@@ -172,22 +164,6 @@ static __always_inline bool metrics_rides(struct metrics_cpu *c)
 	return true;
 }
 
-/* The CPU begins or ends to idle. */
-static __always_inline void metrics_turn(struct metrics_cpu *c, bool idled, bool idles)
-{
-	__u64 now_ns = bpf_ktime_get_ns(), busy = metrics_busy(c->busy, now_ns);
-	const struct rq *queue = (const void *)c->queue;
-
-	if (!c->switches)
-		busy = 0;
-	else if (idled && !(c->busy & METRICS_IDLE))
-		busy = c->proven;
-	c->proven = busy;
-	if (queue) /* the kernel has counted this switch already, and we do in a moment */
-		c->untold = BPF_CORE_READ(queue, nr_switches) - c->switches - 1;
-	*(volatile __u64 *)&c->busy = idles ? METRICS_IDLE | busy : now_ns - busy;
-}
-
 SEC("tp_btf/sched_switch")
 int on_metrics(__u64 *ctx)
 {
@@ -195,13 +171,18 @@ int on_metrics(__u64 *ctx)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct metrics_cpu *c = bpf_map_lookup_elem(&metrics_cpus, &cpu);
 	bool idled = !prev->pid, idles = !next->pid;
+	__u64 count;
 
 	if (!c)
 		return 0;
-	if (!c->switches && bpf_core_field_exists(next->se.cfs_rq))
+	if (!c->switches && bpf_core_field_exists(next->se.cfs_rq)) {
 		c->queue = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq);
-	if (idled || idles != !!(c->busy & METRICS_IDLE) || !c->switches)
-		metrics_turn(c, idled, idles);
+		c->idle = (__u64)BPF_CORE_READ(next, se.cfs_rq, rq, idle);
+	}
+	if (idled || idles != !!(c->busy.word & BUSY_IDLE) || !c->switches) {
+		count = idled ? prev->nivcsw : idles ? next->nivcsw : c->idle ? metrics_idled(c) : c->busy.idled;
+		busy_turn(&c->busy, bpf_ktime_get_ns(), count, idled, idles, !c->switches);
+	}
 	c->switches++;
 	if (running && metrics_rides(c))
 		metrics_sample(cpu, c, false);

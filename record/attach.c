@@ -37,7 +37,7 @@ bool attach_ring_valid(uint64_t bytes)
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
 static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *programs[NTRACEPOINTS])
 {
-	/* Of those at a switch metrics come first: they look at what the kernel has counted at that moment. */
+	/* Of those at a switch metrics come first: the time that they read is that of the switch. */
 	struct bpf_program *const all[NTRACEPOINTS] = {
 		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename, s->progs.on_metrics,
 		s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault,

@@ -121,7 +121,7 @@ licences() {
 		[ -e "$file" ] || continue
 		want=Apache-2.0
 		case $file in
-		bpf/ring.h) ;; # user space includes it, too
+		bpf/ring.h | bpf/busy.h) ;; # user space or a test of it includes it, too
 		*.bpf.c | bpf/*) want='GPL-2.0(-only)?' ;;
 		esac
 		head -n 2 "$file" | grep -qE "SPDX-License-Identifier: $want( |\$)" || echo "$file does not begin with its licence"
