@@ -35,8 +35,13 @@ static size_t slot_of(const struct table *t, uint64_t a, uint64_t b)
 	return at;
 }
 
-/* The page of numbers of which none is there. */
-static struct table_key *nothing[TABLE_PAGE];
+/* The page of numbers of which none is there. Nobody writes to it: make_page() comes before. */
+static struct table_key *const nothing[TABLE_PAGE];
+
+static bool is_nothing(struct table_key *const *page)
+{
+	return page == nothing;
+}
 
 /* Where the item of a small number stands, which has a page; NULL: elsewhere. */
 static struct table_key **direct(const struct table *t, uint64_t a, uint64_t b)
@@ -50,7 +55,7 @@ static bool make_pages(struct table *t)
 	if (!t->pages)
 		return false;
 	for (size_t i = 0; i < TABLE_DIRECT / TABLE_PAGE; i++)
-		t->pages[i] = nothing;
+		t->pages[i] = (struct table_key **)(uintptr_t)nothing;
 	t->ndirect = TABLE_DIRECT;
 	return true;
 }
@@ -63,7 +68,7 @@ static bool make_page(struct table *t, uint64_t a, uint64_t b)
 		return true;
 	if (!t->pages && !make_pages(t))
 		return false;
-	if (t->pages[a / TABLE_PAGE] != nothing)
+	if (!is_nothing(t->pages[a / TABLE_PAGE]))
 		return true;
 	page = calloc(TABLE_PAGE, sizeof(struct table_key *));
 	if (page)
@@ -189,7 +194,7 @@ void table_clear(struct table *t)
 		free(t->items[i]);
 	free(t->items);
 	for (size_t i = 0; t->pages && i < TABLE_DIRECT / TABLE_PAGE; i++)
-		if (t->pages[i] != nothing)
+		if (!is_nothing(t->pages[i]))
 			free(t->pages[i]);
 	free(t->pages);
 	free(t->slots);
