@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM_MIN 32
+#define ROOM_MIN 8
 
 static bool grow(struct ring *r, size_t item_bytes, size_t room)
 {

@@ -253,14 +253,15 @@ INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure
 static __attribute__((noinline)) int switch_rare(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 						 struct fault *why)
 {
-	const struct change c = {.at_ns = v[F_switch_at],
-				 .prev_tid = as_tid(v[F_switch_prev_tid]),
-				 .next_tid = as_tid(v[F_switch_next_tid]),
-				 .number = (uint32_t)v[F_switch_cpu],
-				 .cpu = cpu_get(tl, (uint32_t)v[F_switch_cpu]),
-				 .prev = thread_get(tl, v[F_switch_prev_tid]),
-				 .next = thread_get(tl, v[F_switch_next_tid])};
+	struct change c = {.at_ns = v[F_switch_at],
+			   .prev_tid = as_tid(v[F_switch_prev_tid]),
+			   .next_tid = as_tid(v[F_switch_next_tid]),
+			   .number = (uint32_t)v[F_switch_cpu]};
 
+	/* In this order, where there is room for some of them only. */
+	c.cpu = cpu_get(tl, c.number);
+	c.prev = thread_get(tl, v[F_switch_prev_tid]);
+	c.next = thread_get(tl, v[F_switch_next_tid]);
 	if (c.cpu)
 		cpu_switch(tl, &c, false);
 	if (c.prev)

@@ -575,6 +575,21 @@ static void blind_intervals_beyond_what_is_kept_grow_together(void **state)
 	assert_int_equal(s.ns[CAUSE_UNKNOWN], 10);
 }
 
+/* Neither is it the thread whose number is left of it in 32 bits. */
+static void a_number_too_large_for_a_thread_is_none(void **state)
+{
+	const uint64_t large = (1ULL << 32) + 101;
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 0);
+	feed_switch(f, T0 + 3 * MS, 1, 0, 0, large);
+	feed_waking(f, T0 + 4 * MS, 1, large, large, 0);
+	feed_switch(f, T0 + 5 * MS, 1, large, 1, 0);
+	c = cause_of(f, 101, T0 + 1 * MS, T0 + 2 * MS);
+	check_ns(&c.links[0], 1 * MS, 0, 0, 0, 0);
+}
+
 static void what_is_older_than_the_history_is_unknown(void **state)
 {
 	struct feed *f = *state;
@@ -760,6 +775,7 @@ int main(void)
 		TEST(at_the_same_time_a_futex_row_belongs_inside_the_call),
 		TEST(losses_make_that_time_unknown_and_no_more),
 		TEST(blind_intervals_beyond_what_is_kept_grow_together),
+		TEST(a_number_too_large_for_a_thread_is_none),
 		TEST(what_is_older_than_the_history_is_unknown),
 		TEST(a_reused_tid_does_not_inherit),
 		TEST(a_new_thread_waits_for_its_first_cpu),

@@ -28,7 +28,7 @@ static int decode(const uint8_t *bytes, size_t n, enum encoding enc, uint64_t fi
 	assert_non_null(copy);
 	if (n)
 		memcpy(copy, bytes, n);
-	memset(v, 0, MANY * sizeof(*v));
+	memset(v, 0xa5, MANY * sizeof(*v)); /* nothing that is there before matters */
 	r = column_decode(&in, enc, v, MANY, first_ns, why);
 	/* The check without the values says the same. */
 	assert_int_equal(column_check(&checked, enc, MANY, first_ns, times, &other), r);
@@ -117,6 +117,11 @@ static void times_that_overflow_anywhere_are_refused(void **state)
 	bytes[1]--;
 	bytes[1 + 7 * MANY] = 0x56;
 	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 0, v, &why), ERR_FORMAT);
+	/* And those of the first row only: beyond it, the times go on from what has come round. */
+	memset(bytes + 1, 0, sizeof(bytes) - 1);
+	for (size_t plane = 0; plane < 8; plane++)
+		bytes[1 + plane * MANY] = 0xff;
+	assert_int_equal(decode(bytes, sizeof(bytes), ENC_TIME, 1, v, &why), ERR_FORMAT);
 }
 
 #define BLOCK_ROWS (2 * COLUMNS_BLOCK + 9)

@@ -320,6 +320,134 @@ static void a_seek_gives_all_events_from_that_time_on(void **state)
 	walk_close(&w);
 }
 
+/* Rows as they must come: runs of a kind, of any length, that others cut short at the same time or later. */
+#define RUN_ROWS 900
+#define RUN_EPOCHS 3
+
+struct runs {
+	struct walk w;
+	struct row {
+		uint64_t after_ns, tid;
+		uint16_t kind;
+	} rows[RUN_EPOCHS * RUN_ROWS];
+	uint64_t ends[RUN_EPOCHS]; /* of the epochs, after SAMPLE_BOOT */
+	uint64_t rng;
+};
+
+static uint64_t draw(struct runs *r, uint64_t below)
+{
+	r->rng = r->rng * 6364136223846793005U + 1442695040888963407U;
+	return (r->rng >> 33) % below;
+}
+
+static int by_time_kind_and_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->after_ns != y->after_ns)
+		return x->after_ns < y->after_ns ? -1 : 1;
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	return x->tid < y->tid ? -1 : 1;
+}
+
+static void make_runs(struct runs *r, uint64_t seed)
+{
+	static const uint16_t kinds[] = {KIND_launch, KIND_launch, KIND_switch, KIND_switch, KIND_waking, KIND_thread};
+	struct writer *writer = start_writer(&r->w.m);
+	uint64_t now = 1, step = 1 + seed % 3, left = 0, tid = 0;
+	uint16_t kind = 0;
+
+	r->rng = seed;
+	for (unsigned e = 0; e < RUN_EPOCHS; e++) {
+		struct row *rows = r->rows + e * RUN_ROWS;
+
+		for (unsigned i = 0; i < RUN_ROWS; i++) {
+			if (left-- == 0) {
+				kind = kinds[draw(r, 6)];
+				left = draw(r, 4) ? draw(r, 5) : draw(r, 300);
+			}
+			now += draw(r, step + 1);
+			rows[i] = (struct row){now, ++tid, kind};
+			add(writer, kind, now, tid);
+		}
+		qsort(rows, RUN_ROWS, sizeof(*rows), by_time_kind_and_place);
+		r->ends[e] = now += 1 + draw(r, 3);
+		seal(writer, SAMPLE_BOOT + now);
+	}
+	writer_close(writer);
+	walk_open(&r->w);
+}
+
+/* From row `from` of epoch `e` on, whose mark is next: at most n rows, and none from to_ns on. */
+static void expect_rows(struct runs *r, unsigned e, unsigned from, unsigned n, uint64_t to_ns, bool unnumbered)
+{
+	struct event ev;
+	struct fault why;
+
+	for (; e < RUN_EPOCHS && (e ? r->ends[e - 1] : 0) < to_ns; e++, from = 0) {
+		expect(r->w.cur, KIND_epoch, e ? r->ends[e - 1] : 0, 0);
+		for (unsigned i = from; i < RUN_ROWS && r->rows[e * RUN_ROWS + i].after_ns < to_ns; i++) {
+			const struct row *row = &r->rows[e * RUN_ROWS + i];
+
+			if (n-- == 0)
+				return;
+			memset(&ev, 0xff, sizeof(ev));
+			assert_int_equal(cursor_next(r->w.cur, &ev, &why), 1);
+			assert_int_equal(ev.kind, row->kind);
+			assert_int_equal(ev.at_ns, SAMPLE_BOOT + row->after_ns);
+			assert_int_equal(ev.v[0], ev.at_ns);
+			assert_int_equal(ev.v[2], row->tid);
+			assert_ptr_equal(ev.epoch, r->w.r.epochs + e);
+			assert_int_equal(ev.number, unnumbered ? 0 : e * RUN_ROWS + i + 1);
+			if (i + 1 < RUN_ROWS && row[1].after_ns == row->after_ns)
+				assert_false(ev.last);
+		}
+	}
+	assert_int_equal(cursor_next(r->w.cur, &ev, &why), 0);
+}
+
+/* A seek to the time of any row, in the midst of whatever run. */
+static void expect_after_seek(struct runs *r, uint64_t to_ns, bool unnumbered)
+{
+	unsigned n = (unsigned)draw(r, 200), at = (unsigned)draw(r, RUN_EPOCHS * RUN_ROWS), e = at / RUN_ROWS;
+	uint64_t from_ns = r->rows[at].after_ns;
+
+	at %= RUN_ROWS;
+	while (at > 0 && r->rows[e * RUN_ROWS + at - 1].after_ns == from_ns)
+		at--;
+	cursor_seek(r->w.cur, SAMPLE_BOOT + from_ns);
+	expect_rows(r, e, at, n, to_ns, unnumbered);
+	at = (unsigned)draw(r, RUN_EPOCHS * RUN_ROWS);
+	cursor_seek_number(r->w.cur, at + 1);
+	expect_rows(r, at / RUN_ROWS, 0, n, to_ns, unnumbered);
+}
+
+static void runs_of_rows_come_in_order_with_their_times_and_numbers(void **state)
+{
+	struct runs *r = malloc(sizeof(*r));
+
+	(void)state;
+	assert_non_null(r);
+	for (uint64_t seed = 1; seed <= 12; seed++) {
+		*r = (struct runs){.rng = 0};
+		make_runs(r, seed);
+		expect_rows(r, 0, 0, UINT32_MAX, UINT64_MAX, false);
+		for (unsigned i = 0; i < 40; i++) {
+			uint64_t to_ns = draw(r, 2) ? r->rows[draw(r, RUN_EPOCHS * RUN_ROWS)].after_ns : UINT64_MAX;
+			struct cursor_wish wish = {.to_ns = to_ns == UINT64_MAX ? to_ns : SAMPLE_BOOT + to_ns,
+						   .unnumbered = draw(r, 2)};
+
+			cursor_seek(r->w.cur, 0);
+			cursor_ask(r->w.cur, &wish);
+			expect_rows(r, 0, 0, (unsigned)draw(r, 900), to_ns, wish.unnumbered);
+			expect_after_seek(r, to_ns, wish.unnumbered);
+		}
+		walk_close(&r->w);
+	}
+	free(r);
+}
+
 /* Rows of one kind, of which other rows stand in the same chunk; their numbers are those among all. */
 static void what_is_asked_for_comes_and_nothing_else(void **state)
 {
@@ -696,6 +824,7 @@ int main(void)
 		cmocka_unit_test(equal_times_in_several_chunks_come_by_kind_too),
 		cmocka_unit_test(a_chunk_that_does_not_decode_leaves_no_rows),
 		cmocka_unit_test(a_seek_gives_all_events_from_that_time_on),
+		cmocka_unit_test(runs_of_rows_come_in_order_with_their_times_and_numbers),
 		cmocka_unit_test(what_is_asked_for_comes_and_nothing_else),
 		cmocka_unit_test(what_changes_after_the_verification_is_found_unless_that_is_waived),
 		cmocka_unit_test(withheld_chunks_are_passed_over),
