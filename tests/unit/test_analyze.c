@@ -108,6 +108,21 @@ static void a_baseline_follows_a_drift_and_ignores_a_spike(void **state)
 	free(b);
 }
 
+static void a_baseline_loses_no_value_when_its_window_turns(void **state)
+{
+	struct baseline *b = calloc(1, sizeof(*b));
+
+	(void)state;
+	assert_non_null(b);
+	for (unsigned i = 0; i < BASELINE_WINDOW; i++)
+		baseline_add(b, 40);
+	assert_int_equal(baseline_quantile(b, 100), 40);
+	baseline_add(b, 50);
+	assert_int_equal(b->n, BASELINE_WINDOW + 1);
+	assert_int_equal(baseline_quantile(b, 100), 50);
+	free(b);
+}
+
 static void a_ring_keeps_the_last_ones_in_order(void **state)
 {
 	struct ring r = {0};
@@ -500,6 +515,7 @@ int main(void)
 		cmocka_unit_test(a_quantile_is_off_by_a_sixty_fourth_at_most),
 		cmocka_unit_test(quantiles_hold_at_the_ends),
 		cmocka_unit_test(a_baseline_follows_a_drift_and_ignores_a_spike),
+		cmocka_unit_test(a_baseline_loses_no_value_when_its_window_turns),
 		cmocka_unit_test(a_ring_keeps_the_last_ones_in_order),
 		cmocka_unit_test(levels_remember_how_low_it_was),
 		cmocka_unit_test(durations_have_three_significant_digits),

@@ -73,6 +73,84 @@ static void calls_count_for_their_thread_and_for_their_process(void **state)
 	schema_clear(&schema);
 }
 
+static void gaps_are_between_the_end_of_a_call_and_the_begin_of_the_next(void **state)
+{
+	static const struct {
+		uint64_t begin, end, ngaps; /* so many were seen up to here */
+	} calls[] = {{10, 20, 0}, {15, 30, 0}, {30, 40, 1}, {100, 110, 2}};
+	struct callers callers = {0};
+	struct caller *caller;
+	struct schema schema;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(schema_build(&schema, NULL, 0, &why), 0);
+	assert_int_equal(callers_meet(&callers, 7, 1, &caller, &why), 0);
+	for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct event ev = call_made(&schema, calls[i].begin, calls[i].end, 7, PROBE_launch);
+
+		caller_called(caller, &ev);
+		assert_int_equal(caller->gaps->n, calls[i].ngaps);
+	}
+	assert_int_equal(baseline_quantile(caller->gaps, 100), 60);
+	callers_clear(&callers);
+	schema_clear(&schema);
+}
+
+static void what_is_nested_is_in_its_own_row_and_not_in_the_sum(void **state)
+{
+	struct feed f = {0};
+
+	(void)state;
+	feed_open(&f);
+	feed_cast(&f, 1);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t t = T0 + MS + i * MS;
+
+		FEED(&f, KIND_launch, t, 100, 101, 0, 4 * US, PROBE_other_launch, 0, CALL_NESTED, 0x1000);
+		feed_launch(&f, t - 5 * US, t + 5 * US, 101, 0);
+	}
+	feed_settle(&f, T0 + 10 * MS);
+	assert_int_equal(engine_calls(f.engine)->total_ns, 30 * US);
+	assert_int_equal(engine_calls(f.engine)->table.nitems, 2);
+	feed_close(&f);
+}
+
+/* After 100 launches of 10 us, `n` by this thread that take `dur` each and sleep meanwhile, until an interrupt. */
+static bool slow_launches(uint64_t tid, unsigned n, uint64_t dur)
+{
+	struct feed f = {0};
+	uint64_t t = T0 + 10 * MS;
+
+	feed_open(&f);
+	feed_cast(&f, 2);
+	feed_switch(&f, T0 + MS, 0, 0, 0, 101);
+	feed_switch(&f, T0 + MS, 1, 0, 0, 102);
+	for (unsigned i = 0; i < 100; i++, t += 100 * US)
+		feed_launch(&f, t, t + 10 * US, 101, 0);
+	for (unsigned i = 0; i < n; i++, t += 10 * MS) {
+		feed_switch(&f, t + 1, tid - 101, tid, 1, 0);
+		feed_waking(&f, t + dur - 3, tid - 101, tid, 0, WAKE_IRQ);
+		feed_switch(&f, t + dur - 2, tid - 101, 0, 0, tid);
+		feed_launch(&f, t, t + dur, tid, tid - 101);
+	}
+	return finds(&f, "launch-latency", t);
+}
+
+static void launches_are_slow_from_the_threshold_on(void **state)
+{
+	(void)state;
+	assert_true(slow_launches(101, 3, MS));
+	assert_false(slow_launches(101, 3, MS - 1));
+}
+
+static void the_first_launches_of_a_thread_are_not_judged(void **state)
+{
+	(void)state;
+	assert_false(slow_launches(102, 5, 3 * MS));
+	assert_true(slow_launches(102, 6, 3 * MS));
+}
+
 /* No gap before it tells that something is wrong. */
 static void a_slow_call_is_shown_also_right_after_another(void **state)
 {
@@ -120,6 +198,31 @@ static bool kept_waiting(unsigned n)
 	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
 	feed_switch(&f, t - MS, 0, 0, 0, 101);
 	return finds(&f, "runqueue", launch_and_wait(&f, t, n));
+}
+
+/* A thread is kept from its CPU for `wait` in every 10 ms. */
+static bool kept_for(uint64_t wait)
+{
+	struct feed f = {0};
+	uint64_t t = T0 + 10 * MS;
+
+	feed_open(&f);
+	feed_cast(&f, 1);
+	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
+	feed_switch(&f, t - MS, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 150; i++, t += 10 * MS) {
+		feed_launch(&f, t, t + 10 * US, 101, 0);
+		feed_switch(&f, t + MS, 0, 101, 0, 300);
+		feed_switch(&f, t + MS + wait, 0, 300, 0, 101);
+	}
+	return finds(&f, "runqueue", t);
+}
+
+static void waits_count_from_the_threshold_on(void **state)
+{
+	(void)state;
+	assert_true(kept_for(MS));
+	assert_false(kept_for(MS - 1));
 }
 
 static void few_calls_make_no_thread_that_uses_the_gpu(void **state)
@@ -270,6 +373,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(calls_count_for_their_thread_and_for_their_process),
+		cmocka_unit_test(gaps_are_between_the_end_of_a_call_and_the_begin_of_the_next),
+		cmocka_unit_test(what_is_nested_is_in_its_own_row_and_not_in_the_sum),
+		cmocka_unit_test(launches_are_slow_from_the_threshold_on),
+		cmocka_unit_test(the_first_launches_of_a_thread_are_not_judged),
+		cmocka_unit_test(waits_count_from_the_threshold_on),
 		cmocka_unit_test(a_slow_call_is_shown_also_right_after_another),
 		cmocka_unit_test(few_calls_make_no_thread_that_uses_the_gpu),
 		cmocka_unit_test(what_an_ended_thread_had_to_wait_is_told_though_another_has_its_number),

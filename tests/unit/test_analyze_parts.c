@@ -189,6 +189,36 @@ static void a_scene_shows_the_thread_and_who_had_its_cpu(void **state)
 	timeline_close(tl);
 }
 
+static void sum_occupant(void *arg, const struct occupant *o)
+{
+	uint64_t *ns = arg;
+
+	assert_int_equal(o->first_tid, 7);
+	*ns += o->end_ns - o->begin_ns;
+}
+
+static void nobody_is_said_to_have_had_a_cpu_before_its_first_row(void **state)
+{
+	const uint64_t row[] = {[F_switch_at] = 10,
+				[F_switch_cpu] = 1,
+				[F_switch_prev_tid] = 8,
+				[F_switch_next_tid] = 7,
+				[F_switch_prev_flags] = 0};
+	struct timeline *tl = NULL;
+	uint64_t waited_ns, ns = 0;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(timeline_open(&tl, &why), 0);
+	assert_int_equal(timeline_steal(tl, 1, 1, 5, &why), 0);
+	timeline_occupants(tl, 1, 0, 30, sum_occupant, &ns);
+	assert_int_equal(ns, 0);
+	assert_int_equal(timeline_switch(tl, row, &waited_ns, &why), 0);
+	timeline_occupants(tl, 1, 0, 30, sum_occupant, &ns);
+	assert_int_equal(ns, 20);
+	timeline_close(tl);
+}
+
 static void a_scene_of_many_pieces_is_thinned_without_a_gap(void **state)
 {
 	struct timeline *tl = NULL;
@@ -351,6 +381,7 @@ int main(void)
 		cmocka_unit_test(a_roster_names_who_cost_most),
 		cmocka_unit_test(page_faults_and_disks_are_told_apart_and_add_up),
 		cmocka_unit_test(a_scene_shows_the_thread_and_who_had_its_cpu),
+		cmocka_unit_test(nobody_is_said_to_have_had_a_cpu_before_its_first_row),
 		cmocka_unit_test(a_scene_of_many_pieces_is_thinned_without_a_gap),
 		cmocka_unit_test(stolen_time_is_an_upper_bound_of_what_was_told),
 		cmocka_unit_test(tallies_join_as_if_they_had_been_one),

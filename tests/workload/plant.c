@@ -77,14 +77,31 @@ uint64_t plant_step(struct actor *a, uint64_t *since)
 	return took_ns;
 }
 
+/* A decoy's work takes microseconds, and none of that is sleep: where it had no CPU for long, that was an accident. */
+static void look_back(struct actor *a)
+{
+	uint64_t now = boot_now_ns(), ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - a->before_ran_ns;
+
+	if (a->fault && a->fault->decoy && a->before_ns && now - a->before_ns >= ran_ns + ACCIDENT_NS)
+		plant_accident(a, a->before_ns, now);
+}
+
+static void look_from_here(struct actor *a)
+{
+	a->before_ns = boot_now_ns();
+	a->before_ran_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void burn_cpu_ns(uint64_t ns)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID), since = boot_now_ns();
 
+	look_back(this_actor);
 	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin < ns) {
 		gpu_double_burn_ns(10 * US);
 		plant_step(this_actor, &since);
 	}
+	look_from_here(this_actor); /* others may have had the CPU in between, as planned, but not for long at once */
 }
 
 uint64_t plant_nap(uint64_t *next, uint64_t period_ns)
@@ -98,14 +115,29 @@ uint64_t plant_nap(uint64_t *next, uint64_t period_ns)
 	return now_ns() - *next;
 }
 
-bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
+/* Somebody else, or the machine, had the CPU when it wanted to go on. */
+static void go_on(struct actor *a, uint64_t late_ns)
 {
-	uint64_t late_ns = plant_nap(next, period_ns), now = boot_now_ns();
+	uint64_t now = boot_now_ns();
 
-	/* Somebody else, or the machine, had the CPU for long. */
 	if (late_ns > ACCIDENT_NS)
 		plant_accident(a, now - late_ns, now);
+	look_from_here(a);
+}
+
+bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns)
+{
+	look_back(a);
+	go_on(a, plant_nap(next, period_ns));
 	return !plant_over(a->plant);
+}
+
+void plant_rest(struct actor *a, uint64_t ns)
+{
+	uint64_t next = now_ns();
+
+	look_back(a);
+	go_on(a, plant_nap(&next, ns));
 }
 
 uint64_t plant_waited_ns(void)

@@ -47,7 +47,8 @@ struct actor {
 	pthread_t thread;
 	int tid, pid; /* pid 0: this process's */
 	uint64_t random;
-	unsigned number; /* among those of the same name */
+	unsigned number;                   /* among those of the same name */
+	uint64_t before_ns, before_ran_ns; /* when it was last paced, by the boot clock and its own; 0: never */
 	/* What it planted. */
 	uint64_t count, magnitude, begin_ns, end_ns;
 	struct moment moments[MOMENTS_KEPT]; /* told if these are all */
@@ -101,7 +102,9 @@ bool plant_over(const struct plant *p);
 void plant_accident(struct actor *a, uint64_t begin_ns, uint64_t end_ns);
 /* Sleep until a period after `*next`, which becomes that; how late the thread came. */
 uint64_t plant_nap(uint64_t *next, uint64_t period_ns);
-/* The same; who comes late has had an accident. False: the run is over. */
+/* The same, once. Who comes late, and a decoy that had no CPU for long since the last time, has had an accident. */
+void plant_rest(struct actor *a, uint64_t ns);
+/* The same in turns. False: the run is over. */
 bool plant_pace(struct actor *a, uint64_t *next, uint64_t period_ns);
 uint64_t plant_random(struct actor *a, uint64_t low, uint64_t high);
 uint64_t plant_strong(const struct plant *p, uint64_t strong, uint64_t weak);

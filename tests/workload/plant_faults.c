@@ -68,24 +68,38 @@ static void take_lock(struct actor *a)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* It came too late for the stall that was planned, or waited for longer: that is an accident. The former is no such
+ * stall. */
+static void note_stall(struct actor *a, const struct stall *s, uint64_t begin_ns, uint64_t hold_ns)
+{
+	uint64_t end_ns = boot_now_ns();
+	bool shorter = s->waited_ns + ACCIDENT_NS < hold_ns;
+
+	if (shorter || s->waited_ns > hold_ns + ACCIDENT_NS)
+		plant_accident(a, begin_ns, end_ns);
+	if (!shorter)
+		plant_note(a, begin_ns, end_ns, s->waited_ns);
+}
+
 static void stall_victim(struct actor *a)
 {
-	uint64_t next = now_ns(), at_ns = 0, begin_ns;
+	uint64_t next = now_ns(), at_ns = 0, begin_ns, hold_ns = 0;
 	struct stall *s = stall_of(a);
 
 	do {
 		bool now = due(a, &at_ns, 120 * MS, 4);
 
 		if (now) {
-			atomic_store(&s->hold_ns, plant_strong(a->plant, plant_random(a, 15 * MS, 30 * MS),
-							       plant_random(a, 9 * MS, 11 * MS)));
+			hold_ns = plant_strong(a->plant, plant_random(a, 15 * MS, 30 * MS),
+					       plant_random(a, 9 * MS, 11 * MS));
+			atomic_store(&s->hold_ns, hold_ns);
 			while (!atomic_load(&s->held) && !plant_over(a->plant))
 				nap_ns(50 * US);
 		}
 		begin_ns = boot_now_ns();
 		plant_launch(a, take_lock, now);
-		if (now && s->waited_ns > 5 * MS)
-			plant_note(a, begin_ns, boot_now_ns(), s->waited_ns);
+		if (now)
+			note_stall(a, s, begin_ns, hold_ns);
 		while (now && atomic_load(&s->held))
 			nap_ns(100 * US);
 	} while (plant_pace(a, &next, BEAT_NS));
@@ -519,9 +533,9 @@ static void queue_open(struct plant *p, const struct fault_kind *kind)
 #define PEERS 4
 
 /* A process of its own; it waits for the start like a thread, and ends with the run. */
-static int peer(struct plant *p, uint64_t period_ns)
+static int peer(struct plant *p, const struct fault_kind *kind, uint64_t period_ns)
 {
-	struct actor self = {.plant = p, .name = "peer", .rank = RANK_FEEDER, .place = PLACE_FEEDERS};
+	struct actor self = {.plant = p, .name = "peer", .fault = kind, .rank = RANK_FEEDER, .place = PLACE_FEEDERS};
 	uint64_t next = p->start_ns;
 	int pid = fork();
 
@@ -548,8 +562,9 @@ static void straggler_open(struct plant *p, const struct fault_kind *kind)
 	uint64_t usual_ns = 2 * MS;
 
 	for (unsigned i = 0; i < PEERS; i++)
-		a->pid = peer(p, i + 1 < PEERS || kind->decoy ? usual_ns
-							      : plant_strong(p, 2 * usual_ns, usual_ns * 3 / 2));
+		a->pid =
+			peer(p, kind,
+			     i + 1 < PEERS || kind->decoy ? usual_ns : plant_strong(p, 2 * usual_ns, usual_ns * 3 / 2));
 	a->count = 1;
 }
 
@@ -607,7 +622,7 @@ static void checkpointing(struct actor *a)
 	do {
 		plant_launch(a, NULL, false);
 		if (++n % 150 == 0) {
-			nap_ns(30 * MS);
+			plant_rest(a, 30 * MS);
 			burn_cpu_ns(8 * MS);
 		}
 	} while (plant_pace(a, &next, BEAT_NS));
@@ -667,8 +682,13 @@ static void await_work(struct actor *a)
 {
 	while (!plant_over(a->plant)) {
 		pthread_mutex_lock(&work_lock);
-		while (work == 0)
+		while (work == 0) {
+			uint64_t begin_ns = boot_now_ns(), waited_ns = plant_waited_ns();
+
 			pthread_cond_wait(&work_there, &work_lock);
+			if (plant_waited_ns() - waited_ns >= ACCIDENT_NS)
+				plant_accident(a, begin_ns, boot_now_ns());
+		}
 		work--;
 		pthread_mutex_unlock(&work_lock);
 		plant_launch(a, NULL, false);
