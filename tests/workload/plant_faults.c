@@ -68,14 +68,16 @@ static void take_lock(struct actor *a)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* It came too late for the stall that was planned, or waited for longer: that is an accident. The former is no such
- * stall. */
+/*
+ * It came too late for the stall that was planned, or waited for longer: that is an accident. The former is no such
+ * stall. A hog begins at its next beat.
+ */
 static void note_stall(struct actor *a, const struct stall *s, uint64_t begin_ns, uint64_t hold_ns)
 {
-	uint64_t end_ns = boot_now_ns();
+	uint64_t end_ns = boot_now_ns(), most_ns = hold_ns + (s->how == HOLDS_PREEMPTED ? BEAT_NS : 0);
 	bool shorter = s->waited_ns + ACCIDENT_NS < hold_ns;
 
-	if (shorter || s->waited_ns > hold_ns + ACCIDENT_NS)
+	if (shorter || s->waited_ns > most_ns + ACCIDENT_NS)
 		plant_accident(a, begin_ns, end_ns);
 	if (!shorter)
 		plant_note(a, begin_ns, end_ns, s->waited_ns);
