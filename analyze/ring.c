@@ -27,8 +27,7 @@ void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max)
 
 	if (room <= max && !grow(r, item_bytes, room == 0 ? ROOM_MIN : room * 2 <= max ? room * 2 : max + 1))
 		return NULL;
-	at = r->next;
-	r->next = at + item_bytes;
+	at = ring_keep(r, item_bytes);
 	if (r->next == r->limit) {
 		r->next = r->items;
 		r->truncated = true;

@@ -62,7 +62,7 @@ static inline void *table_find(const struct table *t, uint64_t a, uint64_t b)
 	void *known;
 
 	if (b == 0 && a < t->ndirect)
-		return t->pages[a / TABLE_PAGE][a % TABLE_PAGE];
+		return table_at(t, a);
 	known = table_at_hand(t, a, b);
 	return known ? known : table_search(t, a, b);
 }

@@ -2,7 +2,6 @@
 #include "analyze/timeline_inside.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "format/schema.h"
 
@@ -250,6 +249,16 @@ INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure
 	return waited_ns;
 }
 
+/* As timeline_switch() tells it. */
+INLINE uint64_t switched(struct timeline *tl, const struct change *c, const uint64_t *v, bool sure)
+{
+	if (c->prev)
+		leave_cpu(tl, c, left(c, v), sure);
+	if (c->cpu)
+		cpu_switch(tl, c, sure);
+	return c->next ? enter_cpu(tl, c, sure) : 0;
+}
+
 static __attribute__((noinline)) int switch_rare(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 						 struct fault *why)
 {
@@ -262,11 +271,7 @@ static __attribute__((noinline)) int switch_rare(struct timeline *tl, const uint
 	c.cpu = cpu_get(tl, c.number);
 	c.prev = thread_get(tl, v[F_switch_prev_tid]);
 	c.next = thread_get(tl, v[F_switch_next_tid]);
-	if (c.cpu)
-		cpu_switch(tl, &c, false);
-	if (c.prev)
-		leave_cpu(tl, &c, left(&c, v), false);
-	*waited_ns = c.next ? enter_cpu(tl, &c, false) : 0;
+	*waited_ns = switched(tl, &c, v, false);
 	return outcome(tl, why);
 }
 
@@ -286,10 +291,7 @@ int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 	    (c.prev ? !ring_has_room(&c.prev->spans, sizeof(struct span)) : prev_tid != TID_IDLE) ||
 	    (c.next ? !ring_has_room(&c.next->spans, sizeof(struct span)) : next_tid != TID_IDLE))
 		return switch_rare(tl, v, waited_ns, why);
-	if (c.prev)
-		leave_cpu(tl, &c, left(&c, v), true);
-	cpu_switch(tl, &c, true);
-	*waited_ns = c.next ? enter_cpu(tl, &c, true) : 0;
+	*waited_ns = switched(tl, &c, v, true);
 	return 0;
 }
 

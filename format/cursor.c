@@ -321,7 +321,6 @@ static void look_at_first(struct cursor *cur)
 	uint64_t until_ns = head[1].at_ns < cur->to_ns ? head[1].at_ns : cur->to_ns;
 
 	cur->ready = false;
-	cur->run.row = head->row;
 	cur->run.end = 0;
 	if (!lane->nheads || !comes_before(lane, cur->rival)) {
 		cur->first = NULL;

@@ -170,7 +170,7 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 {
 	uint64_t dur_ns = ev->v[F_call_dur], median_ns;
 
-	if (dur_ns < set[SET_MIN] || f->baseline.n < set[SET_WARM_UP])
+	if (dur_ns < set[SET_MIN] || ctx->caller->nlaunches < set[SET_THREAD] || f->baseline.n < set[SET_WARM_UP])
 		return 0;
 	median_ns = baseline_median(&f->baseline);
 	if (dur_ns / set[SET_FACTOR] < median_ns)
@@ -194,6 +194,16 @@ static __attribute__((noinline)) void forget(struct launch_state *s, const struc
 			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
 }
 
+/* One that is judged by what was usual before, and then is a part of that. */
+static __attribute__((noinline)) int take_judged(struct launch_state *s, const struct context *ctx, const uint64_t *set,
+						 struct function *f, const struct event *ev, struct fault *why)
+{
+	int r = judge(s, ctx, set, f, ev, why);
+
+	baseline_add(&f->baseline, ev->v[F_call_dur]);
+	return r;
+}
+
 /* A launch of a GPU function that was not launched before, or by another function than the last time. */
 static __attribute__((noinline)) int take_new(struct launch_state *s, const struct context *ctx, const uint64_t *set,
 					      const struct event *ev, struct fault *why)
@@ -211,19 +221,7 @@ static __attribute__((noinline)) int take_new(struct launch_state *s, const stru
 		return r;
 	if (k)
 		k->function = f;
-	if (ctx->caller->nlaunches >= set[SET_THREAD])
-		r = judge(s, ctx, set, f, ev, why);
-	baseline_add(&f->baseline, ev->v[F_call_dur]);
-	return r;
-}
-
-static __attribute__((noinline)) int take_long(struct launch_state *s, const struct context *ctx, const uint64_t *set,
-					       struct function *f, const struct event *ev, struct fault *why)
-{
-	int r = judge(s, ctx, set, f, ev, why);
-
-	baseline_add(&f->baseline, ev->v[F_call_dur]);
-	return r;
+	return take_judged(s, ctx, set, f, ev, why);
 }
 
 static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
@@ -241,8 +239,8 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	k = table_at_hand(&s->kernels, ctx->caller->key.b, ev->v[F_launch_function]);
 	if (!k || !k->function || k->function->key.b != ev->v[F_call_probe])
 		return take_new(s, ctx, set, ev, why);
-	if (ev->v[F_call_dur] >= set[SET_MIN] && ctx->caller->nlaunches >= set[SET_THREAD])
-		return take_long(s, ctx, set, k->function, ev, why);
+	if (ev->v[F_call_dur] >= set[SET_MIN])
+		return take_judged(s, ctx, set, k->function, ev, why);
 	baseline_add(&k->function->baseline, ev->v[F_call_dur]);
 	return 0;
 }

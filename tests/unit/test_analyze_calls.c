@@ -177,18 +177,18 @@ static void a_slow_call_is_shown_also_right_after_another(void **state)
 	assert_true(finds(&f, "futex-stall", t + MS));
 }
 
-/* 101 launches `n` times, and each time is kept from its CPU for 10 ms. Until when that takes. */
-static uint64_t launch_and_wait(struct feed *f, uint64_t t, unsigned n)
+/* 101 launches `n` times, each `period`, and each time is kept from its CPU for `wait`. Until when that takes. */
+static uint64_t launch_and_wait(struct feed *f, uint64_t t, unsigned n, uint64_t wait, uint64_t period)
 {
-	for (unsigned i = 0; i < n; i++, t += 20 * MS) {
+	for (unsigned i = 0; i < n; i++, t += period) {
 		feed_launch(f, t, t + 10 * US, 101, 0);
 		feed_switch(f, t + MS, 0, 101, 0, 300);
-		feed_switch(f, t + 11 * MS, 0, 300, 0, 101);
+		feed_switch(f, t + MS + wait, 0, 300, 0, 101);
 	}
 	return t;
 }
 
-static bool kept_waiting(unsigned n)
+static bool kept_waiting(unsigned n, uint64_t wait, uint64_t period)
 {
 	struct feed f = {0};
 	uint64_t t = T0 + 10 * MS;
@@ -197,39 +197,21 @@ static bool kept_waiting(unsigned n)
 	feed_cast(&f, 1);
 	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
 	feed_switch(&f, t - MS, 0, 0, 0, 101);
-	return finds(&f, "runqueue", launch_and_wait(&f, t, n));
-}
-
-/* A thread is kept from its CPU for `wait` in every 10 ms. */
-static bool kept_for(uint64_t wait)
-{
-	struct feed f = {0};
-	uint64_t t = T0 + 10 * MS;
-
-	feed_open(&f);
-	feed_cast(&f, 1);
-	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
-	feed_switch(&f, t - MS, 0, 0, 0, 101);
-	for (unsigned i = 0; i < 150; i++, t += 10 * MS) {
-		feed_launch(&f, t, t + 10 * US, 101, 0);
-		feed_switch(&f, t + MS, 0, 101, 0, 300);
-		feed_switch(&f, t + MS + wait, 0, 300, 0, 101);
-	}
-	return finds(&f, "runqueue", t);
+	return finds(&f, "runqueue", launch_and_wait(&f, t, n, wait, period));
 }
 
 static void waits_count_from_the_threshold_on(void **state)
 {
 	(void)state;
-	assert_true(kept_for(MS));
-	assert_false(kept_for(MS - 1));
+	assert_true(kept_waiting(150, MS, 10 * MS));
+	assert_false(kept_waiting(150, MS - 1, 10 * MS));
 }
 
 static void few_calls_make_no_thread_that_uses_the_gpu(void **state)
 {
 	(void)state;
-	assert_false(kept_waiting(31));
-	assert_true(kept_waiting(45));
+	assert_false(kept_waiting(31, 10 * MS, 20 * MS));
+	assert_true(kept_waiting(45, 10 * MS, 20 * MS));
 }
 
 /* Two threads, one after the other, with one number: the second one works long and hardly waits. */
@@ -243,7 +225,7 @@ static void what_an_ended_thread_had_to_wait_is_told_though_another_has_its_numb
 	feed_cast(&f, 1);
 	feed_thread(&f, T0, 300, 300, T0 - MS, "hog");
 	feed_switch(&f, t - MS, 0, 0, 0, 101);
-	t = launch_and_wait(&f, t, 40);
+	t = launch_and_wait(&f, t, 40, 10 * MS, 20 * MS);
 	FEED(&f, KIND_exit, t, 100, 101, 0, 0);
 	feed_switch(&f, t + US, 0, 101, 0x80, 0);
 	feed_thread(&f, t + MS, 101, 100, t + MS, "other");
