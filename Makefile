@@ -64,7 +64,7 @@ PAGES     := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
 
 # A tool's libraries: ours in the order of who uses whom, then the system's.
 A_BASE       := $(BUILD)/libkeys.a $(BUILD)/libformat.a
-L_BASE       := -lseccomp -lcap -lsodium -llz4
+L_BASE       := -lseccomp -lcap -lsodium -llz4 -lxxhash
 gpukey_A     := $(A_BASE)
 gpukey_L     := $(L_BASE)
 gpuverify_A  := $(BUILD)/libreplay.a $(A_BASE)
@@ -171,7 +171,7 @@ $(foreach tool,$(TOOLS),$(eval $(call tool_rule,$(tool))))
 
 # libgpucap: the reader for programs of others. The static one is a single object in which all but its interface is local.
 LIBGPUCAP_O := $(BUILD)/replay/gpucap.o
-LIBGPUCAP_L := -lsodium -llz4 -pthread
+LIBGPUCAP_L := -lsodium -llz4 -lxxhash -pthread
 $(BUILD)/libgpucap.so.1: $(LIBGPUCAP_O) $(A_BASE) replay/gpucap.map
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(filter-out -pie -static-pie,$(LDALL)) -shared -Wl,-soname,$(@F) -Wl,--version-script=replay/gpucap.map \

@@ -17,6 +17,7 @@ build    ar                                        binutils             binutils
 build    stdlib.h                                  libc6-dev            glibc-devel
 build    sodium.h                                  libsodium-dev        libsodium-devel
 build    lz4frame.h                                liblz4-dev           lz4-devel
+build    xxhash.h                                  libxxhash-dev        xxhash-devel
 build    sqlite3.h                                 libsqlite3-dev       sqlite-devel
 build    seccomp.h                                 libseccomp-dev       libseccomp-devel
 build    sys/capability.h                          libcap-dev           libcap-devel

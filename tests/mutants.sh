@@ -21,7 +21,7 @@ BUILD=${BUILD:-build} LIMIT=${LIMIT:-60} JOBS=${JOBS:-$(nproc)}
 FILES=(format/{reader,record,schema,content,columns,pack,verify,cursor,narrow,crypt}.c
 	keys/{evidence,minisign,store,signature,delegation,revocation,trust,custody,custody_line,custody_file}.c)
 LIBRARIES=(libreplay.a libanalyze.a libkeys.a libformat.a)
-SYSTEM=(-lcmocka -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lm -pthread)
+SYSTEM=(-lcmocka -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lxxhash -lm -pthread)
 
 # The tests that may notice: those first that notice most, those last that take long.
 tests_of() {

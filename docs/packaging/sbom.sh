@@ -13,6 +13,7 @@ stamp=$(date -u -d "@${SOURCE_DATE_EPOCH:-0}" +%Y-%m-%dT%H:%M:%SZ)
 libraries='
 libsodium  libsodium-dev   https://libsodium.org                    ISC                  signatures,hashes
 lz4        liblz4-dev      https://lz4.org                          BSD-2-Clause         compression
+xxhash     libxxhash-dev   https://xxhash.com                       BSD-2-Clause         checksums
 sqlite     libsqlite3-dev  https://sqlite.org                       blessing             SQL
 libseccomp libseccomp-dev  https://github.com/seccomp/libseccomp    LGPL-2.1-only        confinement
 libcap     libcap-dev      https://sites.google.com/site/fullycapable  BSD-3-Clause      confinement

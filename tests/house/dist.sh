@@ -131,7 +131,7 @@ check "the bill of materials is JSON" sh -c 'sqlite3 :memory: "SELECT json_valid
 named() {
 	sqlite3 :memory: "SELECT json_extract(value, '\$.name') || ' ' || json_extract(value, '\$.versionInfo') FROM json_each(readfile('$sbom'), '\$.packages')"
 }
-for library in libsodium lz4 sqlite libseccomp libcap libbpf elfutils zlib glibc; do
+for library in libsodium lz4 xxhash sqlite libseccomp libcap libbpf elfutils zlib glibc; do
 	check "it names $library and its version" sh -c 'echo "$1" | grep -qE "^$2 [0-9].+"' sh "$(named)" $library
 done
 hashes() {

@@ -12,7 +12,7 @@ other=$TMP/other
 build() {
 	"${MAKE:-make}" -s --no-print-directory BUILD="$other" BPF=0 CFLAGS=-O0 "$other/libanalyze.a" "$other/analyze/gpuanalyze.o" &&
 		"${CC:-gcc}" -pie -pthread "$other/analyze/gpuanalyze.o" "$other/libanalyze.a" "$BUILD/libreplay.a" "$BUILD/libkeys.a" \
-			"$BUILD/libformat.a" -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lm -o "$other/gpuanalyze"
+			"$BUILD/libformat.a" -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lxxhash -lm -o "$other/gpuanalyze"
 }
 check "the analysis can be built without optimisation" build
 
