@@ -62,15 +62,6 @@ static uint64_t tracked_since(void *arg, uint32_t tid)
 	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
 }
 
-static bool withholds(const struct reader *r, enum class_id class)
-{
-	for (uint64_t i = 0; i < r->nepochs; i++)
-		for (uint32_t k = 0; k < r->epochs[i].nchunks; k++)
-			if (r->epochs[i].chunks[k].withheld && r->epochs[i].chunks[k].class == class)
-				return true;
-	return false;
-}
-
 /* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
 static uint32_t proves_tracked(const struct event *ev)
 {
@@ -121,7 +112,7 @@ static bool lacks_switches(const struct reader *r)
 		if (p && p->kind == KIND_switch && last->counters[i].value)
 			return false;
 	}
-	return last && withholds(r, CLASS_host);
+	return last && reader_withholds(r, CLASS_host);
 }
 
 /* Without switches a thread that calls looks as if it ran all the time, whatever it did. */
@@ -429,7 +420,7 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
-	if (ctx->reader && withholds(ctx->reader, CLASS_process))
+	if (ctx->reader && reader_withholds(ctx->reader, CLASS_process))
 		r = look_ahead(e, why);
 	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
 		r = see_nothing(e, why);

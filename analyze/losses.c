@@ -207,15 +207,6 @@ static bool worst_cause(const struct context *ctx, uint8_t *worst)
 	return most > 0;
 }
 
-static bool withholds_events(const struct reader *r)
-{
-	for (uint64_t e = 0; r && e < r->nepochs; e++)
-		for (uint32_t i = 0; i < r->epochs[e].nchunks; i++)
-			if (r->epochs[e].chunks[i].withheld && r->epochs[e].chunks[i].class == CLASS_events)
-				return true;
-	return false;
-}
-
 const char *unknown_remedy(const struct context *ctx)
 {
 	uint8_t worst = 0;
@@ -226,7 +217,7 @@ const char *unknown_remedy(const struct context *ctx)
 		       "why";
 	if (worst_cause(ctx, &worst))
 		return loss_remedy(worst);
-	if (withholds_events(ctx->reader))
+	if (ctx->reader && reader_withholds(ctx->reader, CLASS_events))
 		return "Ask whoever passed the capture on for the whole of it: what would tell was withheld";
 	return "Record again, for what is recorded here does not tell why; nothing was lost, so it may be the host "
 	       "that "

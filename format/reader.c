@@ -362,3 +362,19 @@ uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind)
 		before = sum_lost(s, e[-1].counters, e[-1].ncounters, kind);
 	return until > before ? until - before : 0;
 }
+
+bool epoch_withholds(const struct epoch *e, uint8_t class)
+{
+	for (uint32_t i = 0; i < e->nchunks; i++)
+		if (e->chunks[i].withheld && e->chunks[i].class == class)
+			return true;
+	return false;
+}
+
+bool reader_withholds(const struct reader *r, uint8_t class)
+{
+	for (uint64_t i = 0; i < r->nepochs; i++)
+		if (epoch_withholds(&r->epochs[i], class))
+			return true;
+	return false;
+}

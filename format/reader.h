@@ -154,4 +154,8 @@ uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t prob
  */
 uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind);
 
+/* Whether a chunk of this class was withheld: in an epoch, or in any. */
+bool epoch_withholds(const struct epoch *e, uint8_t class);
+bool reader_withholds(const struct reader *r, uint8_t class);
+
 #endif

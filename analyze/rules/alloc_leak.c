@@ -193,8 +193,7 @@ static void take_mark(struct leak_state *s, const struct context *ctx, const str
 {
 	if (ctx->reader)
 		s->nlost_frees += reader_lost(ctx->reader, epoch->number, KIND_free);
-	for (uint32_t i = 0; i < epoch->nchunks; i++)
-		s->withheld |= epoch->chunks[i].withheld && epoch->chunks[i].class == CLASS_events;
+	s->withheld |= epoch_withholds(epoch, CLASS_events);
 }
 
 static int take_exit(struct leak_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,

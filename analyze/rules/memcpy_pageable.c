@@ -127,8 +127,7 @@ static void take_mark(struct pageable_state *s, const struct context *ctx, const
 {
 	if (ctx->reader)
 		s->nlost_allocs += reader_lost(ctx->reader, epoch->number, KIND_alloc);
-	for (uint32_t i = 0; i < epoch->nchunks; i++)
-		s->withheld |= epoch->chunks[i].withheld && epoch->chunks[i].class == CLASS_events;
+	s->withheld |= epoch_withholds(epoch, CLASS_events);
 }
 
 static int pageable_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
