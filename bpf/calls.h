@@ -14,12 +14,12 @@ static __always_inline struct frame *frame_at(struct open_calls *s, __u32 i)
 
 /*
  * A few words of the process. By way of our own stack, for hardened kernels look closely at what is copied to anywhere
- * else; and a function of its own, because since 6.13 the kernel gives programs, but not functions with little on their
- * stack, a private stack, which counts as anywhere else. False: they could not be read; they are zero then.
+ * else; and in a function of its own, because since 6.13 the kernel gives programs, but not functions with little on
+ * their stack, a private stack, which counts as anywhere else. False: they could not be read; they are zero then.
  */
 #define WORDS_FEW 3
 
-static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
+static __always_inline bool copy_few(struct frame *f, __u32 slot, __u32 n, __u64 at, bool may_sleep)
 {
 	__u64 few[WORDS_FEW] = {};
 	bool failed;
@@ -28,7 +28,10 @@ static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
 	n &= 3;
 	if (!f || !n)
 		return true;
-	failed = bpf_probe_read_user(few, n * 8, (const void *)at);
+	if (may_sleep)
+		failed = bpf_copy_from_user(few, n * 8, (const void *)at);
+	else
+		failed = bpf_probe_read_user(few, n * 8, (const void *)at);
 	f->word[slot] = few[0];
 	if (n > 1)
 		f->word[slot + 1] = few[1];
@@ -37,8 +40,25 @@ static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
 	return !failed;
 }
 
-static __always_inline void read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords)
+static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
 {
+	return copy_few(f, slot, n, at, false);
+}
+
+/*
+ * The same from the stack, in a program that may sleep: it takes two thirds of the time. Not for anything else: memory
+ * can keep who waits for it, and whoever wants to detach, for as long as the process likes. For the stack's top the
+ * kernel waits anyway, to put its return probe there.
+ */
+static __noinline bool read_stack(struct frame *f, __u32 slot, __u32 n, __u64 at)
+{
+	return copy_few(f, slot, n, at, true);
+}
+
+static __always_inline void read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords, bool may_sleep)
+{
+	__u64 stack = REGS_SP(ctx) + STACK_WORDS_AT;
+
 #if defined(__TARGET_ARCH_x86)
 	f->word[0] = ctx->di;
 	f->word[1] = ctx->si;
@@ -50,12 +70,12 @@ static __always_inline void read_words(struct frame *f, const struct pt_regs *ct
 	for (int i = 0; i < REGISTER_WORDS; i++)
 		f->word[i] = ctx->regs[i];
 #endif
-	if (nwords > REGISTER_WORDS + WORDS_FEW) {
-		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8,
-				    (const void *)(REGS_SP(ctx) + STACK_WORDS_AT));
-	} else if (nwords > REGISTER_WORDS) {
-		read_few(f, REGISTER_WORDS, nwords - REGISTER_WORDS, REGS_SP(ctx) + STACK_WORDS_AT);
-	}
+	if (nwords > REGISTER_WORDS + WORDS_FEW)
+		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8, (const void *)stack);
+	else if (nwords > REGISTER_WORDS && may_sleep)
+		read_stack(f, REGISTER_WORDS, nwords - REGISTER_WORDS, stack);
+	else if (nwords > REGISTER_WORDS)
+		read_few(f, REGISTER_WORDS, nwords - REGISTER_WORDS, stack);
 }
 
 /* Returns false when something could not be read: it is zero then. */
@@ -143,7 +163,7 @@ static __always_inline __u64 cookie_of(struct task_struct *t)
 	return run->uprobe->cookie;
 }
 
-static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
+static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t, __u64 cookie, bool may_sleep)
 {
 	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
 	struct open_calls *s;
@@ -163,7 +183,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	f->probe = probe;
 	f->sp = REGS_SP(ctx);
 	if (!reducing || !call_left_out(s, probe)) {
-		read_words(f, ctx, plans[probe].words);
+		read_words(f, ctx, plans[probe].words, may_sleep);
 		if (plans[probe].early && !read_peeks(f, probe))
 			count(probe, COUNT_unreadable);
 	}

@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "GPL";
 SEC("uprobe")
 int on_call(struct pt_regs *ctx)
 {
-	return running ? call_enter(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx)) : 0;
+	return running ? call_enter(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx), false) : 0;
 }
 
 SEC("uretprobe")
@@ -25,12 +25,12 @@ int on_return(struct pt_regs *ctx)
 }
 
 /* The same, where the kernel lets us find the cookie by ourselves. */
-SEC("uprobe")
+SEC(ENTRY_SECTION)
 int on_call_multi(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 
-	return running ? call_enter(ctx, t, cookie_of(t)) : 0;
+	return running ? call_enter(ctx, t, cookie_of(t), ENTRY_MAY_SLEEP) : 0;
 }
 
 SEC("uretprobe")

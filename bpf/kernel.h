@@ -216,9 +216,12 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 /*
  * The calling conventions. Argument words count from 0: integer registers first, then the stack. A probed function is
  * entered with its return address on the stack (x86) or in a register (arm64), which decides where the words on the
- * stack begin and by how much the stack pointer differs between entry and return.
+ * stack begin and by how much the stack pointer differs between entry and return; and whether the kernel itself waits
+ * for the stack's top before a return probe: only then may we.
  */
 #if defined(__TARGET_ARCH_x86)
+#define ENTRY_SECTION "uprobe.s"
+#define ENTRY_MAY_SLEEP true
 #define REGISTER_WORDS 6
 #define STACK_WORDS_AT 8
 #define RETURN_POPS 8
@@ -237,6 +240,8 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define TASK_IS_COMPAT(t) ((t)->thread_info.status & 2)
 #define KERNEL_STACK_BYTES 16384
 #else
+#define ENTRY_SECTION "uprobe"
+#define ENTRY_MAY_SLEEP false
 #define REGISTER_WORDS 8
 #define STACK_WORDS_AT 0
 #define RETURN_POPS 0

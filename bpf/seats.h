@@ -49,17 +49,13 @@ static __always_inline struct open_calls *seat_take(struct task_struct *t, struc
 	return c;
 }
 
-/* The current thread's, with `probe` counted as fired; NULL: as state_to_enter() has it. */
-static __always_inline struct open_calls *calls_to_enter(struct task_struct *t, __u32 probe)
+/* As calls_to_enter(), for a thread that has no seat yet, or gets none. Out of line, for it is rare. */
+static __noinline struct open_calls *calls_begin(__u32 probe)
 {
-	struct open_calls *c = seat_of(t);
-	struct thread_state *s;
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct thread_state *s = state_to_enter(t, probe, track_all);
+	struct open_calls *c;
 
-	if (c) {
-		count(probe, COUNT_fired);
-		return c;
-	}
-	s = state_to_enter(t, probe, track_all);
 	if (!s)
 		return 0;
 	c = seat_take(t, s);
@@ -69,6 +65,17 @@ static __always_inline struct open_calls *calls_to_enter(struct task_struct *t, 
 	c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!c)
 		count(probe, COUNT_no_state);
+	return c;
+}
+
+/* The current thread's, with `probe` counted as fired; NULL: as state_to_enter() has it. */
+static __always_inline struct open_calls *calls_to_enter(struct task_struct *t, __u32 probe)
+{
+	struct open_calls *c = seat_of(t);
+
+	if (!c)
+		return calls_begin(probe);
+	count(probe, COUNT_fired);
 	return c;
 }
 
