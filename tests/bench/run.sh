@@ -24,7 +24,7 @@ verify   400/7  20/1
 load     4/5    1/1
 text     40/5   4/1
 module   236/7/12 4/1/2
-detect   3/5/50/500 1/1/5
+detect   7/5/50/500 1/1/5
 metrics  3/2    1/1
 profile  60/8   4/3
 END
