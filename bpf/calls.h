@@ -246,7 +246,32 @@ static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwor
 	r->dur_ns = r->head.at_ns - d->frame->start_ns;
 }
 
-static __always_inline bool call_record_stack(void *ctx, const struct done *d)
+/*
+ * The user stack from `ip` on, by frame pointers: where one points, the caller's stands, and behind it the return
+ * address. They ascend within one stack. Most programs are built without them, and have something else in that
+ * register: the kernel's own walk would follow it, to frames that are none, or to a fault that costs as much as all
+ * else here. Returns how many frames there are.
+ */
+#define FRAME_BYTES_MAX (8u << 20)
+
+static __noinline __u32 walk_stack(__u64 *frame, __u64 ip, __u64 sp, __u64 fp)
+{
+	__u64 at_fp[2];
+	__u32 n = 1;
+
+	frame[0] = ip;
+	for (; n < STACK_FRAMES; n++) {
+		if (fp < sp || fp - sp > FRAME_BYTES_MAX || fp & 7 ||
+		    bpf_probe_read_user(at_fp, sizeof(at_fp), (const void *)fp) || !at_fp[1])
+			break;
+		frame[n] = at_fp[1];
+		sp = fp + sizeof(at_fp);
+		fp = at_fp[0];
+	}
+	return n;
+}
+
+static __always_inline bool call_record_stack(struct pt_regs *ctx, const struct done *d)
 {
 	struct ring_call_stack *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	long n;
@@ -254,10 +279,15 @@ static __always_inline bool call_record_stack(void *ctx, const struct done *d)
 	if (!r)
 		return false;
 	call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_STACK);
-	n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
-	r->nframes = n > 0 ? (__u64)n / 8 : 0;
-	if (n <= 0)
-		count(d->frame->probe, COUNT_no_stack);
+	if (RETURNS_PLAIN && !d->frame->nested) {
+		r->nframes = walk_stack(r->frame, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx));
+	} else {
+		/* The call around it returns to a probe of the kernel's; only the kernel knows whereto after that. */
+		n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
+		r->nframes = n > 0 ? (__u64)n / 8 : 0;
+		if (n <= 0)
+			count(d->frame->probe, COUNT_no_stack);
+	}
 	submit_call(r, d->calls);
 	return true;
 }
@@ -277,7 +307,7 @@ static __always_inline bool call_record_stack(void *ctx, const struct done *d)
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
 	} while (0)
 
-static __always_inline bool call_record(void *ctx, const struct done *d, __u32 used)
+static __always_inline bool call_record(struct pt_regs *ctx, const struct done *d, __u32 used)
 {
 	if (used <= CALL_WORDS_FEW)
 		CALL_RECORD(RING_CALL_FEW, ring_call_few, CALL_WORDS_FEW);
@@ -317,7 +347,7 @@ static __always_inline bool call_record_name(const struct done *d, __u64 at)
 }
 
 /* What stands behind pointers now, and the record. False: there was no room for it. */
-static __always_inline bool call_end(void *ctx, const struct done *d, __u32 probe)
+static __always_inline bool call_end(struct pt_regs *ctx, const struct done *d, __u32 probe)
 {
 	const volatile struct call_plan *plan = &plans[probe];
 	bool failed = d->ret && !(plan->asks && d->ret == CALL_NOT_READY);

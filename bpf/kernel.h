@@ -185,7 +185,7 @@ struct task_struct {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-	unsigned long r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, sp;
+	unsigned long r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, sp, bp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
@@ -217,16 +217,18 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
  * The calling conventions. Argument words count from 0: integer registers first, then the stack. A probed function is
  * entered with its return address on the stack (x86) or in a register (arm64), which decides where the words on the
  * stack begin and by how much the stack pointer differs between entry and return; and whether the kernel itself waits
- * for the stack's top before a return probe: only then may we.
+ * for the stack's top before a return probe: only then may we. Return addresses in memory may be signed (arm64).
  */
 #if defined(__TARGET_ARCH_x86)
 #define ENTRY_SECTION "uprobe.s"
 #define ENTRY_MAY_SLEEP true
+#define RETURNS_PLAIN true
 #define REGISTER_WORDS 6
 #define STACK_WORDS_AT 8
 #define RETURN_POPS 8
 #define REGS_SP(r) ((r)->sp)
 #define REGS_IP(r) ((r)->ip)
+#define REGS_FP(r) ((r)->bp)
 #define REGS_RESULT(r) ((r)->ax)
 #define SYSCALL_NR(r) ((__s64)(int)(r)->orig_ax)
 #define SYSCALL_RET(r) ((__s64)(r)->ax)
@@ -242,11 +244,13 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #else
 #define ENTRY_SECTION "uprobe"
 #define ENTRY_MAY_SLEEP false
+#define RETURNS_PLAIN false
 #define REGISTER_WORDS 8
 #define STACK_WORDS_AT 0
 #define RETURN_POPS 0
 #define REGS_SP(r) ((r)->sp)
 #define REGS_IP(r) ((r)->pc)
+#define REGS_FP(r) ((r)->regs[29])
 #define REGS_RESULT(r) ((r)->regs[0])
 #define SYSCALL_NR(r) ((__s64)(r)->syscallno)
 #define SYSCALL_RET(r) ((__s64)(r)->regs[0])

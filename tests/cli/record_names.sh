@@ -62,6 +62,39 @@ else
 	skip "the names of kernels that the test double launches" "it is not built here"
 fi
 
+# User stacks, by frame pointers ---------------------------------------------------------------------------------------
+frames=$BUILD/workload/every/frames
+if [ -x "$frames" ]; then
+	rm -f "$cap"
+	check "a program with known stacks is recorded" "$gpurec" -q -o "$cap" -- "$frames"
+	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
+	# NUMBER: the functions on the stack of the allocation of that number, from the inside
+	stack_of() {
+		awk -v want="$1" '
+			function value(key,   at) {
+				at = index($0, "\"" key "\":")
+				if (!at) return ""
+				at = substr($0, at + length(key) + 3)
+				sub(/^"/, "", at)
+				sub(/[",}].*/, "", at)
+				return at
+			}
+			/"kind":"frame"/ { name = value("symbol"); sub(/[+].*/, "", name); frame[value("stack")] = frame[value("stack")] " " name }
+			/"kind":"alloc"/ && ++n == want { stack = value("stack") }
+			END { print frame[stack] }' "$TMP/events"
+	}
+	known() { stack_of 1 | grep -qE '^ innermost middle outermost main( |$)'; }
+	check "the stack of functions with frame pointers, from the inside" known
+	deepest() { [ "$(stack_of 2)" = " innermost$(printf ' deep%.0s' {1..23})" ]; }
+	check "a deep one, as far as there is room" deepest
+	for i in 3 4 5 6; do
+		check "where the register holds no frame pointer ($((i - 2)) of 4): who called, and nothing made up" \
+			[ "$(stack_of $i)" = " with_fp" ]
+	done
+else
+	skip "the user stacks of a program that was made for it" "it is not built here"
+fi
+
 # The toolkit's own compiler and runtime: without a GPU all calls fail, and are recorded as failed calls --------------
 nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)
 if [ -z "$nvcc" ]; then
