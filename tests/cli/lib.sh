@@ -7,6 +7,7 @@
 #   check_says REGEX "sentence"               passes when $TMP/err has a line that matches (grep -E)
 #   check_prints REGEX "sentence"             the same for $TMP/out
 #   skip "sentence" "reason"                  counts as skipped
+#   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
 #   finish                                    the last line of every script: without it the script counts as failed
 #
 # $BUILD is the folder with the programs (absolute), $TMP a fresh private folder, removed at the end together with the
@@ -105,6 +106,21 @@ skip() {
 	lib_count=$((lib_count + 1))
 	echo "ok $lib_count - $1 # SKIP $2"
 }
+
+json_awk() {
+	local program=$1
+	shift
+	awk "$lib_value $program" "$@"
+}
+lib_value='
+	function value(key,   at) {
+		at = index($0, "\"" key "\":")
+		if (!at) return ""
+		at = substr($0, at + length(key) + 3)
+		sub(/^"/, "", at)
+		sub(/[",}].*/, "", at)
+		return at
+	}'
 
 finish() {
 	echo "1..$lib_count"

@@ -130,16 +130,7 @@ timer_wakings() {
 	kill "${hogs[@]}"
 	wait "${hogs[@]}" 2>/dev/null
 	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events" || return
-	[ "$status" = 0 ] && awk -f - "$TMP/events" <<-'AWK'
-		# the value of a field, a word or a number
-		function value(key,   at) {
-			at = index($0, "\"" key "\":")
-			if (!at) return ""
-			at = substr($0, at + length(key) + 3)
-			sub(/^"/, "", at)
-			sub(/[",}].*/, "", at)
-			return at
-		}
+	[ "$status" = 0 ] && json_awk '
 		value("kind") == "thread" { name[value("tid")] = value("name") }
 		# it sleeps in nothing but its timer, once it has begun
 		value("kind") == "switch" && name[value("prev_tid")] == "sleep" { slept[value("prev_tid")] = value("prev_state") % 2 }
@@ -148,8 +139,7 @@ timer_wakings() {
 			if (value("context") !~ /irq|interrupt|^1$/) { wrong++; print }
 			slept[value("tid")] = 0
 		}
-		END { print n + 0, "wakings"; exit !(n >= 10 && !wrong) }
-	AWK
+		END { print n + 0, "wakings"; exit !(n >= 10 && !wrong) }' "$TMP/events"
 }
 if "$BUILD/gpureplay" -q --json "$cap" | grep -q '"waking_context".*unknown'; then
 	skip "who is woken by a timer was woken by an interrupt" "this kernel does not let it be known"

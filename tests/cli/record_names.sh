@@ -13,16 +13,7 @@ fi
 
 # kernels: `function name` of each launch of the capture, by the last `kernel` row before it
 kernels() {
-	"$BUILD/gpureplay" -q --json "$cap" | awk '
-		# the value of a field, a word or a number
-		function value(key,   at) {
-			at = index($0, "\"" key "\":")
-			if (!at) return ""
-			at = substr($0, at + length(key) + 3)
-			sub(/^"/, "", at)
-			sub(/[",}].*/, "", at)
-			return at
-		}
+	"$BUILD/gpureplay" -q --json "$cap" | json_awk '
 		/"kind":"kernel"/ { name[value("pid"), value("function")] = value("name") }
 		/"kind":"launch"/ { print value("function"), name[value("pid"), value("function")] }'
 }
@@ -70,18 +61,10 @@ if [ -x "$frames" ]; then
 	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
 	# NUMBER: the functions on the stack of the allocation of that number, from the inside
 	stack_of() {
-		awk -v want="$1" '
-			function value(key,   at) {
-				at = index($0, "\"" key "\":")
-				if (!at) return ""
-				at = substr($0, at + length(key) + 3)
-				sub(/^"/, "", at)
-				sub(/[",}].*/, "", at)
-				return at
-			}
+		json_awk '
 			/"kind":"frame"/ { name = value("symbol"); sub(/[+].*/, "", name); frame[value("stack")] = frame[value("stack")] " " name }
 			/"kind":"alloc"/ && ++n == want { stack = value("stack") }
-			END { print frame[stack] }' "$TMP/events"
+			END { print frame[stack] }' want="$1" "$TMP/events"
 	}
 	known() { stack_of 1 | grep -qE '^ innermost middle outermost main( |$)'; }
 	check "the stack of functions with frame pointers, from the inside" known
