@@ -39,7 +39,7 @@ FASTER  := $(if $(filter -O2,$(CFLAGS)),-O3 -fno-tree-slp-vectorize)
 LDALL   := $(LDFLAGS) $(SANFLAGS) $(if $(filter 1,$(STATIC)),-static-pie,-pie) -Wl,-z,relro,-z,now,--as-needed,--gc-sections -pthread
 
 BPF_ARCH  := $(subst aarch64,arm64,$(subst x86_64,x86,$(MACHINE)))
-BPF_FLAGS := -O2 -g -Wall -ffile-prefix-map=$(CURDIR)=. -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
+BPF_FLAGS := -O2 -g -Wall -fstack-usage -ffile-prefix-map=$(CURDIR)=. -target bpf -D__TARGET_ARCH_$(BPF_ARCH) -I. \
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------

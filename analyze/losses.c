@@ -79,7 +79,7 @@ const char *loss_reason(const struct counter_type *type)
 		{COUNTER_not_staged, "the recorder had no memory for them"},
 		{COUNTER_sampled_out, "left out on purpose (--sample)"},
 		{COUNTER_over_rate, "left out on purpose (--max-rate)"},
-		{COUNTER_unreadable, "an argument behind a pointer could not be read"},
+		{COUNTER_unreadable, "an argument, or what stands behind it, could not be read"},
 		{COUNTER_no_stack, "no stack of the program could be taken"},
 	};
 

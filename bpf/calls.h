@@ -5,59 +5,57 @@
 
 #include "bpf/seats.h"
 
-/* The mask, which the compiler must not see through, is what the verifier trusts. */
+/*
+ * What the compiler must not see through: the mask, which is what the verifier trusts; and that the result is a sum,
+ * which it would work out again for each member.
+ */
 static __always_inline struct frame *frame_at(struct open_calls *s, __u32 i)
 {
+	struct frame *f;
+
 	asm volatile("" : "+r"(i));
-	return &s->frame[i & (CALL_DEPTH - 1)];
+	f = &s->frame[i & (CALL_DEPTH - 1)];
+	asm volatile("" : "+r"(f));
+	return f;
+}
+
+static __always_inline bool copy_words(void *to, __u32 n, __u64 at, bool may_sleep)
+{
+	if (may_sleep)
+		return !bpf_copy_from_user(to, n * 8, (const void *)at);
+	return !bpf_probe_read_user(to, n * 8, (const void *)at);
 }
 
 /*
- * A few words of the process. By way of our own stack, for hardened kernels look closely at what is copied to anywhere
- * else; and in a function of its own, because since 6.13 the kernel gives programs, but not functions with little on
- * their stack, a private stack, which counts as anywhere else. False: they could not be read; they are zero then.
+ * A few words of the process. By way of the task's own stack, for hardened kernels look closely at what is copied to
+ * anywhere else, which takes as long as two copies do. Since 6.13 a program or function with more than 48 bytes on its
+ * stack has it somewhere else: tests/house/bpf_stack.sh sees that those that copy have not. False: the words could not
+ * be read; they are zero then.
  */
 #define WORDS_FEW 3
 
 static __always_inline bool copy_few(struct frame *f, __u32 slot, __u32 n, __u64 at, bool may_sleep)
 {
 	__u64 few[WORDS_FEW] = {};
-	bool failed;
+	bool ok;
 
 	slot &= 15;
 	n &= 3;
-	if (!f || !n)
+	if (!n)
 		return true;
-	if (may_sleep)
-		failed = bpf_copy_from_user(few, n * 8, (const void *)at);
-	else
-		failed = bpf_probe_read_user(few, n * 8, (const void *)at);
+	ok = copy_words(few, n, at, may_sleep);
 	f->word[slot] = few[0];
 	if (n > 1)
 		f->word[slot + 1] = few[1];
 	if (n > 2)
 		f->word[slot + 2] = few[2];
-	return !failed;
+	return ok;
 }
 
-static __noinline bool read_few(struct frame *f, __u32 slot, __u32 n, __u64 at)
+/* False: as above. */
+static __always_inline bool read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords, bool may_sleep)
 {
-	return copy_few(f, slot, n, at, false);
-}
-
-/*
- * The same from the stack, in a program that may sleep: it takes two thirds of the time. Not for anything else: memory
- * can keep who waits for it, and whoever wants to detach, for as long as the process likes. For the stack's top the
- * kernel waits anyway, to put its return probe there.
- */
-static __noinline bool read_stack(struct frame *f, __u32 slot, __u32 n, __u64 at)
-{
-	return copy_few(f, slot, n, at, true);
-}
-
-static __always_inline void read_words(struct frame *f, const struct pt_regs *ctx, __u32 nwords, bool may_sleep)
-{
-	__u64 stack = REGS_SP(ctx) + STACK_WORDS_AT;
+	__u64 stack = f->sp + STACK_WORDS_AT;
 
 #if defined(__TARGET_ARCH_x86)
 	f->word[0] = ctx->di;
@@ -71,15 +69,14 @@ static __always_inline void read_words(struct frame *f, const struct pt_regs *ct
 		f->word[i] = ctx->regs[i];
 #endif
 	if (nwords > REGISTER_WORDS + WORDS_FEW)
-		bpf_probe_read_user(&f->word[REGISTER_WORDS], ((nwords - REGISTER_WORDS) & 7) * 8, (const void *)stack);
-	else if (nwords > REGISTER_WORDS && may_sleep)
-		read_stack(f, REGISTER_WORDS, nwords - REGISTER_WORDS, stack);
-	else if (nwords > REGISTER_WORDS)
-		read_few(f, REGISTER_WORDS, nwords - REGISTER_WORDS, stack);
+		return copy_words(&f->word[REGISTER_WORDS], (nwords - REGISTER_WORDS) & 7, stack, may_sleep);
+	if (nwords > REGISTER_WORDS)
+		return copy_few(f, REGISTER_WORDS, nwords - REGISTER_WORDS, stack, may_sleep);
+	return true;
 }
 
-/* Returns false when something could not be read: it is zero then. */
-static __always_inline bool read_peeks(struct frame *f, __u32 probe)
+/* What stands behind pointers. False: as above. */
+static __always_inline bool copy_peeks(struct frame *f, __u32 probe, bool may_sleep)
 {
 	bool ok = true;
 
@@ -88,8 +85,8 @@ static __always_inline bool read_peeks(struct frame *f, __u32 probe)
 		__u32 slot = plans[probe].peek[i].slot & 15;
 		__u64 at = f->word[plans[probe].peek[i].arg & 15] + plans[probe].peek[i].from * 8;
 
-		if (n > WORDS_FEW ? bpf_probe_read_user(&f->word[slot], n * 8, (const void *)at)
-				  : !read_few(f, slot, n, at))
+		if (!(n > WORDS_FEW ? copy_words(&f->word[slot], n, at, may_sleep)
+				    : copy_few(f, slot, n, at, may_sleep)))
 			ok = false;
 	}
 	return ok;
@@ -108,6 +105,34 @@ static __always_inline void clear_peeks(struct frame *f, __u32 probe)
 	}
 }
 
+static __always_inline bool copy_results(struct frame *f, __u32 probe, bool failed, bool may_sleep)
+{
+	probe &= PROBES_LIMIT - 1;
+	if (!f)
+		return true;
+	if (!failed)
+		return copy_peeks(f, probe, may_sleep);
+	clear_peeks(f, probe);
+	return true;
+}
+
+/* At the entry nobody waits: the call may not want that memory either, and who waits keeps everybody from detaching. */
+static __noinline bool peek_arguments(struct frame *f, __u32 probe)
+{
+	return !f || copy_peeks(f, probe & (PROBES_LIMIT - 1), false);
+}
+
+static __noinline bool peek_results(struct frame *f, __u32 probe, bool failed)
+{
+	return copy_results(f, probe, failed, false);
+}
+
+/* What the call has just written is there; if it was swapped out since, it comes back. */
+static __noinline bool peek_results_waiting(struct frame *f, __u32 probe, bool failed)
+{
+	return copy_results(f, probe, failed, true);
+}
+
 /*
  * Forget open calls that were left without returning (longjmp, an exception): the stack pointer is above theirs now.
  * `same`: a call of this probe at the same place is one of them too.
@@ -123,7 +148,7 @@ static __always_inline void drop_left(struct open_calls *s, __u64 sp, __u32 same
 		if (f->sp > sp || (f->sp == sp && f->probe != same))
 			break;
 		if (!f->left_out)
-			count(f->probe, COUNT_no_return);
+			count_rare(f->probe, COUNT_no_return);
 		s->depth--;
 	}
 	if (s->depth < CALL_DEPTH)
@@ -134,7 +159,7 @@ static __always_inline void drop_left(struct open_calls *s, __u64 sp, __u32 same
  * Whether this call is left out on purpose, and counted so. A call of the same kind around it was drawn for both; the
  * limit counts each.
  */
-static __always_inline bool call_left_out(struct open_calls *s, __u32 probe)
+static __noinline bool call_left_out(struct open_calls *s, __u32 probe)
 {
 	struct frame *around = s->depth ? frame_at(s, s->depth - 1) : 0;
 	enum counter_index why;
@@ -175,7 +200,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	drop_left(s, REGS_SP(ctx), probe);
 	if (s->depth >= CALL_DEPTH) {
 		s->over++;
-		count(probe, COUNT_too_deep);
+		count_rare(probe, COUNT_too_deep);
 		return 0;
 	}
 	f = frame_at(s, s->depth);
@@ -183,9 +208,12 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	f->probe = probe;
 	f->sp = REGS_SP(ctx);
 	if (!reducing || !call_left_out(s, probe)) {
-		read_words(f, ctx, plans[probe].words, may_sleep);
-		if (plans[probe].early && !read_peeks(f, probe))
-			count(probe, COUNT_unreadable);
+		bool ok = read_words(f, ctx, plans[probe].words, may_sleep);
+
+		if (plans[probe].early && !peek_arguments(f, probe))
+			ok = false;
+		if (!ok)
+			count_rare(probe, COUNT_unreadable);
 	}
 	s->depth++;
 	f->start_ns = now_ns();
@@ -209,14 +237,14 @@ static __always_inline struct frame *frame_pop(struct open_calls *s, __u64 sp, _
 			return f;
 		}
 		if (!f->left_out)
-			count(f->probe, COUNT_no_return);
+			count_rare(f->probe, COUNT_no_return);
 	}
 	if (s->depth == CALL_DEPTH && s->over) {
 		s->over--; /* counted when it was entered */
 		return 0;
 	}
-	count(probe, COUNT_fired);
-	count(probe, COUNT_no_entry);
+	count_rare(probe, COUNT_fired);
+	count_rare(probe, COUNT_no_entry);
 	return 0;
 }
 
@@ -232,8 +260,6 @@ struct done {
 static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwords, const struct done *d,
 				      enum ring_type type)
 {
-	if (!d->calls->start_ns)
-		d->calls->start_ns = process_start(d->task);
 	r->start_ns = d->calls->start_ns;
 	r->pid = d->task->tgid;
 	r->tid = d->task->pid;
@@ -254,15 +280,18 @@ static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwor
  */
 #define FRAME_BYTES_MAX (8u << 20)
 
-static __noinline __u32 walk_stack(__u64 *frame, __u64 ip, __u64 sp, __u64 fp)
+static __always_inline bool may_be_frame(__u64 fp, __u64 sp)
+{
+	return fp >= sp && fp - sp <= FRAME_BYTES_MAX && !(fp & 7);
+}
+
+static __noinline __u32 walk_stack(__u64 *frame, __u64 sp, __u64 fp)
 {
 	__u64 at_fp[2];
 	__u32 n = 1;
 
-	frame[0] = ip;
 	for (; n < STACK_FRAMES; n++) {
-		if (fp < sp || fp - sp > FRAME_BYTES_MAX || fp & 7 ||
-		    bpf_probe_read_user(at_fp, sizeof(at_fp), (const void *)fp) || !at_fp[1])
+		if (!may_be_frame(fp, sp) || bpf_probe_read_user(at_fp, sizeof(at_fp), (const void *)fp) || !at_fp[1])
 			break;
 		frame[n] = at_fp[1];
 		sp = fp + sizeof(at_fp);
@@ -280,17 +309,21 @@ static __always_inline bool call_record_stack(struct pt_regs *ctx, const struct 
 		return false;
 	call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_STACK);
 	if (RETURNS_PLAIN && !d->frame->nested) {
-		r->nframes = walk_stack(r->frame, REGS_IP(ctx), REGS_SP(ctx), REGS_FP(ctx));
+		r->frame[0] = REGS_IP(ctx);
+		r->nframes =
+			may_be_frame(REGS_FP(ctx), REGS_SP(ctx)) ? walk_stack(r->frame, REGS_SP(ctx), REGS_FP(ctx)) : 1;
 	} else {
 		/* The call around it returns to a probe of the kernel's; only the kernel knows whereto after that. */
 		n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
 		r->nframes = n > 0 ? (__u64)n / 8 : 0;
 		if (n <= 0)
-			count(d->frame->probe, COUNT_no_stack);
+			count_rare(d->frame->probe, COUNT_no_stack);
 	}
 	submit_call(r, d->calls);
 	return true;
 }
+
+enum recorded { NO_ROOM, RECORDED, SLOW };
 
 /* Whether it took so long that its stack is wanted is known only once there is room and the time was taken. */
 #define CALL_RECORD(type, members, nwords)                                                                             \
@@ -298,16 +331,16 @@ static __always_inline bool call_record_stack(struct pt_regs *ctx, const struct 
 		struct members *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);                                         \
                                                                                                                        \
 		if (!r)                                                                                                \
-			return false;                                                                                  \
+			return NO_ROOM;                                                                                \
 		call_fill(&r->call, r->word, nwords, d, type);                                                         \
 		if (r->call.dur_ns < slow_ns) {                                                                        \
 			submit_call(r, d->calls);                                                                      \
-			return true;                                                                                   \
+			return RECORDED;                                                                               \
 		}                                                                                                      \
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
 	} while (0)
 
-static __always_inline bool call_record(struct pt_regs *ctx, const struct done *d, __u32 used)
+static __always_inline enum recorded call_record(const struct done *d, __u32 used)
 {
 	if (used <= CALL_WORDS_FEW)
 		CALL_RECORD(RING_CALL_FEW, ring_call_few, CALL_WORDS_FEW);
@@ -315,7 +348,7 @@ static __always_inline bool call_record(struct pt_regs *ctx, const struct done *
 		CALL_RECORD(RING_CALL_MANY, ring_call_many, CALL_WORDS_MANY);
 	else
 		CALL_RECORD(RING_CALL_ALL, ring_call_all, CALL_WORDS);
-	return call_record_stack(ctx, d);
+	return SLOW;
 }
 
 /* With the name that the call told, in as little room as it needs. A name without room for it is tried with more. */
@@ -330,16 +363,19 @@ static __always_inline bool call_record(struct pt_regs *ctx, const struct done *
 		if (n < (room) || (room) == NAME_BYTES) {                                                              \
 			r->nbytes = n > 0 ? n - 1 : 0;                                                                 \
 			if (n < 0)                                                                                     \
-				count(d->frame->probe, COUNT_unreadable);                                              \
-			call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_NAME);                           \
-			submit_call(r, d->calls);                                                                      \
+				count_rare(frame->probe, COUNT_unreadable);                                            \
+			call_fill(&r->all.call, r->all.word, CALL_WORDS, &d, RING_CALL_NAME);                          \
+			submit_call(r, calls);                                                                         \
 			return true;                                                                                   \
 		}                                                                                                      \
 		bpf_ringbuf_discard(r, BPF_RB_NO_WAKEUP);                                                              \
 	} while (0)
 
-static __always_inline bool call_record_name(const struct done *d, __u64 at)
+/* Out of line, for it is rare. */
+static __noinline bool call_record_name(struct open_calls *calls, struct frame *frame, __s32 ret, __u64 at)
 {
+	struct done d = {.task = bpf_get_current_task_btf(), .calls = calls, .frame = frame, .ret = ret};
+
 	NAME_RECORD(NAME_BYTES_FEW);
 	NAME_RECORD(NAME_BYTES_MANY);
 	NAME_RECORD(NAME_BYTES);
@@ -347,25 +383,26 @@ static __always_inline bool call_record_name(const struct done *d, __u64 at)
 }
 
 /* What stands behind pointers now, and the record. False: there was no room for it. */
-static __always_inline bool call_end(struct pt_regs *ctx, const struct done *d, __u32 probe)
+static __always_inline bool call_end(struct pt_regs *ctx, const struct done *d, __u32 probe, bool may_sleep)
 {
 	const volatile struct call_plan *plan = &plans[probe];
-	bool failed = d->ret && !(plan->asks && d->ret == CALL_NOT_READY);
 
-	if (!plan->early) {
-		if (d->ret)
-			clear_peeks(d->frame, probe);
-		else if (!read_peeks(d->frame, probe))
-			count(probe, COUNT_unreadable);
+	if (!plan->early && plan->peek[0].n &&
+	    !(may_sleep ? peek_results_waiting(d->frame, probe, d->ret) : peek_results(d->frame, probe, d->ret)))
+		count_rare(probe, COUNT_unreadable);
+	if (!plan->stack && (!d->ret || (plan->asks && d->ret == CALL_NOT_READY))) {
+		enum recorded r;
+
+		if (plan->name == PLAN_NAME)
+			return call_record_name(d->calls, d->frame, d->ret, d->frame->word[plan->name_at & 15]);
+		r = call_record(d, plan->used);
+		if (r != SLOW)
+			return r == RECORDED;
 	}
-	if (failed || plan->stack)
-		return call_record_stack(ctx, d);
-	if (plan->name == PLAN_NAME)
-		return call_record_name(d, d->frame->word[plan->name_at & 15]);
-	return call_record(ctx, d, plan->used);
+	return call_record_stack(ctx, d);
 }
 
-static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
+static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie, bool may_sleep)
 {
 	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
 	struct done d = {.task = t};
@@ -374,8 +411,8 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	if (!d.calls) {
 		if (!track_of(t->tgid))
 			return 0;
-		count(probe, COUNT_fired);
-		count(probe, COUNT_no_entry);
+		count_rare(probe, COUNT_fired);
+		count_rare(probe, COUNT_no_entry);
 		return 0;
 	}
 	d.frame = frame_pop(d.calls, REGS_SP(ctx) - RETURN_POPS, probe);
@@ -384,8 +421,8 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	if (!plans[probe].no_result)
 		d.ret = (__s32)REGS_RESULT(ctx);
 	tell_tracked(t, &d.calls->told);
-	if (!call_end(ctx, &d, probe))
-		count(probe, COUNT_ring_full);
+	if (!call_end(ctx, &d, probe, may_sleep))
+		count_rare(probe, COUNT_ring_full);
 	return 0;
 }
 

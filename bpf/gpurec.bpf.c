@@ -21,7 +21,7 @@ int on_call(struct pt_regs *ctx)
 SEC("uretprobe")
 int on_return(struct pt_regs *ctx)
 {
-	return running ? call_leave(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx)) : 0;
+	return running ? call_leave(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx), false) : 0;
 }
 
 /* The same, where the kernel lets us find the cookie by ourselves. */
@@ -30,15 +30,15 @@ int on_call_multi(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 
-	return running ? call_enter(ctx, t, cookie_of(t), ENTRY_MAY_SLEEP) : 0;
+	return running ? call_enter(ctx, t, cookie_of(t), MAY_SLEEP) : 0;
 }
 
-SEC("uretprobe")
+SEC(RETURN_SECTION)
 int on_return_multi(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 
-	return running ? call_leave(ctx, t, cookie_of(t)) : 0;
+	return running ? call_leave(ctx, t, cookie_of(t), MAY_SLEEP) : 0;
 }
 
 /* --- the scheduler --- */

@@ -81,11 +81,17 @@ static __always_inline void tell(struct task_struct *t, bool is_tracked)
 		tell_process(t->group_leader, is_tracked, 0);
 }
 
+/* Out of line, for it is rare. */
+static __noinline bool tell_first(struct task_struct *t)
+{
+	return tell_thread(t, true, 0) && tell_process(t->group_leader, true, 0);
+}
+
 /* The same for a tracked thread, of which *told knows whether it was done: that spares looking it up each time. */
 static __always_inline void tell_tracked(struct task_struct *t, __u32 *told)
 {
 	if (!*told)
-		*told = tell_thread(t, true, 0) && tell_process(t->group_leader, true, 0);
+		*told = tell_first(t);
 }
 
 /* Forget that an untracked thread was named: it has another name now, told when it is next mentioned. */

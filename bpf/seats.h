@@ -41,7 +41,6 @@ static __always_inline struct open_calls *seat_take(struct task_struct *t, struc
 	if (c->tid != tid && __sync_val_compare_and_swap(&c->tid, 0, tid))
 		return 0;
 	c->since_ns = t->start_boottime;
-	c->start_ns = 0;
 	c->depth = 0;
 	c->over = 0;
 	c->told = 0;
@@ -59,11 +58,13 @@ static __noinline struct open_calls *calls_begin(__u32 probe)
 	if (!s)
 		return 0;
 	c = seat_take(t, s);
+	if (!c) {
+		s->spare = 1;
+		c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	}
 	if (c)
-		return c;
-	s->spare = 1;
-	c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!c)
+		c->start_ns = process_start(t);
+	else
 		count(probe, COUNT_no_state);
 	return c;
 }

@@ -76,7 +76,7 @@ struct last_fault {
 struct open_calls {
 	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
 	__u64 since_ns; /* this thread's start: numbers come round */
-	__u64 start_ns; /* of its process; 0: not looked up yet */
+	__u64 start_ns; /* of its process */
 	__u32 depth;
 	__u32 over; /* calls inside the deepest followed one that were counted as too_deep */
 	__u32 told; /* it and its process were told as tracked */
@@ -192,6 +192,12 @@ static __always_inline void count(__u32 probe, enum counter_index what)
 		__sync_fetch_and_add(&t->n[what], 1);
 }
 
+/* The same, out of line, for what seldom happens to a call. */
+static __noinline void count_rare(__u32 probe, enum counter_index what)
+{
+	count(probe, what);
+}
+
 /* Room for one more event in this second. */
 static __always_inline bool within_rate(void)
 {
@@ -266,15 +272,17 @@ static __always_inline void head_fill(struct ring_head *h, enum ring_type type)
 }
 
 /* Waking the recorder costs some fifty times as much as a record: only once the ring is half full. */
+static __noinline __u64 bulk_wakes(void)
+{
+	if (bulk_woken || bpf_ringbuf_query(&bulk, BPF_RB_AVAIL_DATA) < bulk_half_bytes)
+		return BPF_RB_NO_WAKEUP;
+	bulk_woken = 1;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
 static __always_inline void submit_bulk(void *record)
 {
-	__u64 flags = BPF_RB_NO_WAKEUP;
-
-	if (!bulk_woken && bpf_ringbuf_query(&bulk, BPF_RB_AVAIL_DATA) >= bulk_half_bytes) {
-		bulk_woken = 1;
-		flags = BPF_RB_FORCE_WAKEUP;
-	}
-	bpf_ringbuf_submit(record, flags);
+	bpf_ringbuf_submit(record, bulk_wakes());
 }
 
 /*
@@ -283,10 +291,7 @@ static __always_inline void submit_bulk(void *record)
  */
 static __always_inline void submit_call(void *record, struct open_calls *c)
 {
-	if (c->unasked++ & ask_mask)
-		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-	else
-		submit_bulk(record);
+	bpf_ringbuf_submit(record, c->unasked++ & ask_mask ? BPF_RB_NO_WAKEUP : bulk_wakes());
 }
 
 static __always_inline void submit_life(void *record, bool urgent)

@@ -513,7 +513,7 @@
 	C(9, not_staged, LOST)   /* the recorder had no memory for it */                                               \
 	C(10, sampled_out, LOST) /* left out on purpose: --sample */                                                   \
 	C(11, over_rate, LOST)   /* left out on purpose: --max-rate */                                                 \
-	C(64, unreadable, NOTED) /* an argument behind a pointer could not be read */                                  \
+	C(64, unreadable, NOTED) /* an argument, or what stands behind it, could not be read */                        \
 	C(65, no_stack, NOTED)   /* no user stack could be taken */
 
 /* Why recording stopped: in END. */

@@ -19,7 +19,7 @@ const char *counter_words(const struct counter_type *c)
 		{COUNTER_not_staged, "the recorder had no memory for it"},
 		{COUNTER_sampled_out, "left out on purpose, by --sample"},
 		{COUNTER_over_rate, "left out on purpose, by --max-rate"},
-		{COUNTER_unreadable, "an argument could not be read"},
+		{COUNTER_unreadable, "an argument, or what stands behind it, could not be read"},
 		{COUNTER_no_stack, "no user stack could be taken"},
 	};
 

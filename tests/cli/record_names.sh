@@ -74,8 +74,21 @@ if [ -x "$frames" ]; then
 		check "where the register holds no frame pointer ($((i - 2)) of 4): who called, and nothing made up" \
 			[ "$(stack_of $i)" = " with_fp" ]
 	done
+	# NUMBER: the address that the allocation of that number returned
+	address_of() { grep '"kind":"alloc"' "$TMP/events" | sed -n "$1"'s/.*"addr":"\([^"]*\)".*/\1/p'; }
+	check "a result in memory that must be fetched first is fetched" [ "$(address_of 7)" = 0x7a5a5a5a5000 ]
+	counted_unread() {
+		[ "$(address_of 8)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
+			grep -qE 'an argument, or what stands behind it, could not be read: .*1 of cudaMalloc'
+	}
+	check "one in memory that cannot be read is none, and is counted" counted_unread
+	without_stack() {
+		[ "$(grep '"kind":"launch"' "$TMP/events" | grep -c '"stream":"0x0".*"shared":0,')" = 1 ] &&
+			"$BUILD/gpureplay" -q "$cap" | grep -E 'cudaLaunchKernel.*what stands behind it, could not be read'
+	}
+	check "so is a launch whose arguments on the stack cannot be read" without_stack
 else
-	skip "the user stacks of a program that was made for it" "it is not built here"
+	skip "the user stacks and results of a program that was made for it" "it is not built here"
 fi
 
 # The toolkit's own compiler and runtime: without a GPU all calls fail, and are recorded as failed calls --------------

@@ -2,12 +2,21 @@
 /*
  * Allocations whose user stack is known: from functions with frame pointers; from one 30 deep in itself, which is more
  * than a recorder keeps; and with something else in the register for frame pointers: nothing, a number, memory that is
- * not there, and memory that looks like frames but is not the stack.
+ * not there, and memory that looks like frames but is not the stack. Then two of which the memory where their result
+ * stands is out of the ordinary: a page that holds AWAY and that nobody has touched yet, so that it must be fetched to
+ * be read; and one that cannot be read. (The library does nothing, so that the result is what stood there.) Last a
+ * launch that is called at the very end of a stack, so that its arguments there cannot be read.
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define AWAY 0x7a5a5a5a5000
+#define PAGE 4096
 
 int cudaMalloc(void **at, size_t bytes);
+int cudaLaunchKernel(void);
 
 static volatile int result;
 
@@ -53,9 +62,50 @@ static __attribute__((noinline)) void with_fp(uintptr_t fp)
 		: "r"(fp)
 		: "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
+
+static __attribute__((noinline)) void launch_at_end_of(uintptr_t stack_end)
+{
+	__asm__ volatile(
+		"mov %%rsp, %%rbx\n\tmov %0, %%rsp\n\tcall cudaLaunchKernel@PLT\n\tmov %%rbx, %%rsp" ::"r"(stack_end)
+		: "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
 #else
-#error "how a frame pointer is set is not known here"
+#error "how these registers are set is not known here"
 #endif
+
+static void *untouched_page(void)
+{
+	uintptr_t value = AWAY;
+	int fd = memfd_create("away", 0);
+	void *page;
+
+	if (fd < 0 || ftruncate(fd, PAGE) || pwrite(fd, &value, sizeof(value), 0) != sizeof(value))
+		exit(1);
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		exit(1);
+	return page;
+}
+
+static void *closed_page(void)
+{
+	void *page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		exit(1);
+	return page;
+}
+
+/* With a page behind it that is closed. */
+static uintptr_t stack_end(void)
+{
+	size_t size = 64 * PAGE;
+	char *stack = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (stack == MAP_FAILED || mprotect(stack + size, PAGE, PROT_NONE))
+		exit(1);
+	return (uintptr_t)stack + size;
+}
 
 int main(void)
 {
@@ -71,5 +121,8 @@ int main(void)
 	with_fp(12345);
 	with_fp(0x10000);
 	with_fp((uintptr_t)like_frames);
+	result = cudaMalloc(untouched_page(), 1);
+	result = cudaMalloc(closed_page(), 1);
+	launch_at_end_of(stack_end());
 	return 0;
 }

@@ -11,7 +11,7 @@ WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
                   every/typed every/names sleeps leave/libcudart.so.12 leave/leave \
-                  $(if $(filter x86_64,$(MACHINE)),every/frames))
+                  every/held $(if $(filter x86_64,$(MACHINE)),every/frames))
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
 WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
@@ -58,7 +58,7 @@ $(WORKLOAD_EVERY): tests/workload/every_library.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -O0 $(if $(filter x86_64,$(MACHINE)),-fcf-protection=none) -fno-ipa-icf -D$(EVERY) -shared -Wl,-soname,$(@F) $< -o $@
-$(addprefix $(WORKLOAD_OUT)/every/,every typed names frames): $(WORKLOAD_OUT)/every/%: $(WORKLOAD_OUT)/%.o $(WORKLOAD_EVERY)
+$(addprefix $(WORKLOAD_OUT)/every/,every typed names frames held): $(WORKLOAD_OUT)/every/%: $(WORKLOAD_OUT)/%.o $(WORKLOAD_EVERY)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
 $(WORKLOAD_OUT)/sleeps: $(WORKLOAD_OUT)/sleeps.o
