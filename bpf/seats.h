@@ -41,6 +41,7 @@ static __always_inline struct open_calls *seat_take(struct task_struct *t, struc
 	if (c->tid != tid && __sync_val_compare_and_swap(&c->tid, 0, tid))
 		return 0;
 	c->since_ns = t->start_boottime;
+	c->start_ns = 0;
 	c->depth = 0;
 	c->over = 0;
 	c->told = 0;
@@ -62,10 +63,10 @@ static __noinline struct open_calls *calls_begin(__u32 probe)
 		s->spare = 1;
 		c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	}
-	if (c)
-		c->start_ns = process_start(t);
-	else
+	if (!c)
 		count(probe, COUNT_no_state);
+	else if (!c->start_ns)
+		c->start_ns = process_start(t);
 	return c;
 }
 

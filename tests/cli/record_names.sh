@@ -70,15 +70,15 @@ if [ -x "$frames" ]; then
 	check "the stack of functions with frame pointers, from the inside" known
 	deepest() { [ "$(stack_of 2)" = " innermost$(printf ' deep%.0s' {1..23})" ]; }
 	check "a deep one, as far as there is room" deepest
-	for i in 3 4 5 6; do
-		check "where the register holds no frame pointer ($((i - 2)) of 4): who called, and nothing made up" \
-			[ "$(stack_of $i)" = " with_fp" ]
+	for i in 3 4 5 6 7; do
+		check "where the register holds no frame pointer ($((i - 2)) of 5): who called, and nothing made up" \
+			[ "$(stack_of $i)" = " with_fp_on" ]
 	done
 	# NUMBER: the address that the allocation of that number returned
 	address_of() { grep '"kind":"alloc"' "$TMP/events" | sed -n "$1"'s/.*"addr":"\([^"]*\)".*/\1/p'; }
-	check "a result in memory that must be fetched first is fetched" [ "$(address_of 7)" = 0x7a5a5a5a5000 ]
+	check "a result in memory that must be fetched first is fetched" [ "$(address_of 8)" = 0x7a5a5a5a5000 ]
 	counted_unread() {
-		[ "$(address_of 8)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
+		[ "$(address_of 9)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
 			grep -qE 'an argument, or what stands behind it, could not be read: .*1 of cudaMalloc'
 	}
 	check "one in memory that cannot be read is none, and is counted" counted_unread

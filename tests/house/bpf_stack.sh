@@ -11,9 +11,9 @@ if [ ! -e "$sizes" ]; then
 	skip "what copies from a process has a small stack" "this build is without the kernel's side"
 	finish
 fi
-copying='on_call|on_call_multi|peek_arguments|peek_results|peek_results_waiting|walk_stack'
+copying='on_call|on_call_multi|on_return_multi|peek_arguments|peek_results|peek_results_waiting|walk_stack'
 awk -v names="^($copying)\$" '{ n = split($1, part, ":") } part[n] ~ names { print part[n], $2 }' "$sizes" >"$TMP/sizes"
-check "the functions that copy from a process are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 6 ]
+check "the functions that copy from a process are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 7 ]
 small() {
 	cat "$TMP/sizes"
 	awk -v max=$BYTES_MAX '$2 > max { bad = 1 } END { exit bad }' "$TMP/sizes"

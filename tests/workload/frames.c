@@ -2,10 +2,11 @@
 /*
  * Allocations whose user stack is known: from functions with frame pointers; from one 30 deep in itself, which is more
  * than a recorder keeps; and with something else in the register for frame pointers: nothing, a number, memory that is
- * not there, and memory that looks like frames but is not the stack. Then two of which the memory where their result
- * stands is out of the ordinary: a page that holds AWAY and that nobody has touched yet, so that it must be fetched to
- * be read; and one that cannot be read. (The library does nothing, so that the result is what stood there.) Last a
- * launch that is called at the very end of a stack, so that its arguments there cannot be read.
+ * not there, and memory that looks like frames but is not the stack, or is farther from it than a frame is long. Then
+ * two of which the memory where their result stands is out of the ordinary: a page that holds AWAY and that nobody has
+ * touched yet, so that it must be fetched to be read; and one that cannot be read. (The library does nothing, so that
+ * the result is what stood there.) Last a launch that is called at the very end of a stack, so that its arguments there
+ * cannot be read.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 
 #define AWAY 0x7a5a5a5a5000
 #define PAGE 4096
+#define FRAME_WORDS 16
+#define FAR (9ul << 20) /* 8 MiB is the limit */
 
 int cudaMalloc(void **at, size_t bytes);
 int cudaLaunchKernel(void);
@@ -49,18 +52,24 @@ static __attribute__((noinline)) void deep(int n)
 }
 
 #if defined(__x86_64__)
-static __attribute__((noinline)) void with_fp(uintptr_t fp)
+/* On a stack of our own, below whose upper end `stack` there is room. */
+static __attribute__((noinline)) void with_fp_on(uintptr_t fp, uintptr_t stack)
 {
 	void *p;
 	void **at = &p;
 
-	/* Beyond the red zone, and aligned as calls need it. */
 	__asm__ volatile(
-		"mov %%rsp, %%rbx\n\tsub $256, %%rsp\n\tand $-16, %%rsp\n\tpush %%rbp\n\tpush %%rbp\n\t"
-		"mov %1, %%rbp\n\tmov $1, %%esi\n\tcall cudaMalloc@PLT\n\tpop %%rbp\n\tpop %%rbp\n\tmov %%rbx, %%rsp"
+		"mov %%rsp, %%rbx\n\tmov %2, %%rsp\n\tpush %%rbp\n\tpush %%rbp\n\tmov %1, %%rbp\n\tmov $1, %%esi\n\t"
+		"call cudaMalloc@PLT\n\tpop %%rbp\n\tpop %%rbp\n\tmov %%rbx, %%rsp"
 		: "+D"(at)
-		: "r"(fp)
+		: "r"(fp), "r"(stack)
 		: "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+/* Beyond the red zone, and aligned as calls need it. */
+static __attribute__((noinline)) void with_fp(uintptr_t fp)
+{
+	with_fp_on(fp, ((uintptr_t)__builtin_frame_address(0) - 1024) & ~(uintptr_t)15);
 }
 
 static __attribute__((noinline)) void launch_at_end_of(uintptr_t stack_end)
@@ -72,6 +81,14 @@ static __attribute__((noinline)) void launch_at_end_of(uintptr_t stack_end)
 #else
 #error "how these registers are set is not known here"
 #endif
+
+static void make_frames(uintptr_t *at)
+{
+	for (size_t i = 0; i + 2 < FRAME_WORDS; i += 2) {
+		at[i] = (uintptr_t)&at[i + 2];
+		at[i + 1] = (uintptr_t)make_frames;
+	}
+}
 
 static void *untouched_page(void)
 {
@@ -109,18 +126,21 @@ static uintptr_t stack_end(void)
 
 int main(void)
 {
-	static uintptr_t like_frames[16];
+	static uintptr_t like_frames[FRAME_WORDS];
+	char *room = mmap(NULL, 2 * FAR, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uintptr_t *far_frames = (uintptr_t *)(room + FAR + PAGE);
 
-	for (size_t i = 0; i + 2 < 16; i += 2) {
-		like_frames[i] = (uintptr_t)&like_frames[i + 2];
-		like_frames[i + 1] = (uintptr_t)main;
-	}
+	if (room == MAP_FAILED)
+		exit(1);
+	make_frames(like_frames);
+	make_frames(far_frames);
 	outermost();
 	deep(30);
 	with_fp(0);
 	with_fp(12345);
 	with_fp(0x10000);
 	with_fp((uintptr_t)like_frames);
+	with_fp_on((uintptr_t)far_frames, (uintptr_t)far_frames - FAR);
 	result = cudaMalloc(untouched_page(), 1);
 	result = cudaMalloc(closed_page(), 1);
 	launch_at_end_of(stack_end());
