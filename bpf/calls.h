@@ -29,8 +29,7 @@ static __always_inline bool copy_words(void *to, __u32 n, __u64 at, bool may_sle
 /*
  * A few words of the process. By way of the task's own stack, for hardened kernels look closely at what is copied to
  * anywhere else, which takes as long as two copies do. Since 6.13 a program or function with more than 48 bytes on its
- * stack has it somewhere else: tests/house/bpf_stack.sh sees that those that copy have not. False: the words could not
- * be read; they are zero then.
+ * stack has it somewhere else (tests/house/bpf_stack.sh). False: the words could not be read; they are zero then.
  */
 #define WORDS_FEW 3
 
@@ -75,8 +74,11 @@ static __always_inline bool read_words(struct frame *f, const struct pt_regs *ct
 	return true;
 }
 
-/* What stands behind pointers. False: as above. */
-static __always_inline bool copy_peeks(struct frame *f, __u32 probe, bool may_sleep)
+/*
+ * What stands behind pointers. For that nobody waits: the call may not want that memory either, and the recorder, when
+ * it ends, could not know of a return that still waits. False: as above.
+ */
+static __always_inline bool copy_peeks(struct frame *f, __u32 probe)
 {
 	bool ok = true;
 
@@ -85,8 +87,7 @@ static __always_inline bool copy_peeks(struct frame *f, __u32 probe, bool may_sl
 		__u32 slot = plans[probe].peek[i].slot & 15;
 		__u64 at = f->word[plans[probe].peek[i].arg & 15] + plans[probe].peek[i].from * 8;
 
-		if (!(n > WORDS_FEW ? copy_words(&f->word[slot], n, at, may_sleep)
-				    : copy_few(f, slot, n, at, may_sleep)))
+		if (!(n > WORDS_FEW ? copy_words(&f->word[slot], n, at, false) : copy_few(f, slot, n, at, false)))
 			ok = false;
 	}
 	return ok;
@@ -105,32 +106,20 @@ static __always_inline void clear_peeks(struct frame *f, __u32 probe)
 	}
 }
 
-static __always_inline bool copy_results(struct frame *f, __u32 probe, bool failed, bool may_sleep)
+static __noinline bool peek_arguments(struct frame *f, __u32 probe)
+{
+	return !f || copy_peeks(f, probe & (PROBES_LIMIT - 1));
+}
+
+static __noinline bool peek_results(struct frame *f, __u32 probe, bool failed)
 {
 	probe &= PROBES_LIMIT - 1;
 	if (!f)
 		return true;
 	if (!failed)
-		return copy_peeks(f, probe, may_sleep);
+		return copy_peeks(f, probe);
 	clear_peeks(f, probe);
 	return true;
-}
-
-/* At the entry nobody waits: the call may not want that memory either, and who waits keeps everybody from detaching. */
-static __noinline bool peek_arguments(struct frame *f, __u32 probe)
-{
-	return !f || copy_peeks(f, probe & (PROBES_LIMIT - 1), false);
-}
-
-static __noinline bool peek_results(struct frame *f, __u32 probe, bool failed)
-{
-	return copy_results(f, probe, failed, false);
-}
-
-/* What the call has just written is there; if it was swapped out since, it comes back. */
-static __noinline bool peek_results_waiting(struct frame *f, __u32 probe, bool failed)
-{
-	return copy_results(f, probe, failed, true);
 }
 
 /*
@@ -278,10 +267,10 @@ static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwor
 }
 
 /*
- * The user stack from `ip` on, by frame pointers: where one points, the caller's stands, and behind it the return
- * address. They ascend within one stack. Most programs are built without them, and have something else in that
+ * The user stack behind its first frame, by frame pointers: where one points, the caller's stands, and behind it the
+ * return address. They ascend within one stack. Most programs are built without them, and have something else in that
  * register: the kernel's own walk would follow it, to frames that are none, or to a fault that costs as much as all
- * else here. Returns how many frames there are.
+ * else here. Returns how many frames there are with the first one.
  */
 #define FRAME_BYTES_MAX (8u << 20)
 
@@ -392,30 +381,28 @@ static __noinline bool call_record_name(struct pt_regs *ctx, struct open_calls *
  * What stands behind pointers now. Most calls that have such a result have one, of one word: that is read in line, for
  * it saves a tenth of what an allocation costs. False: as above.
  */
-static __always_inline bool results_read(const struct done *d, __u32 probe, bool may_sleep)
+static __always_inline bool results_read(const struct done *d, __u32 probe)
 {
 	const volatile struct call_plan *plan = &plans[probe];
 	struct frame *f = d->frame;
 	bool failed = result_of(d), ok;
-	__u64 one;
+	__u64 one = 0;
 
 	if (plan->early || !plan->peek[0].n)
 		return true;
-	if (!may_sleep)
-		return peek_results(f, probe, failed);
 	if (failed || plan->peek[0].n > 1 || plan->peek[1].n)
-		return peek_results_waiting(f, probe, failed);
-	ok = copy_words(&one, 1, f->word[plan->peek[0].arg & 15] + plan->peek[0].from * 8, true);
+		return peek_results(f, probe, failed);
+	ok = copy_words(&one, 1, f->word[plan->peek[0].arg & 15] + plan->peek[0].from * 8, false);
 	f->word[plan->peek[0].slot & 15] = one;
 	return ok;
 }
 
 /* The results, and the record. False: there was no room for it. */
-static __always_inline bool call_end(const struct done *d, __u32 probe, bool may_sleep)
+static __always_inline bool call_end(const struct done *d, __u32 probe)
 {
 	const volatile struct call_plan *plan = &plans[probe];
 
-	if (!results_read(d, probe, may_sleep))
+	if (!results_read(d, probe))
 		count_rare(probe, COUNT_unreadable);
 	if (!plan->stack && (!result_of(d) || (plan->asks && result_of(d) == CALL_NOT_READY))) {
 		enum recorded r;
@@ -429,7 +416,7 @@ static __always_inline bool call_end(const struct done *d, __u32 probe, bool may
 	return call_record_stack(d);
 }
 
-static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie, bool may_sleep)
+static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
 {
 	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
 	struct done d = {.ctx = ctx, .task = t};
@@ -446,7 +433,7 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	if (!d.frame || d.frame->left_out)
 		return 0;
 	tell_tracked(t, &d.calls->told);
-	if (!call_end(&d, probe, may_sleep))
+	if (!call_end(&d, probe))
 		count_rare(probe, COUNT_ring_full);
 	return 0;
 }

@@ -64,8 +64,8 @@ size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_
 void attach_start(struct attach *a);
 
 /*
- * Switch the probes off, and wait until none runs any more: afterwards no counter moves and the rings are complete.
- * When the kernel offers no way to wait, all is detached instead, which may take seconds.
+ * Switch the probes off, and wait until no program runs any more but those at the entry of a call, which may sleep and
+ * record nothing: afterwards the rings are complete.
  */
 void attach_stop(struct attach *a);
 

@@ -54,11 +54,12 @@ void attach_start(struct attach *a)
 void attach_stop(struct attach *a)
 {
 	__atomic_store_n(a->running, 0, __ATOMIC_SEQ_CST);
-	/* Waits for an RCU grace period, and programs run inside RCU read sections. */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
-		return;
-	attach_detach_all(a);
-	usleep(100000); /* far longer than a program may run */
+	/*
+	 * Waits for an RCU grace period, and programs run inside RCU read sections, but for those at the entry of a
+	 * call, which may sleep. Not by detaching: that waits for these, too, for as long as a process likes.
+	 */
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(100000); /* a kernel without it (nohz_full): far longer than a program runs */
 }
 
 int attach_track(struct attach *a, uint32_t pid, uint64_t start_ns, uint32_t flags, struct fault *why)

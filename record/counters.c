@@ -79,6 +79,9 @@ size_t counters_collect(struct counters *c, bool at_end, const struct counter **
 {
 	size_t n = 0;
 
+	*rows = c->rows;
+	if (c->ended)
+		return c->nrows;
 	for (size_t i = 0; i < nprobes; i++) {
 		uint16_t probe = probe_table[i].id;
 		uint64_t value[NCOUNTS], known = 0;
@@ -95,7 +98,8 @@ size_t counters_collect(struct counters *c, bool at_end, const struct counter **
 			if (value[k])
 				c->rows[n++] = (struct counter){.probe = probe, .id = kinds[k].id, .value = value[k]};
 	}
-	*rows = c->rows;
+	c->nrows = n;
+	c->ended = at_end;
 	return n;
 }
 

@@ -15,6 +15,8 @@ struct counters {
 	size_t mapped_bytes;
 	struct tally own[PROBES_LIMIT]; /* recorded, not_staged */
 	struct counter *rows;           /* room for one table, see counters_collect() */
+	size_t nrows;
+	bool ended; /* they are the last ones */
 };
 
 /* Shards for this machine: a power of two, the CPU numbers' mask plus one. */
@@ -30,8 +32,9 @@ void counters_add(struct counters *c, uint32_t probe, enum counter_index what);
 
 /*
  * The table for a seal: ascending, without zeros, valid until the next call. Losses are read before firings, so that
- * fired is never less than recorded and lost together. `at_end`: nothing runs any more; what fired and is neither
- * recorded nor lost was in flight.
+ * fired is never less than recorded and lost together. `at_end`: no return is on its way any more; what fired
+ * and is neither recorded nor lost was in flight. From then on the table is always the same: the last seal and the END
+ * tell one truth, whatever a probe that was kept waiting at its entry counts after it.
  */
 size_t counters_collect(struct counters *c, bool at_end, const struct counter **rows);
 

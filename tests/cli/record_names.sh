@@ -76,12 +76,11 @@ if [ -x "$frames" ]; then
 	done
 	# NUMBER: the address that the allocation of that number returned
 	address_of() { grep '"kind":"alloc"' "$TMP/events" | sed -n "$1"'s/.*"addr":"\([^"]*\)".*/\1/p'; }
-	check "a result in memory that must be fetched first is fetched" [ "$(address_of 8)" = 0x7a5a5a5a5000 ]
 	counted_unread() {
-		[ "$(address_of 9)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
+		[ "$(address_of 8)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
 			grep -qE 'an argument, or what stands behind it, could not be read: .*1 of cudaMalloc'
 	}
-	check "one in memory that cannot be read is none, and is counted" counted_unread
+	check "a result in memory that cannot be read is none, and is counted" counted_unread
 	without_stack() {
 		[ "$(grep '"kind":"launch"' "$TMP/events" | grep -c '"stream":"0x0".*"shared":0,')" = 1 ] &&
 			"$BUILD/gpureplay" -q "$cap" | grep -E 'cudaLaunchKernel.*what stands behind it, could not be read'

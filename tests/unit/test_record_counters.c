@@ -122,6 +122,20 @@ static void what_is_missing_was_in_flight_but_only_at_the_end(void **state)
 	assert_int_equal(value(m, CALL, COUNTER_in_flight), 7);
 }
 
+static void what_is_counted_after_the_end_is_not_told(void **state)
+{
+	struct made *m = *state;
+
+	put(m, 0, CALL, COUNT_fired, 10);
+	collect(m, true);
+	put(m, 0, CALL, COUNT_fired, 11);
+	put(m, 0, CALL, COUNT_no_return, 3);
+	collect(m, true);
+	assert_int_equal(value(m, CALL, COUNTER_fired), 10);
+	assert_int_equal(value(m, CALL, COUNTER_in_flight), 10);
+	assert_int_equal(m->nrows, 2);
+}
+
 static void fired_is_recorded_and_lost_in_the_sums_at_the_end(void **state)
 {
 	struct made *m = *state;
@@ -169,6 +183,7 @@ int main(void)
 		T(the_shards_of_all_cpus_and_our_own_are_summed),
 		T(rows_ascend_by_probe_and_counter),
 		T(what_is_missing_was_in_flight_but_only_at_the_end),
+		T(what_is_counted_after_the_end_is_not_told),
 		T(fired_is_recorded_and_lost_in_the_sums_at_the_end),
 		T(a_probe_that_is_none_is_not_counted),
 		T(notes_are_no_losses_and_every_counter_has_a_name),

@@ -3,17 +3,13 @@
  * Allocations whose user stack is known: from functions with frame pointers; from one 30 deep in itself, which is more
  * than a recorder keeps; and with something else in the register for frame pointers: nothing, a number, memory that is
  * not there, and memory that looks like frames but is not the stack, or is farther from it than a frame is long. Then
- * two of which the memory where their result stands is out of the ordinary: a page that holds AWAY and that nobody has
- * touched yet, so that it must be fetched to be read; and one that cannot be read. (The library does nothing, so that
- * the result is what stood there.) Last a launch that is called at the very end of a stack, so that its arguments there
- * cannot be read.
+ * one of which the memory where its result stands cannot be read; and a launch that is called at the very end of a
+ * stack, so that its arguments there cannot be read. (The library does nothing.)
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#define AWAY 0x7a5a5a5a5000
 #define PAGE 4096
 #define FRAME_WORDS 16
 #define FAR (9ul << 20) /* 8 MiB is the limit */
@@ -90,20 +86,6 @@ static void make_frames(uintptr_t *at)
 	}
 }
 
-static void *untouched_page(void)
-{
-	uintptr_t value = AWAY;
-	int fd = memfd_create("away", 0);
-	void *page;
-
-	if (fd < 0 || ftruncate(fd, PAGE) || pwrite(fd, &value, sizeof(value), 0) != sizeof(value))
-		exit(1);
-	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (page == MAP_FAILED)
-		exit(1);
-	return page;
-}
-
 static void *closed_page(void)
 {
 	void *page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -141,7 +123,6 @@ int main(void)
 	with_fp(0x10000);
 	with_fp((uintptr_t)like_frames);
 	with_fp_on((uintptr_t)far_frames, (uintptr_t)far_frames - FAR);
-	result = cudaMalloc(untouched_page(), 1);
 	result = cudaMalloc(closed_page(), 1);
 	launch_at_end_of(stack_end());
 	return 0;

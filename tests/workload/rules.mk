@@ -11,7 +11,7 @@ WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
                   every/typed every/names sleeps leave/libcudart.so.12 leave/leave \
-                  every/held $(if $(filter x86_64,$(MACHINE)),every/frames))
+                  $(if $(filter x86_64,$(MACHINE)),every/frames every/held))
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
 WORKLOAD_DRIVER := driver options worker tally json truth flood variants scenario_stall scenario_leak scenario_spike \
