@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/lz4_form.h"
+
 static int lacks(struct fault *why, const char *what)
 {
 	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the capture has no %s", what);
@@ -443,13 +445,9 @@ out:
 
 static LZ4F_preferences_t our_preferences(size_t n)
 {
-	LZ4F_preferences_t p = LZ4F_INIT_PREFERENCES;
+	LZ4F_preferences_t p = captures_form(n);
 
 	p.frameInfo.blockSizeID = LZ4F_max4MB;
-	p.frameInfo.blockMode = LZ4F_blockIndependent;
-	p.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-	p.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
-	p.frameInfo.contentSize = n;
 	return p;
 }
 

@@ -12,6 +12,7 @@
 #include "format/escape.h"
 #include "format/pack.h"
 #include "format/record.h"
+#include "tests/lz4_form.h"
 
 #define MANY 3
 
@@ -224,18 +225,6 @@ static size_t frame_of(uint8_t *out, size_t room, const uint8_t *raw, size_t n, 
 
 	assert_false(LZ4F_isError(packed));
 	return packed;
-}
-
-/* The one form that captures use, of n bytes. */
-static LZ4F_preferences_t captures_form(size_t n)
-{
-	LZ4F_preferences_t prefs = LZ4F_INIT_PREFERENCES;
-
-	prefs.frameInfo.blockMode = LZ4F_blockIndependent;
-	prefs.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
-	prefs.frameInfo.blockChecksumFlag = LZ4F_blockChecksumEnabled;
-	prefs.frameInfo.contentSize = n;
-	return prefs;
 }
 
 static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)

@@ -86,22 +86,22 @@ static void make_frames(uintptr_t *at)
 	}
 }
 
-static void *closed_page(void)
+static char *memory(size_t bytes, int prot)
 {
-	void *page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *at = mmap(NULL, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED)
+	if (at == MAP_FAILED)
 		exit(1);
-	return page;
+	return at;
 }
 
 /* With a page behind it that is closed. */
 static uintptr_t stack_end(void)
 {
 	size_t size = 64 * PAGE;
-	char *stack = mmap(NULL, size + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *stack = memory(size + PAGE, PROT_READ | PROT_WRITE);
 
-	if (stack == MAP_FAILED || mprotect(stack + size, PAGE, PROT_NONE))
+	if (mprotect(stack + size, PAGE, PROT_NONE))
 		exit(1);
 	return (uintptr_t)stack + size;
 }
@@ -109,11 +109,8 @@ static uintptr_t stack_end(void)
 int main(void)
 {
 	static uintptr_t like_frames[FRAME_WORDS];
-	char *room = mmap(NULL, 2 * FAR, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uintptr_t *far_frames = (uintptr_t *)(room + FAR + PAGE);
+	uintptr_t *far_frames = (uintptr_t *)(memory(2 * FAR, PROT_READ | PROT_WRITE) + FAR + PAGE);
 
-	if (room == MAP_FAILED)
-		exit(1);
 	make_frames(like_frames);
 	make_frames(far_frames);
 	outermost();
@@ -123,7 +120,7 @@ int main(void)
 	with_fp(0x10000);
 	with_fp((uintptr_t)like_frames);
 	with_fp_on((uintptr_t)far_frames, (uintptr_t)far_frames - FAR);
-	result = cudaMalloc(closed_page(), 1);
+	result = cudaMalloc((void **)memory(PAGE, PROT_NONE), 1);
 	launch_at_end_of(stack_end());
 	return 0;
 }
