@@ -162,21 +162,27 @@ static int track_late(void *self, uint32_t pid, struct fault *why)
 	return attach_track(s->attach, pid, 0, 0, why);
 }
 
-/* Without the system call that tells of mappings, look for libraries every now and then. */
-static int rescan(struct recording *s, struct fault *why)
+int recording_look_again(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	int r = 0;
 
-	if (!s->next_scan_ns || now_ns < s->next_scan_ns)
-		return 0;
-	s->next_scan_ns = now_ns + RESCAN_NS;
 	if (!s->o.npids && !s->command.pid)
 		r = discover_all(s->discover, 0, track_late, s, why);
 	for (size_t i = 0; i < s->tracked.n && r >= 0; i++)
 		r = discover_process(s->discover, s->tracked.pids[i], why);
 	recording_note_refused(s);
-	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
+	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+}
+
+/* Without the system call that tells of mappings, look for libraries every now and then. */
+static int rescan(struct recording *s, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+
+	if (!s->next_scan_ns || now_ns < s->next_scan_ns)
+		return 0;
+	s->next_scan_ns = now_ns + RESCAN_NS;
+	return recording_look_again(s, why);
 }
 
 /* The reason why it is over; 0: it is not. */
@@ -268,8 +274,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 	return r < 0 ? r : 0;
 }
 
-/* After the probes are off no record is being written any more. */
-static int drain_last(struct recording *s, struct fault *why)
+int recording_drain(struct recording *s, struct fault *why)
 {
 	int r = 0;
 
@@ -278,9 +283,7 @@ static int drain_last(struct recording *s, struct fault *why)
 		if (r == 0)
 			usleep(1000);
 	}
-	if (r == 0)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the kernel does not finish a record in the ring");
-	return r < 0 ? r : 0;
+	return r;
 }
 
 /* A command that a signal has reached as well is given a moment to end, so that its end is known. */
@@ -301,8 +304,10 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	size_t n;
 
 	if (r == 0)
-		r = drain_last(s, why);
+		r = recording_drain(s, why);
 	if (r == 0)
+		r = fault_set(why, ERR_IO, FAULT_NOWHERE, "the kernel does not finish a record in the ring");
+	if (r > 0)
 		r = discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
 	if (r == 0 && result->misses)

@@ -270,17 +270,6 @@ out:
 	return r;
 }
 
-int recording_tell_found(struct recording *s, struct fault *why)
-{
-	struct process_info info;
-	int r = 0;
-
-	for (size_t i = 0; i < s->tracked.n && r == 0; i++)
-		if (procfs_process(&s->fs, s->tracked.pids[i], &info, NULL) > 0)
-			r = recording_tell_process(s, info.pid, info.start_ns, NULL, why);
-	return r;
-}
-
 void recording_leave_process(struct recording *s, uint32_t pid)
 {
 	for (size_t i = 0; i < s->ntold;) {

@@ -269,7 +269,7 @@ static int find_targets(struct recording *s, struct fault *why)
 		r = discover_all(s->discover, 0, track_found, s, why);
 	if (r == 0)
 		recording_note_refused(s);
-	return r == 0 ? attach_scan_threads(s->attach, why) : r;
+	return r;
 }
 
 /*
@@ -305,6 +305,7 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 
 static int recording_start(struct recording *s, struct fault *why)
 {
+	struct clock_anchor start;
 	struct identity id;
 	sigset_t before;
 	int r;
@@ -344,19 +345,26 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = cpus_new(&s->cpus, "/proc/stat", why);
 	if (r == 0)
 		r = capture_identity(s, &id, why);
-	if (r == 0)
-		r = capture_open(s, &id, why);
-	if (r == 0)
-		r = recording_tell_found(s, why);
+	/* Whoever waits for the capture to be there may count on being recorded from then on. */
+	if (r == 0) {
+		anchor_read(&start);
+		attach_start(s->attach);
+		r = capture_open(s, &id, &start, why);
+	}
 	identity_wipe(&id);
+	/* What was mapped between the first look and the start, nobody has told of. */
 	if (r == 0)
+		r = recording_look_again(s, why);
+	if (r == 0 && !s->command.pid)
+		r = attach_scan_threads(s->attach, why);
+	/* Of those that are here already all is read now, while we may. */
+	if (r == 0)
+		r = recording_drain(s, why);
+	if (r >= 0)
 		r = give_up_rights(s, why);
 	if (r == 0)
 		r = rotate_check(s, why);
-	if (r < 0)
-		return r;
-	attach_start(s->attach);
-	return s->command.pid ? command_release(&s->command, s->o.command[0], why) : 0;
+	return r == 0 && s->command.pid ? command_release(&s->command, s->o.command[0], why) : r;
 }
 
 int recording_open(struct recording **out, const struct recording_options *o, struct fault *why)

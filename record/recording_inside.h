@@ -119,8 +119,8 @@ void pid_set_remove(struct pid_set *set, uint32_t pid);
 
 /* The key, loaded for the first time: a person is told when it was made for that. */
 int capture_identity(struct recording *s, struct identity *id, struct fault *why);
-/* The first capture; `id` is the caller's to wipe. */
-int capture_open(struct recording *s, const struct identity *id, struct fault *why);
+/* The first capture, of what is recorded from `start` on; `id` is the caller's to wipe. */
+int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why);
 
 /*
  * The number of a series' next capture: behind the last one that is there, so that names stay in order of time when old
@@ -145,17 +145,22 @@ size_t rotate_counters(struct recording *s, bool at_end, const struct counter **
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
 
 /*
- * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; about all
- * that were found before recording began; forgotten when it has ended.
+ * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; forgotten
+ * when it has ended.
  */
 int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why);
-int recording_tell_found(struct recording *s, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);
 
 /* What was not looked at while it ran, as facts at the end and for people; none when all was. */
 int recording_tell_missing(struct recording *s, struct fault *why);
 size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
+
+/* Take in all that the kernel side has told by now. 1; 0: it does not finish a record, within a second; negative. */
+int recording_drain(struct recording *s, struct fault *why);
+
+/* Look for libraries that are mapped by now: in every process, or in those to be recorded. */
+int recording_look_again(struct recording *s, struct fault *why);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

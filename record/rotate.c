@@ -187,10 +187,9 @@ static int open_free(const struct recording *s, struct sink *sink, uint64_t from
 	return r;
 }
 
-int capture_open(struct recording *s, const struct identity *id, struct fault *why)
+int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why)
 {
 	struct probe *probes = calloc(nprobes, sizeof(*probes));
-	struct clock_anchor start;
 	struct sink sink;
 	struct fault said;
 	char text[KEY_ID_CHARS + 1];
@@ -206,8 +205,7 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 		r = sink_open_file(&sink, s->path, s->o.force, why);
 	if (r == 0) {
 		s->file_made = true;
-		anchor_read(&start);
-		r = writer_open(&s->writer, sink, id, probes, nprobes, &start, &said);
+		r = writer_open(&s->writer, sink, id, probes, nprobes, start, &said);
 		if (r < 0)
 			fault_set(why, r, FAULT_NOWHERE, "%s: %s", s->path, said.text);
 	}
@@ -220,10 +218,10 @@ int capture_open(struct recording *s, const struct identity *id, struct fault *w
 					    .counters = &s->counters,
 					    .stacks = s->stacks,
 					    .kernels = s->kernels,
-					    .begin_ns = start.boot_ns,
+					    .begin_ns = start->boot_ns,
 					    .notice = recording_notice,
 					    .self = s};
-	return tell_start(s, clock_ns(CLOCK_BOOTTIME), why);
+	return tell_start(s, start->boot_ns, why);
 }
 
 /* --- what belongs to the next capture --- */

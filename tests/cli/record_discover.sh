@@ -133,6 +133,45 @@ check "within a second, told by the kernel" sh -c 'sed -n "s/.*has a CUDA librar
 	awk "{ n++; if (\$1 >= 1000) bad = 1 } END { exit !(n >= 2) || bad }"' sh "$TMP/said"
 check "a program that begins later, with the runtime linked in, is found as well" holds 1 "count(*)" library "WHERE [role] = 4"
 
+# What happens while recording begins: a process that is to be recorded becomes another one, and loads its library then.
+# becoming COMMAND...: a shell that runs COMMAND, then a program in its place that makes nine calls once $TMP/on is there
+becoming() {
+	rm -f "$TMP/on" "$cap"
+	GO=$TMP/on sh -c '"$@"; exec "$0" 200 9 "$LIB"' "$TMP/opener" "$@" &
+	becoming=$!
+}
+LIB=$TMP/libcudart.so.12
+export LIB
+from_its_appearance() {
+	local recorder
+	# shellcheck disable=SC2016 # of that shell
+	becoming sh -c 'until [ -s "$0" ]; do :; done' "$cap"
+	"$gpurec" -v -o "$cap" -p "$becoming" >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there grep -q libcudart "/proc/$becoming/maps" && touch "$TMP/on" && wait "$recorder" && view
+}
+check "once there is a capture, what a process becomes is followed" from_its_appearance
+check "all its calls are there" holds 9 "count(*)" alloc
+check "it is told what it became" holds 1 "count(*)" executable "WHERE [path] LIKE '%/opener'"
+check "a key with a passphrase" "$BUILD/gpukey" generate -s "$TMP/locked.key" --passphrase-fd 0 <<<"correct horse battery"
+check "which is trusted" "$BUILD/gpukey" trust "$TMP/locked.pub" --name locked
+mkfifo "$TMP/passphrase"
+asks() { grep -qE '^(0|63) 0x3 ' "/proc/$recorder/syscall"; } # it reads from descriptor 3
+while_it_asks() {
+	local recorder
+	# shellcheck disable=SC2016
+	becoming sh -c 'until [ -e "$0" ]; do sleep 0.02; done' "$TMP/asked"
+	"$gpurec" -v -o "$cap" -p "$becoming" --key "$TMP/locked.key" --passphrase-fd 3 3<>"$TMP/passphrase" >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there asks && touch "$TMP/asked" && until_there grep -q libcudart "/proc/$becoming/maps" || return
+	echo "correct horse battery" >"$TMP/passphrase"
+	until_there grep -q 'recording to' "$TMP/said" && touch "$TMP/on" && wait "$recorder" && view
+}
+check "so is what it became while the passphrase was awaited" while_it_asks
+check "with all its calls" holds 9 "count(*)" alloc
+check "it is told as what it is" holds opener:0 \
+	"replace([path], rtrim([path], replace([path], '/', '')), '') || ':' || (SELECT count(*) FROM line WHERE t LIKE '%\"kind\":\"exec\"%')" executable
+
 nvcc=/usr/local/cuda/bin/nvcc
 if [ -x "$nvcc" ]; then
 	cat >"$TMP/axpy.cu" <<'END'
