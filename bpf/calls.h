@@ -75,8 +75,8 @@ static __always_inline bool read_words(struct frame *f, const struct pt_regs *ct
 }
 
 /*
- * What stands behind pointers. For that nobody waits: the call may not want that memory either, and the recorder, when
- * it ends, could not know of a return that still waits. False: as above.
+ * What stands behind pointers. For that nobody waits: the call may not want that memory either, and at a return the
+ * waiting would be told as the call's. False: as above.
  */
 static __always_inline bool copy_peeks(struct frame *f, __u32 probe)
 {
@@ -294,19 +294,35 @@ static __noinline __u32 walk_stack(__u64 *frame, __u64 sp, __u64 fp)
 	return n;
 }
 
-static __always_inline bool call_record_stack(const struct done *d)
+/* Nothing that looks like a frame: where the call returns to is all that is to be had. */
+static __always_inline bool call_record_caller(const struct done *d)
 {
-	struct pt_regs *ctx = d->ctx;
-	struct ring_call_stack *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
-	long n;
+	struct ring_call_caller *r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 
 	if (!r)
 		return false;
+	call_fill(&r->call, r->word, CALL_WORDS_FEW, d, RING_CALL_CALLER);
+	r->frame = REGS_IP(d->ctx);
+	submit_call(r, d->calls);
+	return true;
+}
+
+static __always_inline bool call_record_stack(const struct done *d, __u32 used)
+{
+	struct pt_regs *ctx = d->ctx;
+	struct ring_call_stack *r;
+	bool plain = RETURNS_PLAIN && !d->frame->nested;
+	long n;
+
+	if (plain && used <= CALL_WORDS_FEW && !may_be_frame(REGS_FP(ctx), REGS_SP(ctx)))
+		return call_record_caller(d);
+	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
+	if (!r)
+		return false;
 	call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_STACK);
-	if (RETURNS_PLAIN && !d->frame->nested) {
+	if (plain) {
 		r->frame[0] = REGS_IP(ctx);
-		r->nframes =
-			may_be_frame(REGS_FP(ctx), REGS_SP(ctx)) ? walk_stack(r->frame, REGS_SP(ctx), REGS_FP(ctx)) : 1;
+		r->nframes = walk_stack(r->frame, REGS_SP(ctx), REGS_FP(ctx));
 	} else {
 		/* The call around it returns to a probe of the kernel's; only the kernel knows whereto after that. */
 		n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
@@ -413,7 +429,7 @@ static __always_inline bool call_end(const struct done *d, __u32 probe)
 		if (r != SLOW)
 			return r == RECORDED;
 	}
-	return call_record_stack(d);
+	return call_record_stack(d, plan->used);
 }
 
 static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel side. Programs are short, and wait for nothing but the words on the stack of a call that begins; what they
- * cannot record they count (struct tally).
+ * The kernel side. Programs are short, and wait for nothing but the words on the stack of a call that begins (those for
+ * calls may, on x86-64, as seen by the kernel: kernel.h); what they cannot record they count (struct tally).
  * Which calls are probed and what is taken from them is data: `plans`, filled from record/probes.c.
  */
 #include "bpf/calls.h"
@@ -34,7 +34,7 @@ int on_call_multi(struct pt_regs *ctx)
 	return running ? call_enter(ctx, t, cookie_of(t), ENTRY_MAY_SLEEP) : 0;
 }
 
-SEC("uretprobe")
+SEC(RETURN_SECTION)
 int on_return_multi(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();

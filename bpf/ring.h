@@ -106,6 +106,7 @@ enum ring_type {
 	RING_CALL_FEW = 1,
 	RING_CALL_MANY,
 	RING_CALL_ALL,
+	RING_CALL_CALLER,
 	RING_CALL_STACK,
 	RING_CALL_NAME,
 	RING_SWITCH,
@@ -131,7 +132,7 @@ struct ring_head {
 
 /*
  * A call that returned. Behind it stand as many words as its type says; a call needs the type that holds `used` of
- * struct call_plan. RING_CALL_STACK and RING_CALL_NAME hold all.
+ * struct call_plan. RING_CALL_STACK and RING_CALL_NAME hold all, RING_CALL_CALLER few.
  */
 struct ring_call {
 	struct ring_head head;
@@ -158,6 +159,13 @@ struct ring_call_many {
 struct ring_call_all {
 	struct ring_call call;
 	__u64 word[CALL_WORDS];
+};
+
+/* With a stack of one frame (0: none): most programs are built so that no more is to be had at once. */
+struct ring_call_caller {
+	struct ring_call call;
+	__u64 word[CALL_WORDS_FEW];
+	__u64 frame;
 };
 
 struct ring_call_stack {

@@ -55,8 +55,8 @@ void attach_stop(struct attach *a)
 {
 	__atomic_store_n(a->running, 0, __ATOMIC_SEQ_CST);
 	/*
-	 * Waits for an RCU grace period, and programs run inside RCU read sections, but for those at the entry of a
-	 * call, which may sleep. Not by detaching: that waits for these, too, for as long as a process likes.
+	 * Waits for an RCU grace period, and programs run inside RCU read sections, but for those of a call, which may
+	 * sleep. Not by detaching: that waits for these, too, for as long as a process likes.
 	 */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
 		usleep(100000); /* a kernel without it (nohz_full): far longer than a program runs */

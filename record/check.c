@@ -142,7 +142,8 @@ static void check_absent(struct check *c)
 
 static void check_uprobe(struct check *c, int probe_error)
 {
-	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_STACK]) {
+	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_CALLER] ||
+	    c->seen[RING_CALL_STACK]) {
 		check_say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
 			  attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
 		return;

@@ -32,9 +32,9 @@ void counters_add(struct counters *c, uint32_t probe, enum counter_index what);
 
 /*
  * The table for a seal: ascending, without zeros, valid until the next call. Losses are read before firings, so that
- * fired is never less than recorded and lost together. `at_end`: no return is on its way any more; what fired
- * and is neither recorded nor lost was in flight. From then on the table is always the same: the last seal and the END
- * tell one truth, whatever a probe that was kept waiting at its entry counts after it.
+ * fired is never less than recorded and lost together. `at_end`: what fired and is neither recorded nor lost was in
+ * flight. From then on the table is always the same: the last seal and the END tell one truth, whatever a probe that
+ * was kept waiting, or lost its CPU, counts after it.
  */
 size_t counters_collect(struct counters *c, bool at_end, const struct counter **rows);
 

@@ -286,6 +286,18 @@ int recording_drain(struct recording *s, struct fault *why)
 	return r;
 }
 
+/* A record that is not finished by now is of a call that has not returned to its caller either: it is in flight. */
+static int drain_last(struct recording *s, struct fault *why)
+{
+	int r = recording_drain(s, why);
+
+	if (r == 0)
+		r = ring_drain_finished(&s->bulk, ring_head(&s->bulk), rotate_take, s, why);
+	if (r == 0)
+		r = ring_drain_finished(&s->life, ring_head(&s->life), rotate_take, s, why);
+	return r < 0 ? r : 0;
+}
+
 /* A command that a signal has reached as well is given a moment to end, so that its end is known. */
 static void await_command(struct recording *s, uint32_t reason)
 {
@@ -304,10 +316,8 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	size_t n;
 
 	if (r == 0)
-		r = recording_drain(s, why);
+		r = drain_last(s, why);
 	if (r == 0)
-		r = fault_set(why, ERR_IO, FAULT_NOWHERE, "the kernel does not finish a record in the ring");
-	if (r > 0)
 		r = discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
 	if (r == 0 && result->misses)

@@ -44,7 +44,8 @@ uint64_t ring_head(const struct ring *ring)
 	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 }
 
-int ring_drain(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why)
+/* passing: over what is not finished. */
+static int walk(struct ring *ring, uint64_t until, bool passing, ring_use *use, void *self, struct fault *why)
 {
 	uint64_t at = *ring->consumer;
 
@@ -56,16 +57,29 @@ int ring_drain(struct ring *ring, uint64_t until, ring_use *use, void *self, str
 		uint32_t n = head & LENGTH_MASK;
 		int r = 0;
 
-		if (head & BPF_RINGBUF_BUSY_BIT)
+		if ((head & BPF_RINGBUF_BUSY_BIT) && !passing)
 			return 0;
 		if (n > ring->bytes)
 			return fault_set(why, ERR_FORMAT, at, "the ring buffer holds a record of %u bytes", n);
-		if (!(head & BPF_RINGBUF_DISCARD_BIT))
+		if (!(head & (BPF_RINGBUF_DISCARD_BIT | BPF_RINGBUF_BUSY_BIT)))
 			r = use(self, record + BPF_RINGBUF_HDR_SZ, n, why);
 		at += (n + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
-		__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
+		if (!passing)
+			__atomic_store_n(ring->consumer, at, __ATOMIC_RELEASE);
 		if (r < 0)
 			return r;
 	}
 	return 1;
+}
+
+int ring_drain(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why)
+{
+	return walk(ring, until, false, use, self, why);
+}
+
+int ring_drain_finished(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why)
+{
+	int r = walk(ring, until, true, use, self, why);
+
+	return r < 0 ? r : 0;
 }

@@ -37,4 +37,10 @@ uint64_t ring_head(const struct ring *ring);
  */
 int ring_drain(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why);
 
+/*
+ * The same at the very end, with every record that is finished: those that are still being written are passed over. No
+ * room is given back, because older kernels would let others write there, too. 0, or negative as above.
+ */
+int ring_drain_finished(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why);
+
 #endif

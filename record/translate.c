@@ -107,22 +107,16 @@ static int take_call_name(struct translator *t, struct row *row, const void *rec
 	return r < 0 ? r : tell_names(t, row, &c, named->text, (size_t)named->nbytes, why);
 }
 
-static int take_call_stack(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_frames(struct translator *t, struct row *row, const struct ring_call *c, const __u64 *frame, size_t n,
+		       struct fault *why)
 {
-	const struct ring_call_stack *s = record;
 	uint64_t frames[STACK_FRAMES];
-	const struct ring_call *c = &s->all.call;
 	uint32_t id = 0;
-	int r = take_call(t, row, record, CALL_WORDS, why);
+	int r;
 
-	if (r == 0 && s->nframes > STACK_FRAMES)
-		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
-				 (unsigned long long)s->nframes, STACK_FRAMES);
-	if (r < 0 || !s->nframes)
-		return r;
-	for (size_t i = 0; i < STACK_FRAMES; i++)
-		frames[i] = s->frame[i];
-	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, (size_t)s->nframes, &id, why);
+	for (size_t i = 0; i < n; i++)
+		frames[i] = frame[i];
+	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, n, &id, why);
 	if (r == ERR_MEMORY || (r == 0 && !id)) {
 		/* The call itself can still be told. */
 		counters_add(t->counters, c->probe, COUNT_no_stack);
@@ -130,6 +124,25 @@ static int take_call_stack(struct translator *t, struct row *row, const void *re
 	}
 	row->v[probe_stack_field(row->kind)] = id;
 	return r;
+}
+
+static int take_call_caller(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_call_caller *c = record;
+	int r = take_call(t, row, record, CALL_WORDS_FEW, why);
+
+	return r < 0 || !c->frame ? r : take_frames(t, row, &c->call, &c->frame, 1, why);
+}
+
+static int take_call_stack(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_call_stack *s = record;
+	int r = take_call(t, row, record, CALL_WORDS, why);
+
+	if (r == 0 && s->nframes > STACK_FRAMES)
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
+				 (unsigned long long)s->nframes, STACK_FRAMES);
+	return r < 0 || !s->nframes ? r : take_frames(t, row, &s->all.call, s->frame, (size_t)s->nframes, why);
 }
 
 static int take_switch(struct translator *t, struct row *row, const void *record, struct fault *why)
@@ -336,6 +349,7 @@ static const struct {
 	[RING_CALL_FEW] = {sizeof(struct ring_call_few), false, take_call_few},
 	[RING_CALL_MANY] = {sizeof(struct ring_call_many), false, take_call_many},
 	[RING_CALL_ALL] = {sizeof(struct ring_call_all), false, take_call_all},
+	[RING_CALL_CALLER] = {sizeof(struct ring_call_caller), false, take_call_caller},
 	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), false, take_call_stack},
 	[RING_CALL_NAME] = {sizeof(struct ring_call_name), false, take_call_name},
 	[RING_SWITCH] = {sizeof(struct ring_switch), false, take_switch},

@@ -139,6 +139,25 @@ static void a_busy_record_stops_the_draining_until_it_is_done(void **state)
 	assert_int_equal(f->sum, 7);
 }
 
+static void at_the_end_busy_records_are_passed_over(void **state)
+{
+	struct fake *f = *state;
+
+	put(f, 1, 8, 0);
+	assert_int_equal(drain(f), 1);
+	put(f, 2, 40, BPF_RINGBUF_BUSY_BIT);
+	put(f, 4, 8, 0);
+	put(f, 8, 8, BPF_RINGBUF_DISCARD_BIT);
+	put(f, 16, 8, BPF_RINGBUF_BUSY_BIT);
+	put(f, 32, 8, 0);
+	assert_int_equal(drain(f), 0);
+	assert_int_equal(ring_drain_finished(&f->ring, ring_head(&f->ring), take, f, NULL), 0);
+	assert_int_equal(f->sum, 1 + 4 + 32);
+	assert_int_equal(f->consumer, 16); /* the writers keep their room */
+	f->answer = ERR_MEMORY;
+	assert_int_equal(ring_drain_finished(&f->ring, ring_head(&f->ring), take, f, NULL), ERR_MEMORY);
+}
+
 static void a_discarded_record_is_passed_over(void **state)
 {
 	struct fake *f = *state;
@@ -197,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(every_record_is_taken_once_over_many_rounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_record_that_wraps_is_whole, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_busy_record_stops_the_draining_until_it_is_done, setup, teardown),
+		cmocka_unit_test_setup_teardown(at_the_end_busy_records_are_passed_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_discarded_record_is_passed_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_beyond_the_asked_position_is_taken, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_error_of_the_taker_ends_it_after_that_record, setup, teardown),

@@ -67,6 +67,7 @@ static const struct {
 	[RING_CALL_FEW] = {sizeof(struct ring_call_few), KIND_free, SOME_CALL, false},
 	[RING_CALL_MANY] = {sizeof(struct ring_call_many), KIND_free, SOME_CALL, false},
 	[RING_CALL_ALL] = {sizeof(struct ring_call_all), KIND_free, SOME_CALL, false},
+	[RING_CALL_CALLER] = {sizeof(struct ring_call_caller), KIND_free, SOME_CALL, false},
 	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), KIND_free, SOME_CALL, false},
 	[RING_CALL_NAME] = {sizeof(struct ring_call_name) + NAME_BYTES_FEW, KIND_free, SOME_CALL, false},
 	[RING_SWITCH] = {sizeof(struct ring_switch), KIND_switch, PROBE_SWITCH, false},
