@@ -346,8 +346,6 @@ int on_fork(__u64 *ctx)
 	bool is_process = parent->tgid != child->tgid;
 	struct ring_fork *r;
 
-	if (!running)
-		return 0;
 	if (!track) {
 		__u32 pid = child->tgid;
 
@@ -356,6 +354,8 @@ int on_fork(__u64 *ctx)
 			bpf_map_delete_elem(&tracked, &pid);
 		return 0;
 	}
+	if (!running)
+		return 0;
 	count(PROBE_FORK, COUNT_fired);
 	if (is_process && !track_add(child, track->flags)) {
 		count(PROBE_FORK, COUNT_no_state);

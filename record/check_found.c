@@ -66,9 +66,9 @@ static void say_file(struct check *c, const struct found_file *f)
 		check_remedy(c, "%.250s", u->reason[0] ? u->reason : "use one that exports its functions");
 }
 
-static int ignore(void *self, uint32_t pid, struct fault *why)
+static int ignore(void *self, uint32_t pid, bool found, struct fault *why)
 {
-	(void)self, (void)pid, (void)why;
+	(void)self, (void)pid, (void)found, (void)why;
 	return 0;
 }
 
@@ -92,7 +92,7 @@ static int look(struct check *c, struct discover *d, struct fault *why)
 		}
 		r = discover_process(d, c->o->pids[i], why);
 	}
-	return c->o->npids || r < 0 ? r : discover_all(d, 0, ignore, NULL, why);
+	return c->o->npids || r < 0 ? r : discover_all(d, ignore, NULL, why);
 }
 
 static void say_counts(struct check *c, const struct discover_counts *n, const struct found *found)

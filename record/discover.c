@@ -268,22 +268,31 @@ int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *k
 	return l && l->probed ? note_use(d, pid, l, why) : 0;
 }
 
-int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, uint32_t pid, struct fault *why),
-		 void *self, struct fault *why)
+void discover_anew(struct discover *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->nuses; i++)
+		if (!d->uses[i].pid || d->uses[i].told)
+			d->uses[kept++] = d->uses[i];
+	d->nuses = kept;
+	d->counts.denied = 0;
+	d->counts.over = 0;
+}
+
+int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, bool found, struct fault *why), void *self,
+		 struct fault *why)
 {
 	struct procfs_list list;
-	struct process_info info;
 	uint32_t pid;
 	int r = procfs_pids_open(&list, d->fs, why);
 
 	if (r < 0)
 		return r;
 	while ((r = procfs_list_next(&list, &pid, why)) > 0) {
-		if (after_ns && (procfs_process(d->fs, pid, &info, NULL) <= 0 || info.start_ns < after_ns))
-			continue;
 		r = discover_process(d, pid, why);
-		if (r > 0)
-			r = use(self, pid, why);
+		if (r >= 0)
+			r = each(self, pid, r > 0, why);
 		if (r < 0)
 			break;
 	}

@@ -46,11 +46,14 @@ int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *k
 void discover_forget(struct discover *d, uint32_t pid);
 
 /*
- * Look at all processes, or only at those above `after` in order of start (ns; 0: all). use() is told of each that has
- * a CUDA library mapped; a negative result ends the scan.
+ * Look at all processes. each() is told of every one, and whether it has a CUDA library mapped; a negative result ends
+ * the scan. Within it other functions of this file may be called.
  */
-int discover_all(struct discover *d, uint64_t after_ns, int (*use)(void *self, uint32_t pid, struct fault *why),
-		 void *self, struct fault *why);
+int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, bool found, struct fault *why), void *self,
+		 struct fault *why);
+
+/* All will be looked at anew: what was seen to be mapped and not told yet is forgotten, and who could not be read. */
+void discover_anew(struct discover *d);
 
 /*
  * Write what is new since the last call: a `library` row for each CUDA library and each process that was seen to map it

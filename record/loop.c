@@ -152,37 +152,37 @@ static int seal_when_due(struct recording *s, struct fault *why)
 	return r;
 }
 
-static int track_late(void *self, uint32_t pid, struct fault *why)
+/* Many processes take their time, in which the rings fill. */
+static int track_late(void *self, uint32_t pid, bool found, struct fault *why)
 {
 	struct recording *s = self;
+	int r = found && !pid_set_has(&s->tracked, pid) ? attach_track(s->attach, pid, 0, 0, why) : 0;
 
-	for (size_t i = 0; i < s->tracked.n; i++)
-		if (s->tracked.pids[i] == pid)
-			return 0;
-	return attach_track(s->attach, pid, 0, 0, why);
+	return r < 0 ? r : drain_now(s, why);
 }
 
 int recording_look_again(struct recording *s, struct fault *why)
 {
-	int r = 0;
+	bool all = !s->o.npids && !s->command.pid;
+	int r = all ? discover_all(s->discover, track_late, s, why) : 0;
 
-	if (!s->o.npids && !s->command.pid)
-		r = discover_all(s->discover, 0, track_late, s, why);
-	for (size_t i = 0; i < s->tracked.n && r >= 0; i++)
+	for (size_t i = 0; !all && i < s->tracked.n && r >= 0; i++)
 		r = discover_process(s->discover, s->tracked.pids[i], why);
 	recording_note_refused(s);
-	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+	return r < 0 ? r : 0;
 }
 
 /* Without the system call that tells of mappings, look for libraries every now and then. */
 static int rescan(struct recording *s, struct fault *why)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	int r;
 
 	if (!s->next_scan_ns || now_ns < s->next_scan_ns)
 		return 0;
 	s->next_scan_ns = now_ns + RESCAN_NS;
-	return recording_look_again(s, why);
+	r = recording_look_again(s, why);
+	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
 }
 
 /* The reason why it is over; 0: it is not. */
@@ -370,7 +370,7 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 		r = finish(s, reason, result, why);
 	if (r < 0) {
 		(void)rotate_cancel(s, release_held, s, NULL);
-		(void)ring_drain(&s->life, ring_head(&s->life), release_held, s, NULL);
+		(void)ring_drain_finished(&s->life, ring_head(&s->life), release_held, s, NULL);
 	}
 	command_poll(&s->command);
 	result->reason = reason;

@@ -10,13 +10,20 @@
 #include <time.h>
 #include <unistd.h>
 
+bool pid_set_has(const struct pid_set *set, uint32_t pid)
+{
+	for (size_t i = 0; i < set->n; i++)
+		if (set->pids[i] == pid)
+			return true;
+	return false;
+}
+
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
 {
 	uint32_t *more;
 
-	for (size_t i = 0; i < set->n; i++)
-		if (set->pids[i] == pid)
-			return 0;
+	if (pid_set_has(set, pid))
+		return 0;
 	if (set->n == set->room) {
 		more = reallocarray(set->pids, set->room * 2 + 16, sizeof(*more));
 		if (!more)
@@ -33,14 +40,6 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 	for (size_t i = 0; i < set->n; i++)
 		if (set->pids[i] == pid)
 			set->pids[i] = set->pids[--set->n];
-}
-
-static bool is_tracked(const struct recording *s, uint32_t pid)
-{
-	for (size_t i = 0; i < s->tracked.n; i++)
-		if (s->tracked.pids[i] == pid)
-			return true;
-	return false;
 }
 
 static int on_process(struct recording *s, const struct ring_process *p, struct fault *why)
@@ -151,7 +150,7 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 		found = r > 0;
 		if (r == 0 && m->named)
 			note_unseen(s, m);
-		if (found && !s->o.npids && !s->command.pid && !is_tracked(s, m->pid))
+		if (found && !s->o.npids && !s->command.pid && !pid_set_has(&s->tracked, m->pid))
 			r = attach_track(s->attach, m->pid, 0, 0, why);
 		if (found && r >= 0)
 			r = learn_code(s, m->pid, clock_ns(CLOCK_BOOTTIME), why);

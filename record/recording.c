@@ -233,12 +233,12 @@ static int watch_gpus(const struct recording *s, struct fault *why)
 	return r < 0 || s->kmsg_fd < 0 ? r : watch(s, s->kmsg_fd, EPOLLIN, why);
 }
 
-static int track_found(void *self, uint32_t pid, struct fault *why)
+static int track_found(void *self, uint32_t pid, bool found, struct fault *why)
 {
 	struct recording *s = self;
-	int r = attach_track(s->attach, pid, 0, 0, why);
+	int r = found ? attach_track(s->attach, pid, 0, 0, why) : 0;
 
-	return r < 0 ? r : pid_set_add(&s->tracked, pid, why);
+	return r < 0 || !found ? r : pid_set_add(&s->tracked, pid, why);
 }
 
 /* Whom to record, and the libraries that they have mapped now. */
@@ -266,7 +266,7 @@ static int find_targets(struct recording *s, struct fault *why)
 	if (r == 0 && s->command.pid)
 		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
 	if (r == 0 && !s->o.npids && !s->command.pid)
-		r = discover_all(s->discover, 0, track_found, s, why);
+		r = discover_all(s->discover, track_found, s, why);
 	if (r == 0)
 		recording_note_refused(s);
 	return r;
@@ -301,6 +301,23 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 		if ((!late[i].command || s->command.pid) && (!late[i].single || !attach_is_multi(s->attach)))
 			caps[n++] = late[i].cap;
 	return confine_recorder(caps, n, keep | CONFINE_BPF, why);
+}
+
+/*
+ * Once more, now that it records: what was mapped since find_targets() looked nobody has told of, and what it saw may
+ * be gone. Of those that are here already all is read now, while we may.
+ */
+static int find_again(struct recording *s, struct fault *why)
+{
+	int r;
+
+	discover_anew(s->discover);
+	r = recording_look_again(s, why);
+	if (r == 0 && !s->command.pid)
+		r = attach_scan_threads(s->attach, why);
+	if (r == 0)
+		r = recording_drain(s, why);
+	return r < 0 ? r : capture_tell_libraries(s, why);
 }
 
 static int recording_start(struct recording *s, struct fault *why)
@@ -352,15 +369,9 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = capture_open(s, &id, &start, why);
 	}
 	identity_wipe(&id);
-	/* What was mapped between the first look and the start, nobody has told of. */
 	if (r == 0)
-		r = recording_look_again(s, why);
-	if (r == 0 && !s->command.pid)
-		r = attach_scan_threads(s->attach, why);
-	/* Of those that are here already all is read now, while we may. */
+		r = find_again(s, why);
 	if (r == 0)
-		r = recording_drain(s, why);
-	if (r >= 0)
 		r = give_up_rights(s, why);
 	if (r == 0)
 		r = rotate_check(s, why);
@@ -370,6 +381,7 @@ static int recording_start(struct recording *s, struct fault *why)
 int recording_open(struct recording **out, const struct recording_options *o, struct fault *why)
 {
 	struct recording *s = calloc(1, sizeof(*s));
+	uint64_t begin_ns;
 	int r;
 
 	if (!s)
@@ -381,10 +393,11 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 		recording_close(s);
 		return r;
 	}
-	s->next_seal_ns = clock_ns(CLOCK_BOOTTIME) + EPOCH_NS;
-	status_begin(&s->status, clock_ns(CLOCK_BOOTTIME));
-	s->rotation.next_ns = o->rotate_ns ? clock_ns(CLOCK_BOOTTIME) + o->rotate_ns : 0;
-	s->deadline_ns = o->duration_ns ? clock_ns(CLOCK_BOOTTIME) + o->duration_ns : 0;
+	begin_ns = writer_begin_ns(s->writer);
+	s->next_seal_ns = begin_ns + EPOCH_NS;
+	status_begin(&s->status, begin_ns);
+	s->rotation.next_ns = o->rotate_ns ? begin_ns + o->rotate_ns : 0;
+	s->deadline_ns = o->duration_ns ? begin_ns + o->duration_ns : 0;
 	s->next_scan_ns = o->late_attach && !attach_tells_maps(s->attach) ? s->next_seal_ns : 0;
 	*out = s;
 	return 0;

@@ -114,6 +114,7 @@ struct recording {
 uint64_t clock_ns(int clock);
 void anchor_read(struct clock_anchor *a);
 
+bool pid_set_has(const struct pid_set *set, uint32_t pid);
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why);
 void pid_set_remove(struct pid_set *set, uint32_t pid);
 
@@ -121,6 +122,9 @@ void pid_set_remove(struct pid_set *set, uint32_t pid);
 int capture_identity(struct recording *s, struct identity *id, struct fault *why);
 /* The first capture, of what is recorded from `start` on; `id` is the caller's to wipe. */
 int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why);
+
+/* Which libraries are mapped, as rows and, in short, as facts. */
+int capture_tell_libraries(struct recording *s, struct fault *why);
 
 /*
  * The number of a series' next capture: behind the last one that is there, so that names stay in order of time when old
@@ -159,7 +163,8 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 /* Take in all that the kernel side has told by now. 1; 0: it does not finish a record, within a second; negative. */
 int recording_drain(struct recording *s, struct fault *why);
 
-/* Look for libraries that are mapped by now: in every process, or in those to be recorded. */
+/* Look for libraries that are mapped by now, in every process or in those to be recorded. What is found is to be told.
+ */
 int recording_look_again(struct recording *s, struct fault *why);
 
 /* Say what could not be probed since the last call. */

@@ -129,7 +129,6 @@ int capture_identity(struct recording *s, struct identity *id, struct fault *why
 
 static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 {
-	const struct discover_counts *found = discover_counts(s->discover);
 	const struct {
 		const char *name, *value;
 	} facts[] = {
@@ -153,21 +152,26 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
 	if (r == 0)
 		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
-	if (r == 0)
-		r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
-			       "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
-			       found->refused, found->unread);
 	if (r == 0 && s->health.fd < 0)
 		r = fact_tell(s->writer, at_ns, "nvml", s->health.problem, why);
 	if (r == 0 && s->kmsg_fd < 0)
 		r = fact_tell(s->writer, at_ns, "xid", "not recorded", why);
-	if (r == 0 && found->last_problem[0])
-		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
 	if (r == 0 && s->o.metrics_ns)
 		r = fact_tellf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
 			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
-	if (r == 0)
-		r = budget_tell(&s->o.budget, s->writer, at_ns, why);
+	return r == 0 ? budget_tell(&s->o.budget, s->writer, at_ns, why) : r;
+}
+
+int capture_tell_libraries(struct recording *s, struct fault *why)
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	int r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
+			   "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
+			   found->refused, found->unread);
+
+	if (r == 0 && found->last_problem[0])
+		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
 	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
 }
 

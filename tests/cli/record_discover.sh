@@ -157,20 +157,40 @@ check "a key with a passphrase" "$BUILD/gpukey" generate -s "$TMP/locked.key" --
 check "which is trusted" "$BUILD/gpukey" trust "$TMP/locked.pub" --name locked
 mkfifo "$TMP/passphrase"
 asks() { grep -qE '^(0|63) 0x3 ' "/proc/$recorder/syscall"; } # it reads from descriptor 3
+# while_asked PID COMMAND...: records it; COMMAND has to succeed before the passphrase is told
+while_asked() {
+	local pid=$1
+	shift
+	"$gpurec" -v -o "$cap" -p "$pid" --key "$TMP/locked.key" --passphrase-fd 3 3<>"$TMP/passphrase" >"$TMP/said" 2>&1 &
+	recorder=$!
+	until_there asks && touch "$TMP/asked" && until_there "$@" || return
+	echo "correct horse battery" >"$TMP/passphrase"
+}
 while_it_asks() {
 	local recorder
 	# shellcheck disable=SC2016
 	becoming sh -c 'until [ -e "$0" ]; do sleep 0.02; done' "$TMP/asked"
-	"$gpurec" -v -o "$cap" -p "$becoming" --key "$TMP/locked.key" --passphrase-fd 3 3<>"$TMP/passphrase" >"$TMP/said" 2>&1 &
-	recorder=$!
-	until_there asks && touch "$TMP/asked" && until_there grep -q libcudart "/proc/$becoming/maps" || return
-	echo "correct horse battery" >"$TMP/passphrase"
+	while_asked "$becoming" grep -q libcudart "/proc/$becoming/maps" || return
 	until_there grep -q 'recording to' "$TMP/said" && touch "$TMP/on" && wait "$recorder" && view
 }
 check "so is what it became while the passphrase was awaited" while_it_asks
 check "with all its calls" holds 9 "count(*)" alloc
 check "it is told as what it is" holds opener:0 \
 	"replace([path], rtrim([path], replace([path], '/', '')), '') || ':' || (SELECT count(*) FROM line WHERE t LIKE '%\"kind\":\"exec\"%')" executable
+
+# It had the library, and becomes a program that has none.
+leaving() {
+	local recorder pid
+	rm -f "$TMP/asked" "$cap"
+	# shellcheck disable=SC2016
+	LD_PRELOAD=$LIB sh -c 'unset LD_PRELOAD; until [ -e "$0" ]; do sleep 0.02; done; exec sleep 60' "$TMP/asked" &
+	pid=$!
+	while_asked $pid grep -q sleep "/proc/$pid/comm" || return
+	until_there grep -q 'recording to' "$TMP/said" && kill $pid && wait "$recorder" && view
+}
+check "a process that had a library when it was looked at" leaving
+check "is not told as one that has it, if it had none any more when recording began" holds 0:sleep \
+	"(SELECT count(*) FROM library) || ':' || replace([path], rtrim([path], replace([path], '/', '')), '')" executable
 
 nvcc=/usr/local/cuda/bin/nvcc
 if [ -x "$nvcc" ]; then
