@@ -74,10 +74,7 @@ static __always_inline bool read_words(struct frame *f, const struct pt_regs *ct
 	return true;
 }
 
-/*
- * What stands behind pointers. For that nobody waits: the call may not want that memory either, and at a return the
- * waiting would be told as the call's. False: as above.
- */
+/* What stands behind pointers. For that nobody waits: the call may not want that memory either. False: as above. */
 static __always_inline bool copy_peeks(struct frame *f, __u32 probe)
 {
 	bool ok = true;
@@ -395,9 +392,10 @@ static __noinline bool call_record_name(struct pt_regs *ctx, struct open_calls *
 
 /*
  * What stands behind pointers now. Most calls that have such a result have one, of one word: that is read in line, for
- * it saves a tenth of what an allocation costs. False: as above.
+ * it saves a tenth of what an allocation costs, and waited for. The call has just written it, so it is there, unless
+ * the kernel moves the page at this moment or the process plays with it. False: as above.
  */
-static __always_inline bool results_read(const struct done *d, __u32 probe)
+static __always_inline bool results_read(const struct done *d, __u32 probe, bool may_sleep)
 {
 	const volatile struct call_plan *plan = &plans[probe];
 	struct frame *f = d->frame;
@@ -408,17 +406,17 @@ static __always_inline bool results_read(const struct done *d, __u32 probe)
 		return true;
 	if (failed || plan->peek[0].n > 1 || plan->peek[1].n)
 		return peek_results(f, probe, failed);
-	ok = copy_words(&one, 1, f->word[plan->peek[0].arg & 15] + plan->peek[0].from * 8, false);
+	ok = copy_words(&one, 1, f->word[plan->peek[0].arg & 15] + plan->peek[0].from * 8, may_sleep);
 	f->word[plan->peek[0].slot & 15] = one;
 	return ok;
 }
 
 /* The results, and the record. False: there was no room for it. */
-static __always_inline bool call_end(const struct done *d, __u32 probe)
+static __always_inline bool call_end(const struct done *d, __u32 probe, bool may_sleep)
 {
 	const volatile struct call_plan *plan = &plans[probe];
 
-	if (!results_read(d, probe))
+	if (!results_read(d, probe, may_sleep))
 		count_rare(probe, COUNT_unreadable);
 	if (!plan->stack && (!result_of(d) || (plan->asks && result_of(d) == CALL_NOT_READY))) {
 		enum recorded r;
@@ -432,7 +430,7 @@ static __always_inline bool call_end(const struct done *d, __u32 probe)
 	return call_record_stack(d, plan->used);
 }
 
-static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie)
+static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t, __u64 cookie, bool may_sleep)
 {
 	__u32 probe = (__u32)cookie & (PROBES_LIMIT - 1);
 	struct done d = {.ctx = ctx, .task = t};
@@ -449,7 +447,7 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	if (!d.frame || d.frame->left_out)
 		return 0;
 	tell_tracked(t, &d.calls->told);
-	if (!call_end(&d, probe))
+	if (!call_end(&d, probe, may_sleep))
 		count_rare(probe, COUNT_ring_full);
 	return 0;
 }

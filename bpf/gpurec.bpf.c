@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kernel side. Programs are short, and wait for nothing but the words on the stack of a call that begins (those for
- * calls may, on x86-64, as seen by the kernel: kernel.h); what they cannot record they count (struct tally).
+ * The kernel side. Programs are short, and wait for nothing but the words on the stack of a call that begins, and the
+ * word that one which returns has just written; what they cannot record they count (struct tally).
  * Which calls are probed and what is taken from them is data: `plans`, filled from record/probes.c.
  */
 #include "bpf/calls.h"
@@ -22,7 +22,7 @@ int on_call(struct pt_regs *ctx)
 SEC("uretprobe")
 int on_return(struct pt_regs *ctx)
 {
-	return running ? call_leave(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx)) : 0;
+	return running ? call_leave(ctx, bpf_get_current_task_btf(), bpf_get_attach_cookie(ctx), false) : 0;
 }
 
 /* The same, where the kernel lets us find the cookie by ourselves. */
@@ -39,7 +39,7 @@ int on_return_multi(struct pt_regs *ctx)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 
-	return running ? call_leave(ctx, t, cookie_of(t)) : 0;
+	return running ? call_leave(ctx, t, cookie_of(t), RETURN_MAY_SLEEP) : 0;
 }
 
 /* --- the scheduler --- */

@@ -218,13 +218,14 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
  * entered with its return address on the stack (x86) or in a register (arm64), which decides where the words on the
  * stack begin and by how much the stack pointer differs between entry and return; and whether the kernel itself waits
  * for the stack's top at the entry, to put its return probe there: then a process can hold it there anyway, and our
- * program may sleep, too, which makes it read faster. So may the one at the return, because such programs are started
- * faster; it never does. Return addresses in memory may be signed (arm64).
+ * program may sleep, too, which makes it read faster. So may the one at the return. Return addresses in memory may be
+ * signed (arm64).
  */
 #if defined(__TARGET_ARCH_x86)
 #define ENTRY_SECTION "uprobe.s"
 #define RETURN_SECTION "uretprobe.s"
 #define ENTRY_MAY_SLEEP true
+#define RETURN_MAY_SLEEP true
 #define RETURNS_PLAIN true
 #define REGISTER_WORDS 6
 #define STACK_WORDS_AT 8
@@ -248,6 +249,7 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define ENTRY_SECTION "uprobe"
 #define RETURN_SECTION "uretprobe"
 #define ENTRY_MAY_SLEEP false
+#define RETURN_MAY_SLEEP false
 #define RETURNS_PLAIN false
 #define REGISTER_WORDS 8
 #define STACK_WORDS_AT 0

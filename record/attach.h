@@ -64,10 +64,9 @@ size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_
 void attach_start(struct attach *a);
 
 /*
- * Switch the probes off, and wait until no program runs any more but those of a call. One at its entry may be kept
- * waiting, and records nothing; one at its return waits for nothing, but may have lost its CPU: its record is still
- * being written then, or comes when nobody reads any more. What these count may come late, too. All else is in the
- * rings afterwards.
+ * Switch the probes off, and wait until no program runs any more but those of a call: these may be kept waiting by the
+ * process, or have lost their CPU. A record of theirs is still being written then, or comes when nobody reads any more,
+ * and what they count may come late, too. All else is in the rings afterwards.
  */
 void attach_stop(struct attach *a);
 

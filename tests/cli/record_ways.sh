@@ -74,13 +74,13 @@ for way in $ways; do
 	check "$way: each of their calls is recorded, or counted as lost" are_all_there
 done
 
-# A process that keeps a probe waiting keeps whoever detaches it: the capture is sealed and whole by then. (The kernel
-# waits there, for the stack; no program of ours need be there.)
-held() { # WAY
+# A process that keeps a probe waiting keeps whoever detaches it: the capture is sealed and whole by then. (At the entry
+# the kernel waits there, for the stack; no program of ours need be there.)
+held() { # WAY CALL [WHAT]
 	local recorder status=0
 	rm -f "$cap" "$TMP/go"
 	mkfifo "$TMP/go"
-	"$gpurec" -q --uprobes "$1" -o "$cap" -- "$BUILD/workload/every/held" <"$TMP/go" >"$TMP/said" &
+	"$gpurec" -q --uprobes "$1" -o "$cap" -- "$BUILD/workload/every/held" ${3+"$3"} <"$TMP/go" >"$TMP/said" &
 	recorder=$!
 	exec 9>"$TMP/go"
 	for _ in $(seq 200); do grep -q waiting "$TMP/said" && break || sleep 0.1; done
@@ -91,15 +91,23 @@ held() { # WAY
 	"$BUILD/gpuverify" "$cap" || status=1
 	exec 9>&-
 	wait "$recorder" || status=1
-	"$BUILD/gpureplay" -q --json "$cap" | grep '"probe":"cudaFree".*"cause":"in_flight","count":1}' || status=1
+	"$BUILD/gpureplay" -q --json "$cap" | grep '"probe":"'"$2"'".*"cause":"in_flight","count":1}' || status=1
 	return $status
 }
 if [ ! -x "$BUILD/workload/every/held" ]; then
 	skip "a probe that is kept waiting" "its program is for x86-64 only"
 elif "$BUILD/workload/every/held" </dev/null >"$TMP/said" 2>&1; then
 	for way in multi plain; do
-		check "$way: with a probe that is kept waiting, the capture is sealed and tells of the call" held "$way"
+		check "$way: with a probe that is kept waiting, the capture is sealed and tells of the call" held "$way" cudaFree
 	done
+	check "multi: so it is with one that is kept waiting when the call returns" held multi cudaMalloc result
+	result_comes_late() {
+		(sleep 0.3) | "$gpurec" -q -o "$cap" --force -- "$BUILD/workload/every/held" result >"$TMP/said" || return
+		"$BUILD/gpureplay" -q --json "$cap" | grep '"kind":"alloc"' >"$TMP/rows"
+		cat "$TMP/said" "$TMP/rows"
+		grep -q waiting "$TMP/said" && [ "$(grep -vc '"addr":"0x0"' "$TMP/rows")" = 1 ]
+	}
+	check "multi: when it may go on, the result is recorded" result_comes_late
 else
 	skip "a probe that is kept waiting" "$(tail -n 1 "$TMP/said")"
 fi

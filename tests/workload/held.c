@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call that stands still at its probe, because the stack that it is called on, of which the kernel wants the return
- * address, is memory that this very process gives out (userfaultfd), and that takes until its stdin ends. Says
- * "waiting" once it is asked for. Exit status 3: there is no such memory here.
+ * A call that stands still at its probe, because that looks at memory that this very process gives out (userfaultfd),
+ * and that takes until its stdin ends. It is the stack that it is called on, of which the kernel wants the return
+ * address; with an argument it is its result. Says "waiting" once it is asked for. Exit status 3: there is no such
+ * memory here.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #define PAGE 4096
 
 int cudaFree(void *at);
+int cudaMalloc(void **result, size_t bytes);
 
 static int faults;
 static char *area;
@@ -57,7 +59,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	struct uffdio_api api = {.api = UFFD_API};
 	struct uffdio_register range = {.mode = UFFDIO_REGISTER_MODE_MISSING};
@@ -74,6 +76,9 @@ int main(void)
 	if (ioctl(faults, UFFDIO_API, &api) || ioctl(faults, UFFDIO_REGISTER, &range) ||
 	    pthread_create(&thread, NULL, serve, NULL))
 		give_up("userfaultfd");
+	(void)argv;
+	if (argc > 1)
+		return cudaMalloc((void **)area, 64);
 	__asm__ volatile("mov %0, %%rsp\n\tjmp *%1" ::"r"(area + PAGE / 2 + 8), "r"(call) : "memory");
 	return 3;
 }
