@@ -113,8 +113,10 @@ static int note_use(struct discover *d, uint32_t pid, const struct looked *l, st
 	uint32_t index = (uint32_t)(l - d->looked);
 
 	for (size_t i = 0; i < d->nuses; i++)
-		if (d->uses[i].pid == pid && d->uses[i].looked == index)
+		if (d->uses[i].pid == pid && d->uses[i].looked == index) {
+			d->uses[i].old = false;
 			return 0;
+		}
 	if (d->nuses == d->uses_room) {
 		size_t room = d->uses_room ? 2 * d->uses_room : 64;
 		struct use *more = reallocarray(d->uses, room, sizeof(*more));
@@ -132,9 +134,12 @@ void discover_forget(struct discover *d, uint32_t pid)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < d->nuses; i++)
-		if (d->uses[i].pid != pid || !d->uses[i].told)
-			d->uses[kept++] = d->uses[i];
+	for (size_t i = 0; i < d->nuses; i++) {
+		if (d->uses[i].pid == pid && d->uses[i].told)
+			continue;
+		d->uses[i].old = d->uses[i].old && d->uses[i].pid != pid; /* it had it until now */
+		d->uses[kept++] = d->uses[i];
+	}
 	d->nuses = kept;
 }
 
@@ -270,14 +275,20 @@ int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *k
 
 void discover_anew(struct discover *d)
 {
+	for (size_t i = 0; i < d->nuses; i++)
+		d->uses[i].old = d->uses[i].pid && !d->uses[i].told;
+	d->counts.denied = 0;
+	d->counts.over = 0;
+}
+
+void discover_anew_end(struct discover *d)
+{
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->nuses; i++)
-		if (!d->uses[i].pid || d->uses[i].told)
+		if (!d->uses[i].old)
 			d->uses[kept++] = d->uses[i];
 	d->nuses = kept;
-	d->counts.denied = 0;
-	d->counts.over = 0;
 }
 
 int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, bool found, struct fault *why), void *self,
@@ -381,7 +392,7 @@ int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, u
 	int r = stacks_tell_modules(stacks, w, at_ns, why);
 
 	for (size_t i = 0; i < d->nuses && r == 0; i++) {
-		if (d->uses[i].told)
+		if (d->uses[i].told || d->uses[i].old)
 			continue;
 		r = tell_library(&d->looked[d->uses[i].looked], d->uses[i].pid, w, at_ns, why);
 		d->uses[i].told = r == 0;

@@ -52,8 +52,13 @@ void discover_forget(struct discover *d, uint32_t pid);
 int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, bool found, struct fault *why), void *self,
 		 struct fault *why);
 
-/* All will be looked at anew: what was seen to be mapped and not told yet is forgotten, and who could not be read. */
+/*
+ * From here to the end all is looked at anew: what was seen to be mapped before, and not told, is told only of those
+ * that are seen to have it again, or of which the kernel side tells meanwhile that they end, or run another program.
+ * Who could not be read is counted anew.
+ */
 void discover_anew(struct discover *d);
+void discover_anew_end(struct discover *d);
 
 /*
  * Write what is new since the last call: a `library` row for each CUDA library and each process that was seen to map it

@@ -40,6 +40,7 @@ struct use {
 	uint32_t pid;
 	uint32_t looked;
 	bool told;
+	bool old; /* seen before all was looked at anew, and not again */
 };
 
 #define LOOKED_BUCKETS 4096u

@@ -182,7 +182,7 @@ static int rescan(struct recording *s, struct fault *why)
 		return 0;
 	s->next_scan_ns = now_ns + RESCAN_NS;
 	r = recording_look_again(s, why);
-	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, now_ns, why);
+	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 }
 
 /* The reason why it is over; 0: it is not. */

@@ -312,11 +312,14 @@ static int find_again(struct recording *s, struct fault *why)
 	int r;
 
 	discover_anew(s->discover);
+	if (!s->o.npids)
+		s->tracked.n = 0; /* some may be gone, of which nobody told; the others are told again */
 	r = recording_look_again(s, why);
 	if (r == 0 && !s->command.pid)
 		r = attach_scan_threads(s->attach, why);
 	if (r == 0)
 		r = recording_drain(s, why);
+	discover_anew_end(s->discover);
 	return r < 0 ? r : capture_tell_libraries(s, why);
 }
 

@@ -189,8 +189,8 @@ leaving() {
 	until_there grep -q 'recording to' "$TMP/said" && kill $pid && wait "$recorder" && view
 }
 check "a process that had a library when it was looked at" leaving
-check "is not told as one that has it, if it had none any more when recording began" holds 0:sleep \
-	"(SELECT count(*) FROM library) || ':' || replace([path], rtrim([path], replace([path], '/', '')), '')" executable
+check "is not told as one that has it, if it had none any more when recording began" holds 0:1:sleep \
+	"(SELECT count(*) FROM library) || ':' || (SELECT count(*) > 0 FROM attach) || ':' || replace([path], rtrim([path], replace([path], '/', '')), '')" executable
 
 nvcc=/usr/local/cuda/bin/nvcc
 if [ -x "$nvcc" ]; then

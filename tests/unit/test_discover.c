@@ -535,10 +535,22 @@ static void a_scan_of_all_finds_us(void **state)
 	assert_int_equal(n, 1);
 	dlclose(handle);
 	discover_anew(d);
-	assert_int_equal(discover_all(d, count, &n, NULL), 0);
-	assert_int_equal(n, 1);
+	assert_int_equal(discover_process(d, (uint32_t)getpid(), NULL), 0);
 	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
-	assert_int_equal(nlibraries, 0); /* what is not mapped any more is not told */
+	assert_int_equal(nlibraries, 0); /* what is not mapped any more is not told, */
+	discover_forget(d, (uint32_t)getpid());
+	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
+	assert_int_equal(nlibraries, 1); /* unless we ran another program only then */
+	nlibraries = 0;
+	discover_forget(d, (uint32_t)getpid());
+	handle = load(path);
+	assert_int_equal(discover_process(d, (uint32_t)getpid(), NULL), 1);
+	dlclose(handle);
+	discover_anew(d);
+	discover_anew_end(d);
+	discover_forget(d, (uint32_t)getpid());
+	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
+	assert_int_equal(nlibraries, 0);
 }
 
 static void a_file_beneath_two_overlays_has_one_stamp(void **state)
