@@ -163,7 +163,7 @@ static int track_late(void *self, uint32_t pid, bool found, struct fault *why)
 
 int recording_look_again(struct recording *s, struct fault *why)
 {
-	bool all = !s->o.npids && !s->command.pid;
+	bool all = records_all(s);
 	int r = all ? discover_all(s->discover, track_late, s, why) : 0;
 
 	for (size_t i = 0; !all && i < s->tracked.n && r >= 0; i++)

@@ -150,7 +150,7 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 		found = r > 0;
 		if (r == 0 && m->named)
 			note_unseen(s, m);
-		if (found && !s->o.npids && !s->command.pid && !pid_set_has(&s->tracked, m->pid))
+		if (found && records_all(s) && !pid_set_has(&s->tracked, m->pid))
 			r = attach_track(s->attach, m->pid, 0, 0, why);
 		if (found && r >= 0)
 			r = learn_code(s, m->pid, clock_ns(CLOCK_BOOTTIME), why);

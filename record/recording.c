@@ -177,7 +177,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.ring_bytes = s->o.ring_bytes,
 		.futex = s->o.futex,
 		.notice_maps = s->o.futex && s->o.late_attach,
-		.track_all = !s->o.npids && !s->o.command,
+		.track_all = records_all(s),
 		.single = s->o.single,
 		.plain = s->o.plain,
 		.metrics_ns = s->o.metrics_ns,
@@ -236,9 +236,8 @@ static int watch_gpus(const struct recording *s, struct fault *why)
 static int track_found(void *self, uint32_t pid, bool found, struct fault *why)
 {
 	struct recording *s = self;
-	int r = found ? attach_track(s->attach, pid, 0, 0, why) : 0;
 
-	return r < 0 || !found ? r : pid_set_add(&s->tracked, pid, why);
+	return found ? attach_track(s->attach, pid, 0, 0, why) : 0;
 }
 
 /* Whom to record, and the libraries that they have mapped now. */
@@ -265,7 +264,7 @@ static int find_targets(struct recording *s, struct fault *why)
 	}
 	if (r == 0 && s->command.pid)
 		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
-	if (r == 0 && !s->o.npids && !s->command.pid)
+	if (r == 0 && records_all(s))
 		r = discover_all(s->discover, track_found, s, why);
 	if (r == 0)
 		recording_note_refused(s);
@@ -312,8 +311,6 @@ static int find_again(struct recording *s, struct fault *why)
 	int r;
 
 	discover_anew(s->discover);
-	if (!s->o.npids)
-		s->tracked.n = 0; /* some may be gone, of which nobody told; the others are told again */
 	r = recording_look_again(s, why);
 	if (r == 0 && !s->command.pid)
 		r = attach_scan_threads(s->attach, why);

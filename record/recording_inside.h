@@ -111,6 +111,12 @@ struct recording {
 	struct mapping line;
 };
 
+/* Every process that uses CUDA, rather than those that were named. */
+static inline bool records_all(const struct recording *s)
+{
+	return !s->o.npids && !s->o.command;
+}
+
 uint64_t clock_ns(int clock);
 void anchor_read(struct clock_anchor *a);
 
@@ -163,8 +169,7 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 /* Take in all that the kernel side has told by now. 1; 0: it does not finish a record, within a second; negative. */
 int recording_drain(struct recording *s, struct fault *why);
 
-/* Look for libraries that are mapped by now, in every process or in those to be recorded. What is found is to be told.
- */
+/* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() tells. */
 int recording_look_again(struct recording *s, struct fault *why);
 
 /* Say what could not be probed since the last call. */
