@@ -21,7 +21,7 @@ CFLAGS  ?= -O2 -g
 # One name for a folder, however it is given: the way to compile must not seem to change.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
 
-VERSION := $(shell sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool.h)
+VERSION := $(shell sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool/tool.h)
 MACHINE ?= $(shell uname -m)
 Q       := $(if $(filter 1,$(V)),,@)
 
@@ -43,22 +43,23 @@ BPF_FLAGS := -O2 -g -Wall -fstack-usage -ffile-prefix-map=$(CURDIR)=. -target bp
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------
-# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey_*.c and replay/gpureplay_*.c are the rest of these tools.
+# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey/*.c, replay/gpureplay_*.c and analyze/gpuanalyze_*.c are the rest of these tools.
 TOOLS   := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
 MAINS   := keys/gpukey.c record/gpurec.c replay/gpuverify.c replay/gpureplay.c analyze/gpuanalyze.c
-objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS),$(wildcard $(1))))
-gpukey_PARTS := $(wildcard keys/gpukey_*.c)
+objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS) $(gpuanalyze_PARTS),$(wildcard $(1))))
+gpukey_PARTS := $(wildcard keys/gpukey/*.c)
 gpureplay_PARTS := $(wildcard replay/gpureplay_*.c)
-O_FORMAT  := $(call objs,format/*.c)
-O_KEYS    := $(call objs,keys/*.c)
-O_REPLAY  := $(call objs,replay/*.c)
-O_ANALYZE := $(call objs,analyze/*.c analyze/rules/*.c)
-O_RECORD  := $(call objs,record/*.c)
-O_ELF     := $(call objs,record/elf*.c)
+gpuanalyze_PARTS := $(wildcard analyze/gpuanalyze_*.c)
+O_FORMAT  := $(call objs,format/*.c format/*/*.c)
+O_KEYS    := $(call objs,keys/*.c keys/*/*.c)
+O_REPLAY  := $(call objs,replay/*.c replay/*/*.c)
+O_ANALYZE := $(call objs,analyze/*.c analyze/*/*.c)
+O_RECORD  := $(call objs,record/*.c record/*/*.c)
+O_ELF     := $(call objs,record/symbols/elf*.c)
 LIBGPUCAP := $(addprefix $(BUILD)/,libgpucap.so.1 libgpucap.a)
 # The SQLite module: what talks to SQLite is compiled anew, against the SQLite that loads it.
 MODULE    := $(BUILD)/gpucap.so
-O_MODULE  := $(patsubst %.c,$(BUILD)/module/%.o,$(wildcard replay/sql*.c replay/module*.c))
+O_MODULE  := $(patsubst %.c,$(BUILD)/module/%.o,$(wildcard replay/sql/*.c))
 
 PAGES     := $(BUILD)/man/gpurec-format.5 $(BUILD)/man/gpurec-rules.7
 
@@ -76,26 +77,27 @@ gpuanalyze_L := -lsqlite3 $(L_BASE) -lm
 gpurec_A     := $(BUILD)/librecord.a $(A_BASE)
 gpurec_L     := -lbpf -lelf -lz $(L_BASE) -ldl
 
-# Tests: a binary for each tests/unit/test_*.c; those that look into record/ need libbpf and are left out with BPF=0.
-UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
-UNIT_RECORD := $(patsubst tests/unit/%.c,%,$(if $(UNIT_ALL),$(shell grep -l '"record/' tests/unit/test_*.c)))
+# Tests: a binary for each tests/unit/FOLDER/test_*.c; those that look into record/ need libbpf and are left out with BPF=0.
+UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*/test_*.c))
+UNIT_RECORD := $(patsubst tests/unit/%.c,%,$(if $(UNIT_ALL),$(shell grep -l '"record/' tests/unit/*/test_*.c)))
 UNIT        := $(if $(filter 1,$(BPF)),$(UNIT_ALL),$(filter-out $(UNIT_RECORD),$(UNIT_ALL)))
 UNIT_BINS   := $(addprefix $(BUILD)/tests/unit/,$(UNIT))
 # tests/bench/rate is linked with the recorder, and has a program for the kernel.
 RATE        := $(if $(filter 1,$(BPF)),$(BUILD)/tests/bench/rate)
-HELPER_BINS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out tests/bench/rate.c tests/bench/fill.bpf.c,\
-               $(wildcard tests/mkcap.c tests/score.c tests/attack.c tests/bench/*.c)))
-O_ATTACKS   := $(call objs,tests/attacks*.c)
-FUZZ        := $(patsubst tests/fuzz/%.c,%,$(filter-out $(if $(filter 1,$(BPF)),,%/fuzz_elf.c),$(wildcard tests/fuzz/fuzz_*.c)))
+TOOL_BINS   := $(addprefix $(BUILD)/tests/,mkcap score attack)
+BENCH_BINS  := $(patsubst tests/%.c,$(BUILD)/tests/%,$(filter-out tests/bench/rate.c tests/bench/fill.bpf.c,$(wildcard tests/bench/*.c)))
+HELPER_BINS := $(TOOL_BINS) $(BENCH_BINS)
+O_ATTACKS   := $(call objs,tests/tools/attacks*.c)
+FUZZ        := $(patsubst tests/fuzz/%.c,%,$(filter-out $(if $(filter 1,$(BPF)),,%/fuzz_elf.c %/fuzz_changing.c),$(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_BINS   := $(addprefix $(BUILD)/tests/fuzz/,$(FUZZ))
-TEST_A      := $(BUILD)/libreplay.a $(BUILD)/libanalyze.a $(A_BASE)
+TEST_A      := $(BUILD)/libanalyze.a $(BUILD)/libreplay.a $(A_BASE)
 TEST_L      := -lcmocka -lsqlite3 $(L_BASE) -lm
 WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double yields
 
 # Tests of the command line; those that trace the whole host need BPF, and say themselves when it is refused.
 CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
-CLI_SLOW    := tests/house/dist.sh tests/house/recipes.sh
-CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
+CLI_SLOW    := tests/house/dist.sh tests/house/recipes.sh tests/house/vm.sh
+CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh tests/cli/truth.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
 
 # Targets ------------------------------------------------------------------------------------------------------------
 .PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
@@ -106,14 +108,19 @@ all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP) $(MODULE) $(PAGES)
 help:
 	@echo 'make             build the tools into $(BUILD)/            BPF=0: the four offline ones, without clang and libbpf'
 	@echo 'make deps        install what is missing to build and test (as root)'
-	@echo 'make demo        ten seconds from recording to report    (as root, to record)'
+	@echo 'make demo        ten seconds from recording to report    (asks for sudo to record)'
 	@echo 'make check       the fast tests                          (no root needed)'
 	@echo 'make test        all tests that this machine can run     (as root, to trace)'
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
-	@echo 'make mutants     remove each check of the verifier in turn, and name the test that notices'
+	@echo 'make mutants     mutation-test the verifier'
 	@echo 'make bench       figures beside peers and limits, into docs/BENCHMARKS.md  (as root, on an idle machine)'
+	@echo 'make stalls ROUNDS=1000 SEED=1   random stalls, floods, hangs and kills of the recorder                (as root)'
 	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
 	@echo 'make score       how often the rules are right: 300 runs with planted faults (as root, a quarter of an hour)'
+	@echo 'make vm KERNEL=6.1    a kernel of tests/vm/kernels.txt in QEMU, and what it records; or a path, with MODULES= and ARCH='
+	@echo 'make vm-debian   what the README says of a fresh Debian 12, on one; as root   (half an hour)'
+	@echo 'make vm-all      all of them, into the table of docs/CROSS.md   (an hour of one CPU at most)'
+	@echo 'make arm64       the programs and their tests for arm64: $(BUILD)/arm64/'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make fuzz T=60   fuzz each parser for T seconds          (clang)'
 	@echo 'make coverage    which lines of format/ and keys/ the tests run; below 90 % fails'
@@ -125,7 +132,7 @@ help:
 	@echo '          V=1 (show commands) CC= CFLAGS= CPPFLAGS= LDFLAGS= CLANG= BPFTOOL='
 
 deps:
-	@sh .ci/deps.sh build $(if $(filter 1,$(BPF)),bpf) test
+	@sh .ci/deps.sh build $(if $(filter 1,$(BPF)),bpf) demo test
 
 # A build by root (`sudo make demo`) leaves files that only root may change: say that, not "permission denied".
 ifneq ($(filter-out help deps uninstall,$(or $(MAKECMDGOALS),all)),)
@@ -150,7 +157,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
 
 # What each event goes through: loops over columns, of which -O2 leaves half a value at a time, the cursor and the rules.
-FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(O_ANALYZE)
+FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(addprefix $(BUILD)/format/base/,map.o table.o) $(BUILD)/replay/model/tasks.o $(O_ANALYZE)
 $(FAST): CALL += $(FASTER)
 
 $(BUILD)/libformat.a: $(O_FORMAT)
@@ -262,15 +269,17 @@ $(addprefix $(BUILD)/tests/unit/,$(addsuffix .o,$(filter $(UNIT_RECORD),$(UNIT))
 # The list of attacks is shared by the program and the test.
 $(BUILD)/tests/attack $(filter %/test_attack,$(UNIT_BINS)): $(O_ATTACKS)
 
-$(HELPER_BINS): $(BUILD)/tests/%: $(BUILD)/tests/%.o $(TEST_A)
+$(TOOL_BINS): $(BUILD)/tests/%: $(BUILD)/tests/tools/%.o
+$(BENCH_BINS): %: %.o
+$(HELPER_BINS): $(TEST_A)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDALL) $^ $(TEST_L) -o $@
+	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(TEST_A) $(filter-out -lcmocka,$(TEST_L)) -o $@
 
 # A fuzz target with a main() that runs it over files.
-$(filter %/fuzz_elf,$(FUZZ_BINS)): $(O_ELF)
+$(filter %/fuzz_elf %/fuzz_changing,$(FUZZ_BINS)): $(O_ELF)
 $(FUZZ_BINS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o $(TEST_A)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf,$@),-lelf) $(TEST_L) -o $@
+	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf %/fuzz_changing,$@),-lelf) $(filter-out -lcmocka,$(TEST_L)) -o $@
 
 # What the runner is told: settings, then tests (tests/run explains).
 RUN_UNIT = BUILD=$(BUILD) $(UNIT_BINS)
@@ -297,7 +306,7 @@ run-tests:
 	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=900 $(RUN_BPF) $(CLI_SLOW) LIMIT=300 \
 		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
 		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
-		ASAN_OPTIONS=exitcode=99:detect_leaks=0 $(filter tests/cli/%,$(CLI)) \
+		ASAN_OPTIONS=exitcode=99:detect_leaks=0 LIMIT=900 $(filter tests/cli/%,$(CLI)) \
 		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
 
 # Figures beside peers and limits, on an idle machine; docs/BENCHMARKS.md is made from them.
@@ -308,34 +317,72 @@ bench: tests
 
 # Long runs and bad days; what came of them goes into docs/BENCHMARKS.md when that is made.
 H ?= 1
-.PHONY: soak
+.PHONY: soak stalls
+stalls: tests
+	@BUILD=$(BUILD) ROUNDS=$(or $(ROUNDS),1000) SEED=$(or $(SEED),$$$$) bash tests/tools/stalls.sh
+
 soak: tests
-	@BUILD=$(BUILD) H=$(H) RESULTS=tests/soak/endurance.md bash tests/soak.sh
+	@BUILD=$(BUILD) H=$(H) RESULTS=tests/soak/endurance.md bash tests/tools/soak.sh
+
+# For arm64 on x86-64, with Debian's cross-compiler. The libraries of that machine are fetched into a folder and are not
+# installed. GOALS=all: without the tests; GOALS=guest: what guests run.
+GOALS ?= tests
+.PHONY: guest
+guest: all $(HELPER_BINS) $(WORKLOAD) $(BUILD)/static/gpurec-alone
+.PHONY: arm64
+arm64:
+	+@sysroot=$$(tests/vm/fetch.sh sysroot arm64) && $(MAKE) --no-print-directory BUILD=$(BUILD)/arm64 MACHINE=aarch64 \
+		CC="$(filter ccache,$(CC)) aarch64-linux-gnu-gcc --sysroot=$$sysroot" AR=aarch64-linux-gnu-ar LD=aarch64-linux-gnu-ld \
+		OBJCOPY=aarch64-linux-gnu-objcopy $(GOALS)
+
+# Other kernels, in guests: see tests/vm/README.md. As root, what is missing is installed first.
+KERNEL ?=
+.PHONY: vm vm-all
+vm: tests
+	@$(if $(KERNEL),,echo "make: name a kernel: KERNEL=NAME of tests/vm/kernels.txt, or KERNEL=path/to/vmlinuz" >&2; exit 1)
+	@sh .ci/deps.sh vm
+	@MAKE="$(MAKE)" tests/run LIMIT=3600 BUILD=$(BUILD) GPUREC_VM_KERNELS=$(KERNEL) tests/house/vm.sh
+vm-all: tests
+	@sh .ci/deps.sh vm
+	@rm -f $(BUILD)/vm.txt
+	@MAKE="$(MAKE)" GPUREC_VM_KERNELS="$$(sed 's/[ #].*//' tests/vm/kernels.txt)" \
+		tests/run LIMIT=7200 BUILD=$(BUILD) GPUREC_VM_RESULTS=$(BUILD)/vm.txt tests/house/vm.sh; status=$$?; \
+		cp $(BUILD)/vm.txt tests/vm/results.txt && awk -v results=tests/vm/results.txt -f tests/vm/table.awk docs/CROSS.md \
+			>$(BUILD)/CROSS.md && cp $(BUILD)/CROSS.md docs/CROSS.md && exit $$status
+
+# What the README says of a fresh Debian 12, on one: half an hour. TESTS="tests/cli/record_names.sh ...": these, too.
+.PHONY: vm-debian
+vm-debian:
+	@sh .ci/deps.sh vm
+	@tests/vm/debian.sh $(BUILD)/vm-debian $(TESTS)
 
 # Slow: a compilation and some tests for each check.
 .PHONY: mutants
 mutants:
-	@MAKE="$(MAKE)" CC="$(CC)" BUILD=$(BUILD) tests/mutants.sh
+	@MAKE="$(MAKE)" CC="$(CC)" BUILD=$(BUILD) tests/tools/mutants.sh
 
 # Slow, and as root: the table of docs/ACCURACY.md. RUNS=30 for a look.
 .PHONY: score
 score: deps
 	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
-	@BUILD=$(BUILD) bash tests/score.sh $(RUNS)
+	@BUILD=$(BUILD) bash tests/tools/score.sh $(RUNS)
 
-demo: deps
-	+@$(MAKE) --no-print-directory all $(HELPER_BINS) $(WORKLOAD)
-	@BUILD=$(BUILD) BPF=$(BPF) bash tests/demo.sh
+# Only what the demo needs is installed and built, with one line of progress.
+DEMO_BINS := $(addprefix $(BUILD)/,$(TOOLS) $(if $(filter 1,$(BPF)),workload/driver))
+demo:
+	@sh .ci/deps.sh build $(if $(filter 1,$(BPF)),bpf) demo
+	+@{ $(MAKE) --no-print-directory $(DEMO_BINS) 2>&1 || echo 'demo: the build failed'; } | awk -f tests/tools/progress.awk
+	@BUILD=$(BUILD) BPF=$(BPF) bash tests/tools/demo.sh
 
 # Lint ---------------------------------------------------------------------------------------------------------------
-C_ALL := $(wildcard bpf/*.[ch] format/*.[ch] keys/*.[ch] record/*.[ch] replay/*.[ch] analyze/*.[ch] \
-           analyze/rules/*.[ch] tests/*.[ch] tests/bench/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/workload/*.[ch])
+C_ALL := $(wildcard $(foreach d,bpf format keys record replay analyze,$(d)/*.[ch] $(d)/*/*.[ch]) \
+           $(addprefix tests/,$(addsuffix /*.[ch],tools bench unit unit/* fuzz workload)))
 C_USER := $(filter-out bpf/% tests/workload/% %.bpf.c,$(filter %.c,$(C_ALL)))
-SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh docs/deploy/*.sh docs/packaging/*.sh)
+SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/tools/*.sh tests/vm/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh docs/deploy/*.sh docs/packaging/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)
 lint:
-	@sh .ci/deps.sh build bpf test lint
+	@sh .ci/deps.sh build bpf demo test lint
 	+@$(MAKE) --no-print-directory -s $(BUILD)/bpf/gpurec.skel.h
 	+@$(MAKE) --no-print-directory -k $(LINTS)
 
@@ -359,7 +406,7 @@ TIDY_TESTS := -cert-env33-c,-bugprone-implicit-widening-of-multiplication-result
 lint-tidy:
 	@echo "  clang-tidy"
 	$(Q)printf '%s\n' $(C_USER) | xargs -P2 -n1 sh -c 'case $$1 in tests/*) off=$(TIDY_TESTS) ;; *) off= ;; esac; \
-		[ "$$1" = format/fault.c ] || knows="-include .ci/lint.h"; \
+		[ "$$1" = format/base/fault.c ] || knows="-include .ci/lint.h"; \
 		clang-tidy --quiet --config-file=.ci/clang-tidy.yml --checks=$$off "$$1" -- -std=gnu11 -I. \
 			-isystem $(BUILD) -D_GNU_SOURCE $$knows 2>/dev/null' tidy
 
@@ -393,13 +440,13 @@ fuzz:
 COVERAGE := $(BUILD)/coverage
 # The tests of the command line that have most to do with the two; the others take minutes and add nothing.
 COVERAGE_CLI := $(wildcard $(patsubst %,tests/cli/%.sh,custody delegate gpukey narrow sign verify))
-COVERED  := $(patsubst %.c,$(COVERAGE)/%.gcno,$(wildcard format/*.c keys/*.c))
+COVERED  := $(patsubst %.c,$(COVERAGE)/%.gcno,$(wildcard format/*.c format/base/*.c keys/*.c keys/gpukey/*.c keys/tool/*.c))
 coverage:
 	@sh .ci/deps.sh build test coverage
 	@find $(COVERAGE) -name '*.gcda' -delete 2>/dev/null || :
 	+@$(MAKE) -s --no-print-directory tests BUILD=$(COVERAGE) BPF=0 CFLAGS="-O0 -g --coverage" LDFLAGS=--coverage HARDEN=
 	+@$(MAKE) -s --no-print-directory run-coverage BUILD=$(COVERAGE) BPF=0
-	@gcov -n $(COVERED) 2>/dev/null | awk -v least=90 -f tests/coverage.awk
+	@gcov -n $(COVERED) 2>/dev/null | awk -v least=90 -f tests/tools/coverage.awk
 .PHONY: run-coverage
 run-coverage:
 	@MAKE="$(MAKE)" BPF=0 tests/run LIMIT=1200 $(RUN_UNIT) $(RUN_FUZZ) $(COVERAGE_CLI)
@@ -463,6 +510,6 @@ clean:
 
 # Which header each object was made from.
 -include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) $(O_MODULE) \
-         $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS)))
+         $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS) $(gpuanalyze_PARTS)))
 -include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(O_ATTACKS:.o=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
 -include $(wildcard $(BUILD)/workload/*.d)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf test browser dist lint bench fuzz coverage
+#   .ci/deps.sh GROUP...        groups: build bpf demo test browser dist lint bench fuzz coverage vm
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -26,6 +26,7 @@ bpf      bpftool                                   @bpftool             bpftool
 bpf      bpf/libbpf.h                              libbpf-dev           libbpf-devel
 bpf      gelf.h                                    libelf-dev           elfutils-libelf-devel
 bpf      zlib.h                                    zlib1g-dev           zlib-devel
+demo     sqlite3                                   sqlite3              sqlite
 test     cmocka.h                                  libcmocka-dev        libcmocka-devel
 test     lz4                                       lz4                  lz4
 test     sqlite3                                   sqlite3              sqlite
@@ -52,6 +53,14 @@ bench    perf                                      @perf                perf
 bench    zstd                                      zstd                 zstd
 bench    pgrep                                     procps               procps-ng
 fuzz     clang                                     clang                clang
+vm       qemu-system-x86_64                        qemu-system-x86      qemu-system-x86-core
+vm       qemu-system-aarch64                       qemu-system-arm      qemu-system-aarch64-core
+vm       aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
+vm       cpio                                      cpio                 cpio
+vm       modprobe                                  kmod                 kmod
+vm       mke2fs                                    e2fsprogs            e2fsprogs
+vm       xz                                        xz-utils             xz
+vm       zstd                                      zstd                 zstd
 coverage gcov                                      gcc                  gcc
 fuzz     @fuzzer                                   @fuzzer              compiler-rt
 '
@@ -63,7 +72,7 @@ is_there() {
 	case $1 in
 	*.h) echo "#include <$1>" | ${CC:-gcc} -E -o /dev/null - 2>/dev/null ;;
 	bpftool) [ -n "$(sh "$(dirname "$0")/bpftool.sh")" ] ;;
-	gcc) command -v "${CC:-gcc}" >/dev/null ;;
+	gcc) set -- ${CC:-gcc}; command -v "$1" >/dev/null ;; # the first word: "ccache gcc"
 	@jsonschema) python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ;;
 	@fuzzer) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer-*.a' -o -name 'libclang_rt.fuzzer.a' 2>/dev/null)" ] ;;
 	*) command -v "$1" >/dev/null ;;

@@ -7,7 +7,7 @@
 #define GPUREC_ANALYZE_CALLERS_H
 
 #include "analyze/hist.h"
-#include "analyze/table.h"
+#include "format/base/table.h"
 #include "format/cursor.h"
 
 #define CALLERS_MAX 1048576   /* threads; what others call is not judged by rules that tell threads apart */

@@ -10,7 +10,7 @@ struct error_code {
 	const char *remedy; /* NULL: the general one */
 };
 
-#define ARGUMENTS "Look at the arguments that this caller gives"
+#define ARGUMENTS "Check the arguments that this caller passes"
 #define DRIVER                                                                                                         \
 	"Install or load an NVIDIA driver that is new enough for the CUDA runtime (nvidia-smi shows both versions)"
 #define VISIBLE                                                                                                        \
@@ -27,7 +27,7 @@ static const struct error_code cuda_errors[] = {
 	{4, ORDINARY, "the driver is shutting down",
 	 "Let threads end their GPU work before the process exits: CUDA was being shut down"},
 	{9, ORDINARY, "invalid launch configuration",
-	 "Look at the grid, block and shared memory of the launch: the GPU has less"},
+	 "Check the grid, block and shared memory of the launch: the GPU has less"},
 	{11, ORDINARY, "invalid value", ARGUMENTS},
 	{21, ORDINARY, "invalid copy direction", ARGUMENTS},
 	{35, ORDINARY, "no driver, or one that is too old", DRIVER},
@@ -43,11 +43,10 @@ static const struct error_code cuda_errors[] = {
 	{218, ORDINARY, "invalid PTX", BUILD},
 	{220, STICKS, "uncorrectable NVLink error", NULL},
 	{222, ORDINARY, "unsupported PTX version", BUILD},
-	{301, ORDINARY, "file not found", "Look at the path that the program gives for its module"},
+	{301, ORDINARY, "file not found", "Check the path that the program passes for its module"},
 	{400, ORDINARY, "invalid handle", ALIVE},
 	{401, ORDINARY, "illegal state", ALIVE},
-	{500, ORDINARY, "symbol not found",
-	 "Look at the name that is asked for: the module has no such function or variable"},
+	{500, ORDINARY, "symbol not found", "Check the requested name: the module has no such function or variable"},
 	{600, NONE, "not ready", NULL},
 	{700, STICKS, "illegal address", NULL},
 	{701, ORDINARY, "out of resources for the launch",
@@ -70,7 +69,7 @@ static const struct error_code cuda_errors[] = {
 	 "Launch a smaller grid: all blocks of a cooperative launch must fit on the GPU at once"},
 	{721, STICKS, "contained error", NULL},
 	{800, ORDINARY, "not permitted",
-	 "Look at the GPU's compute mode (nvidia-smi -q -d COMPUTE), MPS, and the rights of the user"},
+	 "Check the GPU's compute mode (nvidia-smi -q -d COMPUTE), MPS, and the rights of the user"},
 	{801, ORDINARY, "not supported",
 	 "Ask whether the GPU and driver can do it before asking for it (cudaDeviceGetAttribute)"},
 	{802, ORDINARY, "system not ready",
@@ -81,8 +80,7 @@ static const struct error_code cuda_errors[] = {
 	 "Keep this call out of the capture of the stream, or capture in relaxed mode"},
 	{901, ORDINARY, "capture is invalid",
 	 "Look for the first call that was not permitted while the stream was captured"},
-	{999, ORDINARY, "unknown error",
-	 "Look into the kernel's log (dmesg) for what the driver says of the same time"},
+	{999, ORDINARY, "unknown error", "Read the kernel's log (dmesg) for the driver's messages of the same time"},
 };
 
 static const char *const nccl_errors[] = {
@@ -152,7 +150,7 @@ bool cuda_error_is_harmless(int64_t code)
 	return is_of(code, HARMLESS);
 }
 
-#define RESTART "Start the program again, and look at what it computes there"
+#define RESTART "Start the program again, and check what it computes there"
 #define DRAIN "Take the GPU out of service, reset it, and have it checked if this comes again"
 #define SANITIZE "Run the program under compute-sanitizer: mostly it is its own mistake"
 #define WATCH "Nothing now; have the GPU checked if this becomes frequent"
@@ -184,7 +182,7 @@ static const struct xid_code xids[] = {
 	{120, SEVERITY_ERROR, "the GPU's system processor failed", DRAIN},
 	{121, SEVERITY_WARNING, "a corrected error on the link to the CPU", WATCH},
 	{140, SEVERITY_ERROR, "an ECC error that was not recovered from", DRAIN},
-	{154, SEVERITY_WARNING, "the driver says what it takes to recover the GPU", "Do what the message says"},
+	{154, SEVERITY_WARNING, "the driver reports what it takes to recover the GPU", "Follow the message"},
 };
 
 static const struct xid_code xid_unknown = {0, SEVERITY_ERROR, "an error that this version has no words for",
@@ -204,7 +202,7 @@ const struct throttle_reason throttle_reasons[] = {
 	{0x4, "power-cap", "its power limit", SEVERITY_INFO,
 	 "Raise the power limit if the rack allows (nvidia-smi -pl), or accept it: this is how busy GPUs run"},
 	{0x8, "hardware-slowdown", "a slowdown by its hardware (heat, or the power supply)", SEVERITY_WARNING,
-	 "Check fans, airflow and the power supply; nvidia-smi -q -d PERFORMANCE tells which"},
+	 "Check fans, airflow and the power supply; nvidia-smi -q -d PERFORMANCE shows which"},
 	{0x10, "sync-boost", "another GPU that it keeps step with", SEVERITY_INFO,
 	 "Look which GPU of the sync-boost group is slow"},
 	{0x20, "thermal", "heat (the driver slowed it down)", SEVERITY_WARNING,

@@ -5,16 +5,9 @@
 #include <string.h>
 
 #include "analyze/losses.h"
+#include "replay/model/timeline_feed.h"
 
 #define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */
-
-/* An event that waits for others of its moment. */
-struct kept {
-	struct event event;
-	uint64_t v[FIELDS_MAX];
-};
-
-static const char *const no_texts[FIELDS_MAX];
 
 struct engine {
 	struct context ctx;
@@ -38,13 +31,10 @@ struct engine {
 			const uint64_t *set;
 		} listeners[NRULES]; /* the rules that want to see them */
 	} routes[KINDS_SEEN];        /* by kind; of KIND_epoch: what marks take */
-	struct kept *batch;          /* events of one moment, without texts */
-	unsigned nbatch;
+	struct moment moment;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
 	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
-	struct table
-		proven; /* a: tid of a thread that is recorded at some time; only where process rows are withheld */
 };
 
 /*
@@ -53,13 +43,11 @@ struct engine {
  */
 static uint64_t tracked_since(void *arg, uint32_t tid)
 {
-	const struct engine *e = arg;
-	uint64_t pid = names_pid_of(&e->names, tid);
-	const struct process *p = pid ? names_current(&e->names, pid) : NULL;
+	struct engine *e = arg;
 
-	if (e->proven.nitems && table_find(&e->proven, tid, 0))
+	if (e->names.nameless.nitems && table_find(&e->names.nameless, tid, 0))
 		return 0;
-	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
+	return timeline_tracked_since(&e->names.tasks, tid);
 }
 
 /* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
@@ -79,6 +67,21 @@ static uint32_t proves_tracked(const struct event *ev)
 	}
 }
 
+/* The process of that thread, where the row has it; 0: it does not. */
+static uint32_t proves_process(const struct event *ev)
+{
+	switch (ev->kind) {
+	case KIND_futex:
+		return (uint32_t)ev->v[F_futex_pid];
+	case KIND_fault:
+		return (uint32_t)ev->v[F_fault_pid];
+	case KIND_exit:
+		return (uint32_t)ev->v[F_exit_pid];
+	default:
+		return event_is_call(ev) ? (uint32_t)ev->v[F_call_pid] : 0;
+	}
+}
+
 /* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper tells. */
 static int look_ahead(struct engine *e, struct fault *why)
 {
@@ -89,12 +92,19 @@ static int look_ahead(struct engine *e, struct fault *why)
 
 	while (r == 0 && cursor_next(cur, &ev, &ignored) > 0) {
 		uint32_t tid = proves_tracked(&ev);
+		struct nameless *one;
 
-		if (tid == TID_NONE || tid == TID_IDLE || table_find(&e->proven, tid, 0) ||
-		    e->proven.nitems >= TIMELINE_THREADS_MAX)
+		if (tid == TID_NONE || tid == TID_IDLE)
 			continue;
-		if (!table_add(&e->proven, tid, 0, sizeof(struct table_key)))
+		one = table_find(&e->names.nameless, tid, 0);
+		if (!one && e->names.nameless.nitems >= TIMELINE_THREADS_MAX)
+			continue;
+		if (!one)
+			one = table_add(&e->names.nameless, tid, 0, sizeof(*one));
+		if (!one)
 			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when looking ahead");
+		else if (!one->pid)
+			one->pid = proves_process(&ev);
 	}
 	cursor_close(cur);
 	return r;
@@ -122,53 +132,6 @@ static int see_nothing(struct engine *e, struct fault *why)
 	return timeline_blind(e->timeline, 0, UINT64_MAX, why);
 }
 
-/* Rows of switch, waking or fork are missing: at which times. */
-static int take_epoch(struct engine *e, const struct event *mark, struct fault *why)
-{
-	static const uint16_t kinds[] = {KIND_switch, KIND_waking, KIND_fork};
-	const struct epoch *epoch = mark->epoch;
-	uint64_t lost = 0;
-	int r = 0;
-
-	for (unsigned i = 0; e->ctx.reader && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		lost += reader_lost(e->ctx.reader, epoch->number, kinds[i]);
-	if (lost) {
-		/* The counters are read when the epoch is sealed, a little after its end. */
-		uint64_t until_ns = epoch->anchor.boot_ns > epoch->end_ns ? epoch->anchor.boot_ns : epoch->end_ns;
-
-		return timeline_blind(e->timeline, epoch->begin_ns, until_ns, why);
-	}
-	for (uint32_t i = 0; i < epoch->nchunks && r == 0; i++) {
-		const struct chunk *c = &epoch->chunks[i];
-
-		if (c->withheld && c->class == CLASS_events)
-			r = timeline_blind(e->timeline, c->first_ns, c->last_ns + 1, why);
-	}
-	return r;
-}
-
-/* The order in which things must have happened that carry the same time. */
-enum rank { RANK_EXIT, RANK_FORK, RANK_WAKE_SLEEPER, RANK_SWITCH, RANK_WAKE, RANK_FUTEX, RANK_INNER, RANK_CALL, RANKS };
-
-static enum rank rank_of(const struct engine *e, const struct event *ev)
-{
-	switch (ev->kind) {
-	case KIND_exit:
-		return RANK_EXIT;
-	case KIND_fork:
-		return RANK_FORK;
-	case KIND_waking:
-		return timeline_is_asleep(e->timeline, as_tid(ev->v[F_waking_tid])) ? RANK_WAKE_SLEEPER : RANK_WAKE;
-	case KIND_switch:
-		return RANK_SWITCH;
-	case KIND_futex:
-	case KIND_fault:
-		return RANK_FUTEX;
-	default:
-		return event_is_call(ev) && !event_is_nested(ev) ? RANK_CALL : RANK_INNER;
-	}
-}
-
 /* To the first so many that want to see such rows. */
 static int to_some(struct engine *e, const struct route *route, const struct event *ev, unsigned n, struct fault *why)
 {
@@ -185,22 +148,6 @@ static __attribute__((noinline)) int to_rules(struct engine *e, const struct eve
 	const struct route *route = &e->routes[ev->kind];
 
 	return to_some(e, route, ev, route->nlisteners, why);
-}
-
-static int take_futex(struct engine *e, const struct event *ev, struct fault *why)
-{
-	uint64_t dur_ns = ev->v[F_futex_dur];
-	const struct futex_row row = {.begin_ns = dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0,
-				      .at_ns = ev->at_ns,
-				      .addr = ev->v[F_futex_addr],
-				      .tid = as_tid(ev->v[F_futex_tid]),
-				      .cpu = (uint32_t)ev->v[F_futex_cpu],
-				      .op = (uint32_t)ev->v[F_futex_op],
-				      .val = ev->v[F_futex_val],
-				      .ret = (int64_t)ev->v[F_futex_ret]};
-	int r = timeline_futex(e->timeline, &row, why);
-
-	return r < 0 ? r : to_rules(e, ev, why);
 }
 
 static int take_switch(struct engine *e, const struct event *ev, struct fault *why)
@@ -220,18 +167,10 @@ static int take_waking(struct engine *e, const struct event *ev, struct fault *w
 	return r < 0 || !e->routes[KIND_waking].nlisteners ? r : to_rules(e, ev, why);
 }
 
-static int take_fault(struct engine *e, const struct event *ev, struct fault *why)
+/* What only the timeline takes before rules do. */
+static int take_timed(struct engine *e, const struct event *ev, struct fault *why)
 {
-	uint64_t dur_ns = ev->v[F_fault_dur];
-	int r = timeline_fault(e->timeline, dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0, ev->at_ns,
-			       as_tid(ev->v[F_fault_tid]), (uint32_t)ev->v[F_fault_cpu], why);
-
-	return r < 0 ? r : to_rules(e, ev, why);
-}
-
-static int take_cpu(struct engine *e, const struct event *ev, struct fault *why)
-{
-	int r = timeline_steal(e->timeline, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ev->v[F_cpu_steal], why);
+	int r = timeline_feed(e->timeline, ev, why);
 
 	return r < 0 ? r : to_rules(e, ev, why);
 }
@@ -263,8 +202,7 @@ static int take_fork(struct engine *e, const struct event *ev, struct fault *why
 	int r = take_named(e, ev, why);
 
 	if (r == 0)
-		r = timeline_fork(e->timeline, ev->at_ns, as_tid(ev->v[F_fork_tid]), as_tid(ev->v[F_fork_child_tid]),
-				  why);
+		r = timeline_feed(e->timeline, ev, why);
 	return r < 0 ? r : to_rules(e, ev, why);
 }
 
@@ -295,8 +233,8 @@ static int take_call(struct engine *e, const struct event *ev, struct fault *why
 	if (r < 0)
 		return r;
 	e->caller = NULL;
-	p = names_process(&e->names, ev->v[F_call_pid]);
-	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->key.a, &e->caller, why) : 0;
+	p = names_process(&e->names, ev->v[F_call_pid], ev->at_ns);
+	r = p ? callers_meet(&e->callers, ev->v[F_call_tid], p->number, &e->caller, why) : 0;
 	e->ctx.caller = e->caller;
 	if (r == 0)
 		r = to_some(e, route, ev,
@@ -313,11 +251,11 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	int r = take_named(e, ev, why);
 
 	if (r == 0)
-		r = timeline_exit(e->timeline, ev->at_ns, as_tid(ev->v[F_exit_tid]), why);
+		r = timeline_feed(e->timeline, ev, why);
 	if (r < 0)
 		return r;
-	p = names_process(&e->names, ev->v[F_exit_pid]);
-	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->key.a) : NULL;
+	p = names_process(&e->names, ev->v[F_exit_pid], ev->at_ns);
+	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->number) : NULL;
 	e->ctx.caller = caller;
 	r = to_rules(e, ev, why);
 	if (caller)
@@ -336,7 +274,7 @@ static bool has_texts(uint16_t kind)
 		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true, [KIND_executable] = true,
 		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true, [KIND_fact] = true,
 		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,  [KIND_kernel] = true,
-		[KIND_cgroup] = true,
+		[KIND_cgroup] = true,       [KIND_quota] = true,
 	};
 
 	return texts[kind];
@@ -382,9 +320,9 @@ static void lay_listeners(struct engine *e)
 static void lay_routes(struct engine *e)
 {
 	static int (*const takes[KINDS_SEEN])(struct engine *, const struct event *, struct fault *) = {
-		[KIND_switch] = take_switch, [KIND_waking] = take_waking, [KIND_futex] = take_futex,
-		[KIND_fault] = take_fault,   [KIND_cpu] = take_cpu,       [KIND_fork] = take_fork,
-		[KIND_exit] = take_exit,
+		[KIND_switch] = take_switch, [KIND_waking] = take_waking,   [KIND_futex] = take_timed,
+		[KIND_fault] = take_timed,   [KIND_cpu] = take_timed,       [KIND_fork] = take_fork,
+		[KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {
@@ -403,13 +341,13 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	struct engine *e = calloc(1, sizeof(*e));
 	int r = 0;
 
-	if (e)
-		e->batch = calloc(BATCH_MAX, sizeof(*e->batch));
-	if (!e || !e->batch) {
+	if (!e) {
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
 		goto out;
 	}
 	e->ctx = *ctx;
+	e->names.tasks.processes_max = PROCESSES_MAX;
+	e->names.kernels.max = KERNEL_NAMES_MAX;
 	e->ctx.names = &e->names;
 	e->ctx.callers = &e->callers;
 	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
@@ -420,6 +358,8 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
+	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that tell the one tell the other */
+		timeline_tells_pins(e->timeline);
 	if (ctx->reader && reader_withholds(ctx->reader, CLASS_process))
 		r = look_ahead(e, why);
 	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
@@ -446,8 +386,7 @@ void engine_close(struct engine *e)
 	names_clear(&e->names);
 	calls_clear(&e->calls);
 	callers_clear(&e->callers);
-	table_clear(&e->proven);
-	free(e->batch);
+	moment_clear(&e->moment);
 	free(e);
 }
 
@@ -458,32 +397,14 @@ static int take_one(struct engine *e, const struct event *ev, struct fault *why)
 	return event_is_call(ev) ? take_foreign_call(e, ev, why) : 0;
 }
 
-static int flush(struct engine *e, struct fault *why)
+static int take_waiting(void *engine, const struct event *ev, struct fault *why)
 {
-	uint8_t ranks[BATCH_MAX] = {0};
-	int r = 0;
-
-	if (e->nbatch == 1) {
-		e->nbatch = 0;
-		return take_one(e, &e->batch[0].event, why);
-	}
-	for (unsigned i = 0; i < e->nbatch; i++)
-		ranks[i] = (uint8_t)rank_of(e, &e->batch[i].event);
-	for (unsigned rank = 0; rank < RANKS; rank++) {
-		for (unsigned i = 0; i < e->nbatch && r == 0; i++) {
-			if (ranks[i] == rank)
-				r = take_one(e, &e->batch[i].event, why);
-		}
-	}
-	e->nbatch = 0;
-	return r;
+	return take_one(engine, ev, why);
 }
 
-static void keep(struct kept *kept, const struct event *ev)
+static int flush(struct engine *e, struct fault *why)
 {
-	kept->event = *ev;
-	kept->event.v = memcpy(kept->v, ev->v, kind_nvalues(ev->shape) * sizeof(*ev->v));
-	kept->event.text = no_texts;
+	return moment_end(&e->moment, e->timeline, take_waiting, e, why);
 }
 
 static int feed_mark(struct engine *e, const struct event *mark, struct fault *why)
@@ -492,7 +413,7 @@ static int feed_mark(struct engine *e, const struct event *mark, struct fault *w
 
 	if (mark->epoch->end_ns > e->end_ns)
 		e->end_ns = mark->epoch->end_ns;
-	r = take_epoch(e, mark, why);
+	r = timeline_feed_epoch(e->timeline, e->ctx.reader, mark->epoch, why);
 	return r < 0 ? r : to_rules(e, mark, why);
 }
 
@@ -510,7 +431,7 @@ static __attribute__((noinline)) int feed_rare(struct engine *e, const struct ev
 	bool mark = ev->kind == KIND_epoch;
 	int r = 0;
 
-	if (e->nbatch > 0 && (mark || ev->at_ns != e->batch[0].event.at_ns || e->nbatch == BATCH_MAX))
+	if (mark || moment_is_over(&e->moment, ev))
 		r = flush(e, why);
 	if (r < 0)
 		return r;
@@ -520,17 +441,16 @@ static __attribute__((noinline)) int feed_rare(struct engine *e, const struct ev
 	e->nevents++;
 	if (ev->kind < KINDS_SEEN && e->routes[ev->kind].texts)
 		return take_name(e, ev, why);
-	if (ev->last && e->nbatch == 0)
+	if (ev->last && e->moment.n == 0)
 		return take_one(e, ev, why);
-	keep(&e->batch[e->nbatch++], ev);
-	return 0;
+	return moment_add(&e->moment, ev, why);
 }
 
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why)
 {
 	const struct route *route = &e->routes[ev->kind % KINDS_SEEN];
 
-	if (!ev->last || e->nbatch > 0 || ev->kind >= KINDS_SEEN || route->texts)
+	if (!ev->last || e->moment.n > 0 || ev->kind >= KINDS_SEEN || route->texts)
 		return feed_rare(e, ev, why);
 	see_time(&e->ctx, ev->at_ns);
 	e->nevents++;
@@ -568,6 +488,11 @@ const struct calls *engine_calls(const struct engine *e)
 const struct context *engine_context(const struct engine *e)
 {
 	return &e->ctx;
+}
+
+void engine_stop(struct engine *e, const struct fault *why)
+{
+	e->ctx.stopped = why;
 }
 
 uint64_t engine_nevents(const struct engine *e)

@@ -6,10 +6,8 @@
 #ifndef GPUREC_ANALYZE_ENGINE_H
 #define GPUREC_ANALYZE_ENGINE_H
 
-#include "analyze/calls.h"
+#include "analyze/call_stats.h"
 #include "analyze/rule.h"
-
-#define BATCH_MAX 1024 /* events of one moment that are brought into causal order; more of them: in such lots */
 
 struct engine;
 
@@ -19,6 +17,9 @@ void engine_close(struct engine *e);
 
 /* The next event or mark, in the cursor's order. */
 int engine_feed(struct engine *e, const struct event *ev, struct fault *why);
+
+/* Before engine_finish(): the events could be read only so far, and why. `why` must outlive the engine. */
+void engine_stop(struct engine *e, const struct fault *why);
 
 /* After the last event: what the rules found, sorted. To be called once. */
 int engine_finish(struct engine *e, struct findings *out, struct fault *why);

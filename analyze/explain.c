@@ -4,11 +4,26 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "replay/model/enum_names.h"
+
+#define TASK_TRACED_BIT 0x8 /* in prev_state, from include/linux/sched.h */
+
 static void remember(struct explained *e, const struct names *names, uint32_t tid)
 {
 	if (tid == TID_NONE || explained_who(e, tid) || e->nwhos == EXPLAINED_WHOS_MAX)
 		return;
 	names_who(names, tid, &e->whos[e->nwhos++]);
+}
+
+/* The signal that stopped the link's thread in the longest stretch that it was stopped for. */
+static struct stop_signal stop_of(const struct names *names, const struct split *s)
+{
+	const struct part *p = split_longest(s, CAUSE_STOPPED);
+	const struct stop_signal *stop = NULL;
+
+	if (p && !p->joined && !(p->flags & SPAN_FROZEN) && !(p->task_state & TASK_TRACED_BIT))
+		stop = names_stop_of(names, s->tid, p->longest_begin_ns);
+	return stop ? *stop : (struct stop_signal){0};
 }
 
 void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
@@ -18,8 +33,15 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 	e->machine = names->machine;
 	e->untold = names->about.untold;
 	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
-	for (unsigned i = 0; i < e->cause.nlinks; i++)
-		remember(e, names, e->cause.links[i].tid);
+	for (unsigned i = 0; i < e->cause.nlinks; i++) {
+		const struct split *s = &e->cause.links[i];
+
+		remember(e, names, s->tid);
+		e->quota[i] = s->ns[CAUSE_QUOTA] ? names_quota_of(names, s->tid) : NULL;
+		e->stop[i] = stop_of(names, s);
+		if (e->stop[i].number && !e->stop[i].by_kernel)
+			remember(e, names, e->stop[i].sender_tid);
+	}
 	for (unsigned i = 0; i < e->cause.nlinks; i++)
 		for (unsigned k = 0; k < e->cause.links[i].nparts; k++)
 			remember(e, names, e->cause.links[i].parts[k].tid);
@@ -34,6 +56,8 @@ void explained_copy(struct explained *to, const struct explained *from)
 	to->cause.cycle_tid = cause->cycle_tid;
 	memcpy(to->cause.links, cause->links, cause->nlinks * sizeof(cause->links[0]));
 	to->nwhos = from->nwhos;
+	memcpy(to->quota, from->quota, cause->nlinks * sizeof(from->quota[0]));
+	memcpy(to->stop, from->stop, cause->nlinks * sizeof(from->stop[0]));
 	memcpy(to->whos, from->whos, from->nwhos * sizeof(from->whos[0]));
 	to->machine = from->machine;
 	to->untold = from->untold;
@@ -55,6 +79,11 @@ uint32_t explained_keeper(const struct explained *e)
 		const struct part *p = split_longest(last, CAUSE_RUNNABLE);
 
 		return p ? p->tid : TID_NONE;
+	}
+	if (e->cause.end == CHAIN_STOPPED) {
+		const struct stop_signal *stop = &e->stop[e->cause.nlinks - 1];
+
+		return stop->number && !stop->by_kernel ? stop->sender_tid : TID_NONE;
 	}
 	return e->cause.end == CHAIN_RAN && e->cause.nlinks > 1 ? last->tid : TID_NONE;
 }
@@ -98,7 +127,7 @@ static const char *why_unknown(const struct explained *e, const struct part *p)
 	};
 
 	if (e->untold && p && !p->joined && (p->reason == UNKNOWN_LOST || p->reason == UNKNOWN_CONTRADICTED))
-		return "this kernel does not tell";
+		return "this kernel does not report it";
 	return p && !p->joined ? reasons[p->reason] : "for several reasons";
 }
 
@@ -115,6 +144,30 @@ static void add_sleep(struct text *t, const struct explained *e, const struct pa
 		text_add(t, " (state %s)", task_state_letter(p->task_state));
 }
 
+/* "stopped by SIGSTOP from 25143 bash, let go on by 25143 bash": the longest stretch that a link was stopped for. */
+static void add_stopped(struct text *t, const struct explained *e, const struct split *s)
+{
+	const struct part *p = split_longest(s, CAUSE_STOPPED);
+	const struct stop_signal *stop = &e->stop[s - e->cause.links];
+	const char *name = enum_word(KIND_signal, F_signal_signal, stop->number);
+	bool frozen = p && p->flags & SPAN_FROZEN;
+
+	text_add(t, frozen ? "frozen with its control group" : "stopped");
+	if (stop->number) {
+		text_add(t, " by %s from ", name ? name : "a signal");
+		if (stop->by_kernel)
+			text_add(t, "the kernel");
+		else
+			add_tid(t, e, stop->sender_tid);
+	} else if (p && !frozen && p->task_state & TASK_TRACED_BIT) {
+		text_add(t, " by a debugger (ptrace)");
+	}
+	if (p && p->tid != TID_NONE) {
+		text_add(t, ", let go on by ");
+		add_tid(t, e, p->tid);
+	}
+}
+
 /* "13.0 ms asleep in futex 0x7f..."; how the time of one class went, without who is behind it. */
 static void add_class(struct text *t, const struct explained *e, const struct split *s, enum cause_class class)
 {
@@ -128,6 +181,14 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 		break;
 	case CAUSE_RUNNABLE:
 		text_add(t, " waiting for a CPU");
+		break;
+	case CAUSE_QUOTA:
+		text_add(t, " throttled by CPU quota");
+		text_add_quota(t, e->quota[s - e->cause.links]);
+		break;
+	case CAUSE_STOPPED:
+		text_add(t, " ");
+		add_stopped(t, e, s);
 		break;
 	case CAUSE_FUTEX:
 		if (one && p->ns == s->ns[class])
@@ -154,10 +215,10 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 	}
 }
 
-static void add_no_cpu(struct text *t, const struct explained *e, const struct part *p)
+/* Who had its CPU meanwhile. */
+static void add_keeper(struct text *t, const struct explained *e, const struct part *p)
 {
-	text_add(t, p->flags & SPAN_PREEMPTED ? "preempted on CPU %u" : "waiting for CPU %u", p->cpu);
-	if (p->joined || p->tid == TID_NONE)
+	if (p->tid == TID_NONE)
 		return;
 	if (p->tid == TID_IDLE) {
 		text_add(t, ", which was idle");
@@ -165,6 +226,20 @@ static void add_no_cpu(struct text *t, const struct explained *e, const struct p
 	}
 	text_add(t, p->flags & SPAN_PREEMPTED ? " by " : p->likely ? ", last had by " : ", had by ");
 	add_tid(t, e, p->tid);
+}
+
+static void add_no_cpu(struct text *t, const struct explained *e, const struct part *p)
+{
+	text_add(t,
+		 p->flags & SPAN_PREEMPTED ? "preempted on CPU %u"
+		 : p->flags & SPAN_YIELDED ? "waiting for CPU %u, which it gave up (sched_yield)"
+					   : "waiting for CPU %u",
+		 p->cpu);
+	if (p->joined)
+		return;
+	add_keeper(t, e, p);
+	if (p->idle_cpu)
+		text_add(t, " (CPU %u was idle meanwhile, as far as is recorded)", p->idle_cpu - 1);
 }
 
 /* Who ended the sleep that the chain follows. */
@@ -207,6 +282,18 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		add_no_cpu(t, e, p);
 		text_add(t, " for ");
 		text_add_ns(t, p->ns);
+		break;
+	case CAUSE_QUOTA:
+		text_add(t, ", which was throttled by CPU quota");
+		text_add_quota(t, e->quota[s - e->cause.links]);
+		text_add(t, " for ");
+		text_add_ns(t, s->ns[class]);
+		break;
+	case CAUSE_STOPPED:
+		text_add(t, ", which for ");
+		text_add_ns(t, p->ns);
+		text_add(t, " had been ");
+		add_stopped(t, e, s);
 		break;
 	case CAUSE_FUTEX:
 	case CAUSE_FAULT:
@@ -254,7 +341,7 @@ void text_add_cause(struct text *t, const struct explained *e)
 	if (e->cause.end == CHAIN_CYCLE) {
 		text_add(t, ": a cycle, ");
 		add_tid(t, e, e->cause.cycle_tid);
-		text_add(t, " stands in this chain already");
+		text_add(t, " is in this chain already");
 	} else if (e->cause.end == CHAIN_TOO_LONG) {
 		text_add(t, ", and so on");
 	}
@@ -263,5 +350,21 @@ void text_add_cause(struct text *t, const struct explained *e)
 			continue;
 		text_add(t, "; and ");
 		add_class(t, e, first, (enum cause_class)c);
+	}
+}
+
+const char *cause_remedy(enum cause_class class)
+{
+	switch (class) {
+	case CAUSE_QUOTA:
+		return "Raise the CPU quota of that control group, or start fewer computing threads in it";
+	case CAUSE_STOPPED:
+		return "Find why it was stopped: a job scheduler that suspends jobs, a debugger or profiler, a "
+		       "snapshot";
+	case CAUSE_FAULT:
+		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
+		       "swapping";
+	default:
+		return NULL;
 	}
 }

@@ -3,9 +3,9 @@
 #ifndef GPUREC_ANALYZE_EXPLAIN_H
 #define GPUREC_ANALYZE_EXPLAIN_H
 
-#include "analyze/cause.h"
-#include "analyze/names.h"
-#include "analyze/text.h"
+#include "replay/model/cause.h"
+#include "analyze/people.h"
+#include "analyze/report/report_buffer.h"
 
 #define EXPLAINED_WHOS_MAX 64 /* names kept; beyond, numbers alone */
 
@@ -13,6 +13,8 @@ struct explained {
 	struct cause cause;
 	struct who whos[EXPLAINED_WHOS_MAX];
 	unsigned nwhos;
+	const struct cpu_group *quota[1 + CAUSE_LINKS_MAX]; /* that bounds the link's thread; NULL: not known */
+	struct stop_signal stop[1 + CAUSE_LINKS_MAX]; /* the signal that stopped it; number 0: none, or not known */
 	enum machine machine;
 	bool untold; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
 };
@@ -28,10 +30,13 @@ void explained_copy(struct explained *to, const struct explained *from);
 const struct who *explained_who(const struct explained *e, uint32_t tid);
 
 /*
- * The thread that kept the last link from going on: who had its CPU (CHAIN_NO_CPU), or that link's own thread
- * (CHAIN_RAN, links beyond the first). TID_NONE: nobody in particular.
+ * The thread that kept the last link from going on: who had its CPU (CHAIN_NO_CPU), who stopped it by a signal
+ * (CHAIN_STOPPED), or that link's own thread (CHAIN_RAN, links beyond the first). TID_NONE: nobody in particular.
  */
 uint32_t explained_keeper(const struct explained *e);
+
+/* What helps against time lost to this class, whatever it was lost for; NULL: that depends. */
+const char *cause_remedy(enum cause_class class);
 
 /* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);

@@ -134,13 +134,10 @@ bool findings_relate(struct findings *all)
 		if (!f->same_as)
 			continue;
 		text_clear(&f->cost);
-		text_add(
-			&f->cost,
-			f->count == 1
-				? "That is the very wait of finding %zu, from the other side: its time is counted there"
-				: "Those are the very waits of finding %zu, from the other side: their time is "
-				  "counted there",
-			f->same_as);
+		text_add(&f->cost,
+			 f->count == 1 ? "Same wait as finding %zu, seen from the lock: its cost is counted there"
+				       : "Same waits as finding %zu, seen from the lock: their cost is counted there",
+			 f->same_as);
 		if (f->cost.failed)
 			return false;
 	}
@@ -160,10 +157,9 @@ static void worst_clear(struct worst *w)
 static void write_sure(struct finding *f)
 {
 	static const char *const words[] = {
-		[CONFIDENCE_HIGH] = "Sure: nothing about it is missing from the recording",
-		[CONFIDENCE_MEDIUM] =
-			"Fairly sure: it happened, but the recording does not tell all of why or how much",
-		[CONFIDENCE_LOW] = "Not sure: it happened, but what the recording lacks may change why or how much",
+		[CONFIDENCE_HIGH] = "High confidence: every event needed for this was recorded",
+		[CONFIDENCE_MEDIUM] = "Medium confidence: it happened; part of why or how much is not recorded",
+		[CONFIDENCE_LOW] = "Low confidence: it happened; what was not recorded may change why or how much",
 	};
 
 	text_add(&f->sure, "%s", words[f->confidence]);

@@ -5,8 +5,8 @@
 
 #include "analyze/explain.h"
 #include "analyze/hist.h"
-#include "analyze/levels.h"
-#include "analyze/scene.h"
+#include "analyze/min_levels.h"
+#include "analyze/report/picture_timeline.h"
 
 enum severity { SEVERITY_INFO = 0, SEVERITY_WARNING, SEVERITY_ERROR, SEVERITIES };
 enum confidence { CONFIDENCE_LOW = 0, CONFIDENCE_MEDIUM, CONFIDENCE_HIGH };

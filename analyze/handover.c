@@ -20,8 +20,8 @@ static int ask_trust(struct handover *h, const char *capture, const struct evide
 		const struct custody_line *l = &h->chain.lines[i];
 		int64_t at_s = l->time_s < 0 ? 0 : l->time_s < TIME_MAX_S ? l->time_s : TIME_MAX_S;
 
-		r = trust_ask(&sources, &l->key, (uint64_t)at_s * NS_PER_SECOND, (uint64_t)at_s * NS_PER_SECOND,
-			      &h->trust[i], why);
+		r = trust_ask(&sources, &l->key, ROLE_CUSTODY, (uint64_t)at_s * NS_PER_SECOND,
+			      (uint64_t)at_s * NS_PER_SECOND, &h->trust[i], why);
 	}
 	trust_sources_clear(&sources);
 	return r;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/rule.h"
+#include "keys/completeness.h"
 
 static int most_first(const void *a, const void *b)
 {
@@ -63,40 +64,10 @@ void losses_add(const struct losses *l, size_t max, struct text *t)
 			 l->n - max == 1 ? "" : "s");
 }
 
-const char *loss_reason(const struct counter_type *type)
-{
-	static const struct {
-		uint8_t id;
-		const char *words;
-	} all[] = {
-		{COUNTER_ring_full, "the recorder's buffer was full"},
-		{COUNTER_no_state, "the kernel had no memory to follow them"},
-		{COUNTER_too_deep, "calls were nested deeper than is followed"},
-		{COUNTER_no_entry, "they were under way when recording began"},
-		{COUNTER_thread_exit, "their thread ended inside them"},
-		{COUNTER_in_flight, "they had not returned when recording ended"},
-		{COUNTER_no_return, "an exception or a long jump led out of them"},
-		{COUNTER_not_staged, "the recorder had no memory for them"},
-		{COUNTER_sampled_out, "left out on purpose (--sample)"},
-		{COUNTER_over_rate, "left out on purpose (--max-rate)"},
-		{COUNTER_unreadable, "an argument, or what stands behind it, could not be read"},
-		{COUNTER_no_stack, "no stack of the program could be taken"},
-	};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (all[i].id == type->id)
-			return all[i].words;
-	return type->name;
-}
-
 bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg)
 {
-	static const uint8_t ordinary[] = {COUNTER_no_entry,  COUNTER_thread_exit, COUNTER_in_flight,
-					   COUNTER_no_return, COUNTER_sampled_out, COUNTER_over_rate};
-	const struct counter_type *type = schema_counter(schema, c->id);
-
 	(void)arg;
-	return type && type->role == ROLE_LOST && !memchr(ordinary, c->id, sizeof(ordinary));
+	return absence_of(schema, c->id) == ABSENCE_LOST;
 }
 
 const struct counter *counters_last(const struct reader *r, uint32_t *n)
@@ -109,8 +80,8 @@ const struct counter *counters_last(const struct reader *r, uint32_t *n)
 
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)
 {
-	(void)schema, (void)arg;
-	return c->id == COUNTER_sampled_out || c->id == COUNTER_over_rate;
+	(void)arg;
+	return absence_of(schema, c->id) == ABSENCE_LEFT_OUT;
 }
 
 static bool is_of_call(const struct schema *schema, const struct counter *c)
@@ -174,12 +145,13 @@ const char *loss_remedy(uint8_t counter)
 		return "Record with a bigger buffer (--ring), fewer processes, or without futexes (--no-futex)";
 	case COUNTER_sampled_out:
 	case COUNTER_over_rate:
-		return "Record again without --sample and --max-rate: what would tell was left out on purpose";
+		return "Record again without --sample and --max-rate: the events that would show it were left out on "
+		       "purpose";
 	case COUNTER_no_state:
 	case COUNTER_not_staged:
 		return "Record with more memory for the recorder, or fewer processes";
 	default:
-		return "Record again: what would tell was not recorded";
+		return "Record again: the events that would show it were not recorded";
 	}
 }
 
@@ -213,13 +185,11 @@ const char *unknown_remedy(const struct context *ctx)
 
 	if (ctx->names->about.untold)
 		return "Record on a kernel that has the tracepoints sched_switch and sched_waking: this one does not "
-		       "tell "
-		       "why";
+		       "report why";
 	if (worst_cause(ctx, &worst))
 		return loss_remedy(worst);
 	if (ctx->reader && reader_withholds(ctx->reader, CLASS_events))
-		return "Ask whoever passed the capture on for the whole of it: what would tell was withheld";
-	return "Record again, for what is recorded here does not tell why; nothing was lost, so it may be the host "
-	       "that "
-	       "does not show all";
+		return "Ask the sender of the capture for the whole of it: the events that would show it were withheld";
+	return "Record again, for what is recorded here does not show why; nothing was lost, so it may be the host "
+	       "that does not show all";
 }

@@ -3,7 +3,7 @@
 #ifndef GPUREC_ANALYZE_LOSSES_H
 #define GPUREC_ANALYZE_LOSSES_H
 
-#include "analyze/text.h"
+#include "analyze/report/report_buffer.h"
 #include "format/reader.h"
 
 struct context;
@@ -42,9 +42,6 @@ bool counts_call(const struct schema *schema, const struct counter *c, const voi
 
 /* " 90 of sched_switch, 34 of cudaLaunchKernel and 12 of 3 others": at most `max` named. */
 void losses_add(const struct losses *l, size_t max, struct text *t);
-
-/* Why: "the recorder's buffer was full"; of a cause of a later version its name. */
-const char *loss_reason(const struct counter_type *type);
 
 /* Time of epochs whose events were all withheld: what is left of the recorded time is what was judged. */
 uint64_t withheld_ns(const struct reader *r);

@@ -8,8 +8,8 @@
 
 #include "analyze/callers.h"
 #include "analyze/finding.h"
-#include "analyze/names.h"
-#include "analyze/timeline.h"
+#include "analyze/people.h"
+#include "replay/model/timeline.h"
 #include "format/cursor.h"
 
 enum setting_unit { SETTING_COUNT, SETTING_TIMES, SETTING_PERCENT, SETTING_NS, SETTING_BYTES };
@@ -33,13 +33,15 @@ struct context {
 	struct timeline *timeline;
 	bool unverified; /* the evidence was not good, and the user wants a look all the same */
 	bool unsealed;   /* there is no END */
+	bool damaged;    /* with unverified: FORGED or MALFORMED */
 	/* Set by the engine. */
 	const struct callers *callers;
 	const struct caller
 		*caller;    /* who made the call of the row, before it counts, or who ends; NULL: none, or too many */
 	uint64_t waited_ns; /* of a switch: how long who got the CPU had been ready for it */
 	uint64_t begin_ns;  /* when recording began: the header says so, or the first event */
-	uint64_t now_ns;    /* the latest event's time; in finish() the end of what was recorded */
+	const struct fault *stopped; /* why the events could be read only so far; or NULL */
+	uint64_t now_ns;             /* the latest event's time; in finish() the end of what was recorded */
 };
 
 /* All kinds of calls. */
@@ -74,12 +76,12 @@ struct rule {
 	void (*close)(void *state);
 };
 
-#define NRULES 15
+#define NRULES 16
 
 extern const struct rule *const rules[NRULES];
 extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule, failed_call_rule,
 	sync_stall_rule, memcpy_sync_rule, memcpy_pageable_rule, alloc_churn_rule, launch_gap_rule, runqueue_rule,
-	throttle_rule, xid_rule, oom_rule, straggler_rule;
+	throttle_rule, xid_rule, oom_rule, straggler_rule, cpu_quota_rule;
 
 /* The values of all settings. */
 struct settings {
@@ -93,26 +95,6 @@ int settings_set(struct settings *s, const char *text, struct fault *why);
 void settings_text(const struct settings *s, struct text *t);
 /* Value with its unit: "1.00 ms", "10 times". */
 void setting_text(const struct setting *setting, uint64_t value, struct text *t);
-
-/* A row that starts with CALL_FIELDS. */
-static inline bool event_is_call(const struct event *ev)
-{
-	return ev->shape && (ev->shape->flags & KIND_CALL) == KIND_CALL;
-}
-
-static inline bool event_is_nested(const struct event *ev)
-{
-	return ev->v[F_call_flags] & CALL_NESTED;
-}
-
-/* When a call began. */
-static inline uint64_t call_begin_ns(const struct event *ev)
-{
-	uint64_t dur_ns = ev->v[F_call_dur];
-
-	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
-}
-
 /* Name of the probed function; "" if the capture has no such probe. */
 const char *call_name(const struct schema *schema, uint64_t probe);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/rule.h"
+#include "keys/tool/nearest.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 const struct rule *const rules[NRULES] = {
@@ -10,6 +12,7 @@ const struct rule *const rules[NRULES] = {
 	&futex_stall_rule, &launch_gap_rule,  &runqueue_rule,
 	&sync_stall_rule,  &memcpy_sync_rule, &memcpy_pageable_rule,
 	&alloc_churn_rule, &straggler_rule,   &throttle_rule,
+	&cpu_quota_rule,
 };
 
 void settings_default(struct settings *s)
@@ -75,6 +78,28 @@ static const struct setting *find_setting(const char *text, size_t n, unsigned *
 	return NULL;
 }
 
+static int refuse_setting(const char *text, size_t n, struct fault *why)
+{
+	char word[NEAREST_MAX + 1], names[NEAREST_MAX + 1], best[NEAREST_MAX + 1];
+	struct nearest meant;
+
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : (int)sizeof(word) - 1, text);
+	meant = nearest_to(word);
+	for (unsigned r = 0; r < NRULES; r++)
+		for (unsigned k = 0; k < rules[r]->nsettings; k++) {
+			snprintf(names, sizeof(names), "%s.%s", rules[r]->name, rules[r]->settings[k].key);
+			nearest_offer(&meant, names);
+			if (meant.best == names) {
+				memcpy(best, names, sizeof(best));
+				meant.best = best;
+			}
+		}
+	if (meant.best)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "no rule has a setting '%s'; did you mean '%s'?", word,
+				 meant.best);
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "no rule has a setting '%s'; --list-rules shows them", word);
+}
+
 int settings_set(struct settings *s, const char *text, struct fault *why)
 {
 	static const char *const examples[] = {"a number such as 10", "a number such as 10", "a percentage such as 50",
@@ -88,8 +113,7 @@ int settings_set(struct settings *s, const char *text, struct fault *why)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "--set wants RULE.KEY=VALUE, not '%s'", text);
 	setting = find_setting(text, (size_t)(equals - text), &rule, &key);
 	if (!setting)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "no rule has a setting '%.*s'; --list-rules shows them",
-				 (int)(equals - text), text);
+		return refuse_setting(text, (size_t)(equals - text), why);
 	if (!parse_value(equals + 1, setting->unit, &value))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.*s wants %s, not '%s'", (int)(equals - text), text,
 				 examples[setting->unit], equals + 1);

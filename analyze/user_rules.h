@@ -16,9 +16,9 @@
 #define USER_RULE_NAME_MAX 64          /* bytes */
 #define USER_RULE_ROWS_MAX 100         /* findings of one rule; beyond, it is said how it went on */
 #define USER_RULE_STEPS_MAX 1000000000 /* of SQLite's machine, for one rule */
-#define USER_RULE_SECONDS_MAX                                                                                          \
-	120 /* for one rule, by the clock: a report that hits this one fails, for it could                             \
-	       not be the same again */
+#define USER_RULE_VALUE_MAX 65536      /* bytes of a text that a query works with: functions take its square */
+/* For one rule, by the clock: a report that reaches this limit fails, for it could not be the same again. */
+#define USER_RULE_SECONDS_MAX 120
 #define USER_RULE_MEMORY_MAX (512U << 20)
 
 struct user_rule {
@@ -41,7 +41,13 @@ struct user_rule {
 struct user_rules {
 	struct user_rule *all; /* owned */
 	size_t n;
-	uint64_t steps_max; /* of each; 0: USER_RULE_STEPS_MAX */
+	uint64_t steps_max;   /* of each; 0: USER_RULE_STEPS_MAX */
+	unsigned seconds_max; /* of each; 0: USER_RULE_SECONDS_MAX */
+	/*
+	 * Called in another thread when a row does not end, long after the limit: to tell, and to end the process, for
+	 * there is no other way. NULL: it goes on until it ends.
+	 */
+	void (*stuck)(const struct fault *why);
 };
 
 /*
@@ -62,6 +68,7 @@ typedef int user_rules_entry(struct sqlite3 *db, char **message, const struct sq
  */
 struct user_rules_view {
 	const char *path;
+	int fd; /* of the capture, which is not opened by its name again: another file may have it by then */
 	const char *const *trust_files, *const *delegation_files;
 	size_t ntrust_files, ndelegation_files;
 	bool unverified;

@@ -5,20 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "analyze/user_rules.h"
+#include "analyze/watchdog.h"
 
 #define COLUMNS_MAX (FACTS_MAX - 2)
 #define TEXT_SHOWN_MAX 400 /* bytes of a column that a message shows */
-#define CHECK_STEPS 1000   /* of SQLite's machine, between two looks at the limits */
+#define CHECK_STEPS 1000   /* of SQLite's machine, between two looks at the limit */
 
 struct run {
 	sqlite3 *db;
 	struct findings *out;
 	struct user_rule *rule; /* that runs */
 	uint64_t nsteps, steps_max;
-	time_t until_s;
+	unsigned seconds_max;
+	void (*stuck)(const struct fault *why);
 	bool stopped, timed_out;
 	char denied[128]; /* what was not allowed; "" nothing */
 };
@@ -90,22 +91,13 @@ static int authorize(void *arg, int action, const char *a, const char *b, const 
 	}
 }
 
-static time_t now_s(void)
-{
-	struct timespec now = {0};
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
-static int look_at_limits(void *arg)
+static int count_steps(void *arg)
 {
 	struct run *run = arg;
 
 	run->nsteps += CHECK_STEPS;
 	run->stopped = run->nsteps >= run->steps_max;
-	run->timed_out = now_s() >= run->until_s;
-	return run->stopped || run->timed_out;
+	return run->stopped;
 }
 
 /* From here on, what is prepared is not ours. */
@@ -114,7 +106,7 @@ static void shut(struct run *run)
 	static const struct {
 		int limit, value;
 	} limits[] = {
-		{SQLITE_LIMIT_LENGTH, 1 << 20},
+		{SQLITE_LIMIT_LENGTH, USER_RULE_VALUE_MAX},
 		{SQLITE_LIMIT_SQL_LENGTH, USER_RULE_BYTES_MAX},
 		{SQLITE_LIMIT_COLUMN, 256},
 		{SQLITE_LIMIT_EXPR_DEPTH, 200},
@@ -132,7 +124,7 @@ static void shut(struct run *run)
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
 		sqlite3_limit(run->db, limits[i].limit, limits[i].value);
 	sqlite3_set_authorizer(run->db, authorize, run);
-	sqlite3_progress_handler(run->db, CHECK_STEPS, look_at_limits, run);
+	sqlite3_progress_handler(run->db, CHECK_STEPS, count_steps, run);
 }
 
 /* On which line of the file byte `at` of the query stands. */
@@ -143,6 +135,24 @@ static unsigned line_at(const struct user_rule *r, int at)
 	for (int i = 0; i < at && r->sql[i]; i++)
 		line += r->sql[i] == '\n';
 	return line;
+}
+
+static int timed_out(const struct run *run, struct fault *why)
+{
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			 "%s, line %u: the query takes more than %u seconds; ask for less", run->rule->file,
+			 run->rule->sql_line, run->seconds_max);
+}
+
+/* By the watchdog's thread, while the other one is inside a function of SQLite. */
+static void stuck(void *arg)
+{
+	const struct run *run = arg;
+	struct fault why;
+
+	timed_out(run, &why);
+	if (run->stuck)
+		run->stuck(&why);
 }
 
 /* What SQLite says, as a fault of the rule. */
@@ -158,9 +168,7 @@ static int tell(const struct run *run, struct fault *why)
 				 "%s, line %u: the query takes more than %" PRIu64 " steps; ask for less", r->file,
 				 r->sql_line, run->steps_max);
 	if (run->timed_out)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "%s, line %u: the query takes more than %d seconds; ask for less", r->file,
-				 r->sql_line, USER_RULE_SECONDS_MAX);
+		return timed_out(run, why);
 	if (run->denied[0])
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: %s", r->file, r->sql_line, run->denied);
 #if SQLITE_VERSION_NUMBER >= 3038000
@@ -388,7 +396,7 @@ static int add_more(struct run *run, struct fault *why)
 	f->confidence = CONFIDENCE_HIGH;
 	f->count = f->weight = 1;
 	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "Rule %s found more than the %d that are told here", run->rule->name,
+	text_add(&f->headline, "Rule %s found more than the %d that are listed here", run->rule->name,
 		 USER_RULE_ROWS_MAX);
 	text_add(&f->advice, "Group them in its query");
 	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
@@ -396,15 +404,16 @@ static int add_more(struct run *run, struct fault *why)
 
 static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 {
+	struct watchdog dog = {.db = run->db, .seconds = run->seconds_max, .stuck = stuck, .arg = run};
 	unsigned nrows = 0;
-	int e = 0, r;
+	int r = SQLITE_DONE, e = watchdog_start(&dog, why);
 
-	while (e == 0 && (r = sqlite3_step(stmt)) == SQLITE_ROW) {
-		if (nrows++ == USER_RULE_ROWS_MAX)
-			return add_more(run, why);
-		e = add_finding(run, stmt, why);
-	}
-	return e ? e : r == SQLITE_DONE ? 0 : tell(run, why);
+	if (e)
+		return e;
+	while (e == 0 && nrows <= USER_RULE_ROWS_MAX && (r = sqlite3_step(stmt)) == SQLITE_ROW)
+		e = nrows++ < USER_RULE_ROWS_MAX ? add_finding(run, stmt, why) : add_more(run, why);
+	run->timed_out = watchdog_stop(&dog);
+	return e ? e : r == SQLITE_DONE || r == SQLITE_ROW ? 0 : tell(run, why);
 }
 
 static int run_rule(struct run *run, struct fault *why)
@@ -416,7 +425,6 @@ static int run_rule(struct run *run, struct fault *why)
 	int e = 0;
 
 	run->nsteps = 0;
-	run->until_s = now_s() + USER_RULE_SECONDS_MAX;
 	run->stopped = run->timed_out = false;
 	run->denied[0] = 0;
 	if (sqlite3_prepare_v2(run->db, r->sql, -1, &stmt, &tail) != SQLITE_OK)
@@ -453,6 +461,7 @@ void user_rules_prepare(const struct user_rules_view *v, struct text *sql)
 {
 	text_add(sql, "CREATE VIRTUAL TABLE capture USING gpucap(");
 	add_quoted(sql, v->path);
+	text_add(sql, ", fd=%d", v->fd);
 	if (v->unverified)
 		text_add(sql, ", unverified");
 	for (size_t i = 0; i < v->ntrust_files; i++) {
@@ -469,7 +478,10 @@ void user_rules_prepare(const struct user_rules_view *v, struct text *sql)
 int user_rules_run(struct user_rules *u, user_rules_entry *entry, const char *prepare, struct findings *out,
 		   struct fault *why)
 {
-	struct run run = {.out = out, .steps_max = u->steps_max ? u->steps_max : USER_RULE_STEPS_MAX};
+	struct run run = {.out = out,
+			  .steps_max = u->steps_max ? u->steps_max : USER_RULE_STEPS_MAX,
+			  .seconds_max = u->seconds_max ? u->seconds_max : USER_RULE_SECONDS_MAX,
+			  .stuck = u->stuck};
 	sqlite3_int64 limit = sqlite3_hard_heap_limit64(USER_RULE_MEMORY_MAX);
 	int e = 0;
 

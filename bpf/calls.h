@@ -3,7 +3,8 @@
 #ifndef GPUREC_BPF_CALLS_H
 #define GPUREC_BPF_CALLS_H
 
-#include "bpf/seats.h"
+#include "bpf/call_slots.h"
+#include "bpf/nested_stacks.h"
 
 /*
  * What the compiler must not see through: the mask, which is what the verifier trusts; and that the result is a sum,
@@ -263,34 +264,6 @@ static __always_inline void call_fill(struct ring_call *r, __u64 *word, int nwor
 	r->dur_ns = r->head.at_ns - d->frame->start_ns;
 }
 
-/*
- * The user stack behind its first frame, by frame pointers: where one points, the caller's stands, and behind it the
- * return address. They ascend within one stack. Most programs are built without them, and have something else in that
- * register: the kernel's own walk would follow it, to frames that are none, or to a fault that costs as much as all
- * else here. Returns how many frames there are with the first one.
- */
-#define FRAME_BYTES_MAX (8u << 20)
-
-static __always_inline bool may_be_frame(__u64 fp, __u64 sp)
-{
-	return fp >= sp && fp - sp <= FRAME_BYTES_MAX && !(fp & 7);
-}
-
-static __noinline __u32 walk_stack(__u64 *frame, __u64 sp, __u64 fp)
-{
-	__u64 at_fp[2];
-	__u32 n = 1;
-
-	for (; n < STACK_FRAMES; n++) {
-		if (!may_be_frame(fp, sp) || bpf_probe_read_user(at_fp, sizeof(at_fp), (const void *)fp) || !at_fp[1])
-			break;
-		frame[n] = at_fp[1];
-		sp = fp + sizeof(at_fp);
-		fp = at_fp[0];
-	}
-	return n;
-}
-
 /* Nothing that looks like a frame: where the call returns to is all that is to be had. */
 static __always_inline bool call_record_caller(const struct done *d)
 {
@@ -308,25 +281,18 @@ static __always_inline bool call_record_stack(const struct done *d, __u32 used)
 {
 	struct pt_regs *ctx = d->ctx;
 	struct ring_call_stack *r;
-	bool plain = RETURNS_PLAIN && !d->frame->nested;
-	long n;
+	__u32 n;
 
-	if (plain && used <= CALL_WORDS_FEW && !may_be_frame(REGS_FP(ctx), REGS_SP(ctx)))
+	if (RETURNS_PLAIN && used <= CALL_WORDS_FEW && !may_be_frame(REGS_FP(ctx), REGS_SP(ctx)))
 		return call_record_caller(d);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r)
 		return false;
 	call_fill(&r->all.call, r->all.word, CALL_WORDS, d, RING_CALL_STACK);
-	if (plain) {
-		r->frame[0] = REGS_IP(ctx);
-		r->nframes = walk_stack(r->frame, REGS_SP(ctx), REGS_FP(ctx));
-	} else {
-		/* The call around it returns to a probe of the kernel's; only the kernel knows whereto after that. */
-		n = bpf_get_stack(ctx, r->frame, sizeof(r->frame), BPF_F_USER_STACK);
-		r->nframes = n > 0 ? (__u64)n / 8 : 0;
-		if (n <= 0)
-			count_rare(d->frame->probe, COUNT_no_stack);
-	}
+	n = stack_take(ctx, r->frame);
+	r->nframes = n & STACK_FRAMES_MASK;
+	if (n & STACK_CUT)
+		count_rare(d->frame->probe, COUNT_no_stack);
 	submit_call(r, d->calls);
 	return true;
 }

@@ -2,12 +2,14 @@
 /*
  * The kernel side. Programs are short, and wait for nothing but the words on the stack of a call that begins, and the
  * word that one which returns has just written; what they cannot record they count (struct tally).
- * Which calls are probed and what is taken from them is data: `plans`, filled from record/probes.c.
+ * Which calls are probed and what is taken from them is data: `plans`, filled from record/probe/probes.c.
  */
 #include "bpf/calls.h"
 #include "bpf/metrics.h"
 #include "bpf/names.h"
+#include "bpf/signals.h"
 #include "bpf/syscalls.h"
+#include "bpf/throttle.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -100,14 +102,24 @@ static __always_inline bool note_waits(struct task_struct *prev, bool prev_track
 	return waiting;
 }
 
+/* Whether it goes to sleep because its control group is frozen (by the second version of these, or the first). */
+static __always_inline bool is_frozen(struct task_struct *t, __u32 state)
+{
+	return t->jobctl & KERNEL_TRAP_FREEZE || state & KERNEL_TASK_FROZEN || t->flags & KERNEL_PF_FROZEN;
+}
+
 /* In what a tracked thread goes to sleep: number + 1 of the system call, and SWITCH_*. */
-static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 *flags)
+static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 state, __u32 *flags)
 {
 	struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(t);
 	struct thread_state *s;
 
 	if (BPF_CORE_READ_BITFIELD(t, in_iowait))
 		*flags |= SWITCH_IO;
+	if (is_frozen(t, state)) {
+		*flags |= SWITCH_FROZEN;
+		return 0;
+	}
 	if (SYSCALL_NR(user) >= 0)
 		return (__u32)SYSCALL_NR(user) + 1;
 	s = bpf_task_storage_get(&threads, t, 0, 0);
@@ -118,7 +130,27 @@ static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 *flags)
 	return 0;
 }
 
-static __always_inline void note_fault(struct task_struct *next)
+/* Why a tracked thread that could run on does not: SWITCH_*; 0: `next` goes before it. */
+static __always_inline __u32 runs_no_more(struct task_struct *t, struct task_struct *next)
+{
+	struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(t);
+	__u32 flags = 0;
+
+	if (bpf_core_field_exists(t->nr_cpus_allowed) && t->nr_cpus_allowed == 1)
+		flags = SWITCH_PINNED;
+	if (is_throttled(t)) {
+		throttle_begins(t);
+		return flags | SWITCH_THROTTLED;
+	}
+	/* The kernel's own thread of the highest priority comes to take it to another CPU. */
+	if (bpf_core_field_exists(next->rt_priority) && next->flags & KERNEL_PF_KTHREAD &&
+	    next->rt_priority == KERNEL_STOPPER_PRIORITY)
+		return flags | SWITCH_MOVED;
+	return SYSCALL_NR(user) == NR_sched_yield ? flags | SWITCH_YIELDED : flags;
+}
+
+/* What a tracked thread that runs again has waited for. */
+static __always_inline void note_end(struct task_struct *next)
 {
 	struct thread_state *s = bpf_task_storage_get(&threads, next, 0, 0);
 
@@ -126,6 +158,8 @@ static __always_inline void note_fault(struct task_struct *next)
 		tell(next, true);
 		fault_end(next, s);
 	}
+	if (s && s->throttle.queue)
+		throttle_ends(next, s);
 }
 
 SEC("tp_btf/sched_switch")
@@ -147,9 +181,11 @@ int on_switch(__u64 *ctx)
 	if (!prev_tracked && !next_tracked && !waiting)
 		return 0;
 	if (prev_tracked && state)
-		nr = sleeps_in(prev, &flags);
+		nr = sleeps_in(prev, state, &flags);
+	if (prev_tracked && !state)
+		flags = runs_no_more(prev, next);
 	if (next_tracked)
-		note_fault(next);
+		note_end(next);
 	count(PROBE_SWITCH, COUNT_fired);
 	if (drop(PROBE_SWITCH))
 		return 0;
@@ -191,14 +227,21 @@ int on_fault(__u64 *ctx)
 	return 0;
 }
 
+/* 0: this kernel counts them in some other way. */
 static __always_inline __u64 resident_pages(struct task_struct *t)
 {
 	struct mm_struct *mm = t->mm;
+	struct mm_struct___until_6_1 *old = (void *)mm;
 
 	if (!mm)
 		return 0;
-	return BPF_CORE_READ(mm, rss_stat[0].count) + BPF_CORE_READ(mm, rss_stat[1].count) +
-	       BPF_CORE_READ(mm, rss_stat[3].count);
+	if (bpf_core_field_exists(mm->rss_stat[0].count))
+		return BPF_CORE_READ(mm, rss_stat[0].count) + BPF_CORE_READ(mm, rss_stat[1].count) +
+		       BPF_CORE_READ(mm, rss_stat[3].count);
+	if (bpf_core_field_exists(old->rss_stat.count[0].counter))
+		return BPF_CORE_READ(old, rss_stat.count[0].counter) + BPF_CORE_READ(old, rss_stat.count[1].counter) +
+		       BPF_CORE_READ(old, rss_stat.count[3].counter);
+	return 0;
 }
 
 /* Whichever process it is. */
@@ -227,6 +270,18 @@ int on_oom(__u64 *ctx)
 		r->pid = (__u32)ctx[0];
 	}
 	submit_life(r, false);
+	return 0;
+}
+
+/* A signal is on its way to a thread or a process. */
+SEC("tp_btf/signal_generate")
+int on_signal(__u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[2];
+	__u32 number = (__u32)ctx[0];
+
+	if (running && track_of(t->tgid) && signal_matters(t, number, (__u32)ctx[4]))
+		tell_signal(t, number, signal_code(ctx), (bool)ctx[3]);
 	return 0;
 }
 
@@ -324,6 +379,9 @@ int on_waking(__u64 *ctx)
 		selftest();
 	if (!running || !track_of(t->tgid))
 		return 0;
+	/* Before 6.18 it may become runnable in a queue that is throttled. */
+	if (!bpf_core_field_exists(t->throttled) && is_throttled(t))
+		throttle_begins(t);
 	return waking(t, interrupts_known && in_interrupt());
 }
 
@@ -390,7 +448,7 @@ int on_exec(__u64 *ctx)
 		return 0;
 	if (!track_of(t->tgid)) {
 		if (notice_maps)
-			mapped_code(BPF_CORE_READ(bprm, file), true);
+			mapped_code(BPF_CORE_READ(bprm, file), 0);
 		return 0;
 	}
 	abandon_calls(t, COUNT_no_return);
@@ -405,10 +463,12 @@ int on_exec(__u64 *ctx)
 	r->start_ns = process_start(t);
 	r->pid = t->tgid;
 	r->tid = t->pid;
+	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
+	r->pad = 0;
 	program_fill(r, t, BPF_CORE_READ(bprm, file));
 	submit_life(r, true);
 	if (notice_maps)
-		mapped_code(BPF_CORE_READ(bprm, file), true);
+		mapped_code(BPF_CORE_READ(bprm, file), 0);
 	return 0;
 }
 

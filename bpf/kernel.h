@@ -44,10 +44,17 @@ enum {
 
 #define KERNEL_PROT_EXEC 4
 #define KERNEL_CLOCK_MONOTONIC 1
+#define KERNEL_SIGCONT 18
 #define KERNEL_SIGSTOP 19
-#define KERNEL_SIGNAL_GROUP_EXIT 4u /* in signal_struct.flags */
+#define KERNEL_SI_KERNEL 128
+#define KERNEL_TRAP_FREEZE (1UL << 23) /* in task_struct.jobctl: it sleeps because its control group is frozen */
+#define KERNEL_PF_FROZEN 0x00010000u   /* in task_struct.flags, before 6.1: of the first version of control groups */
+#define KERNEL_TASK_FROZEN 0x8000u     /* in task_struct.__state, since 6.1: likewise */
+#define KERNEL_SIGNAL_GROUP_EXIT 4u    /* in signal_struct.flags */
 #define KERNEL_COMM_BYTES 16
 #define KERNEL_PIDTYPE_PGID 2
+#define KERNEL_MAX_RT_PRIO 100        /* task_struct.prio: less is real-time */
+#define KERNEL_STOPPER_PRIORITY 99    /* task_struct.rt_priority of the threads that move others off a CPU */
 #define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
 
 /* The kernel's own, known to the verifier by name and size. */
@@ -121,6 +128,22 @@ struct signal_struct {
 	int group_exit_code;
 };
 
+struct sigaction {
+	void *sa_handler; /* 0: the default */
+};
+
+struct k_sigaction {
+	struct sigaction sa;
+};
+
+struct sighand_struct {
+	struct k_sigaction action[64];
+};
+
+struct kernel_siginfo {
+	int si_code;
+};
+
 struct thread_info {
 	__u32 status;        /* x86: compatibility mode of the system call under way */
 	unsigned long flags; /* arm64: the same, in a bit */
@@ -131,7 +154,40 @@ struct percpu_counter {
 	__s64 count;
 };
 
+struct atomic64 {
+	__s64 counter;
+};
+
+struct mm_rss_stat {
+	struct atomic64 count[4];
+};
+
+/* Which of the two a kernel has does not follow from its version, nor from what else it has. */
+struct mm_struct___until_6_1 {
+	struct mm_rss_stat rss_stat;
+};
+
+struct xol_area {
+	unsigned long vaddr; /* begins with where calls with a return probe return to */
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
+/* A call with a return probe, which has not returned. */
+struct return_instance {
+	unsigned long stack; /* the stack pointer at its entry */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances; /* the innermost first */
+};
+
 struct mm_struct {
+	struct uprobes_state uprobes_state;
 	unsigned long arg_start, arg_end;
 	struct percpu_counter rss_stat[4]; /* of files, anonymous, swapped, shared; since 6.2 */
 };
@@ -139,10 +195,14 @@ struct mm_struct {
 struct rq {
 	unsigned int nr_running;
 	struct task_struct *curr, *idle;
+	__u64 clock;
 };
 
 struct cfs_rq {
-	struct rq *rq; /* of kernels with groups of tasks */
+	struct rq *rq;                   /* of kernels with groups of tasks */
+	int throttle_count;              /* of kernels with CPU quotas: it, or a queue above it, is throttled */
+	__u64 throttled_clock_self;      /* likewise, since 6.6: since when (by rq->clock); 0: it is not */
+	__u64 throttled_clock_self_time; /* and for how long it was before */
 };
 
 struct sched_entity {
@@ -164,7 +224,11 @@ struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	int on_cpu; /* of kernels for several CPUs */
+	int prio;
+	unsigned int rt_priority;
+	int nr_cpus_allowed;
 	unsigned int in_iowait : 1;
+	bool throttled; /* of kernels with CPU quotas, since 6.18 */
 	struct sched_entity se;
 	struct mm_struct *mm;
 	unsigned int flags;
@@ -178,7 +242,10 @@ struct task_struct {
 	struct task_struct *real_parent;
 	const struct cred *real_cred;
 	struct signal_struct *signal;
+	struct sighand_struct *sighand;
+	unsigned long jobctl;
 	struct files_struct *files;
+	struct uprobe_task *utask;
 	struct bpf_run_ctx *bpf_ctx; /* of the program that runs for it */
 	char comm[KERNEL_COMM_BYTES];
 };
@@ -242,6 +309,7 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define SYSCALL_3(r) ((r)->r10)
 #define SYSCALL_4(r) ((r)->r8)
 #define NR_mmap 9
+#define NR_sched_yield 24
 #define NR_futex 202
 #define TASK_IS_COMPAT(t) ((t)->thread_info.status & 2)
 #define KERNEL_STACK_BYTES 16384
@@ -266,6 +334,7 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define SYSCALL_3(r) ((r)->regs[3])
 #define SYSCALL_4(r) ((r)->regs[4])
 #define NR_mmap 222
+#define NR_sched_yield 124
 #define NR_futex 98
 #define TASK_IS_COMPAT(t) ((t)->thread_info.flags & (1UL << 22))
 #define KERNEL_STACK_BYTES 16384

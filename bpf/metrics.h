@@ -92,31 +92,39 @@ static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word)
 
 /*
  * What a CPU has done and the time at which that is so. Between the reads the host may take the CPU away from us, and
- * the CPU in question may begin or end to idle: then they do not belong together, and are read again. Returns whether
- * it idles.
+ * the CPU in question may begin or end to idle: then they do not belong together. Returns whether they do.
  */
-#define METRICS_TRIES 4
 #define METRICS_APART_NS 2000
 
+static __always_inline bool metrics_try(struct metrics_cpu *c, struct ring_metric *r, bool forced, __u64 *word,
+					bool *missed)
+{
+	__u64 mono_ns, apart_ns;
+	bool checks, idles;
+
+	*word = *(const volatile __u64 *)&c->busy.word;
+	mono_ns = bpf_ktime_get_ns();
+	r->head.at_ns = bpf_ktime_get_boot_ns();
+	r->busy_ns = busy_until(*word, mono_ns);
+	checks = c->idle && !(*word & BUSY_IDLE);
+	/* At a switch it is known what comes next, and the idle task may be about to leave. */
+	idles = checks && forced && metrics_idles(c);
+	apart_ns = bpf_ktime_get_ns() - mono_ns;
+	*missed = checks && busy_missed(&c->busy, *word, idles, metrics_idled(c));
+	return !*missed && apart_ns <= METRICS_APART_NS && *(const volatile __u64 *)&c->busy.word == *word;
+}
+
+/*
+ * The same, tried four times at most. Not in a loop: compilers let its end fall through to its beginning, and that is
+ * what kernels before 6.8 refuse. Returns whether the CPU idles.
+ */
 static __always_inline bool metrics_read(struct metrics_cpu *c, struct ring_metric *r, bool forced)
 {
-	__u64 word = 0, mono_ns = 0, apart_ns;
-	bool missed = false, checks, idles;
-	int i;
+	bool missed = false;
+	__u64 word = 0;
 
-	for (i = 0; i < METRICS_TRIES; i++) {
-		word = *(const volatile __u64 *)&c->busy.word;
-		mono_ns = bpf_ktime_get_ns();
-		r->head.at_ns = bpf_ktime_get_boot_ns();
-		r->busy_ns = busy_until(word, mono_ns);
-		checks = c->idle && !(word & BUSY_IDLE);
-		/* At a switch it is known what comes next, and the idle task may be about to leave. */
-		idles = checks && forced && metrics_idles(c);
-		apart_ns = bpf_ktime_get_ns() - mono_ns;
-		missed = checks && busy_missed(&c->busy, word, idles, metrics_idled(c));
-		if (!missed && apart_ns <= METRICS_APART_NS && *(const volatile __u64 *)&c->busy.word == word)
-			break;
-	}
+	(void)(metrics_try(c, r, forced, &word, &missed) || metrics_try(c, r, forced, &word, &missed) ||
+	       metrics_try(c, r, forced, &word, &missed) || metrics_try(c, r, forced, &word, &missed));
 	if (missed) {
 		r->busy_ns = c->busy.proven;
 		metrics_mend(c, word);

@@ -54,7 +54,7 @@ struct call_plan {
 #define PLAN_NAME 1
 #define PLAN_ALIAS 2
 
-/* Ids of the probes that are not in a library (record/probes.c has their names). */
+/* Ids of the probes that are not in a library (record/probe/probes.c has their names). */
 enum host_probe {
 	PROBE_SWITCH = 1,
 	PROBE_WAKING = 2,
@@ -68,12 +68,15 @@ enum host_probe {
 	PROBE_FAULT = 10,
 	PROBE_OOM = 11,
 	PROBE_METRIC = 12,
+	PROBE_THROTTLED = 13,
+	PROBE_LIBRARY_CALL = 14, /* whichever function's: only what the kernel skipped is counted here */
+	PROBE_SIGNAL = 15,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
 /* The counters of format/kinds.h, without gaps. */
 enum counter_index {
-#define C(id, name, role) COUNT_##name,
+#define C(id, name, role, words) COUNT_##name,
 	COUNTERS(C)
 #undef C
 		NCOUNTS
@@ -121,6 +124,8 @@ enum ring_type {
 	RING_FAULT,
 	RING_OOM,
 	RING_METRIC,
+	RING_THROTTLED,
+	RING_SIGNAL,
 	RING_TYPES
 };
 
@@ -219,6 +224,23 @@ struct ring_fault {
 	__u64 addr;
 };
 
+/* A thread that was throttled for so long, when it is about to run again. */
+struct ring_throttled {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+};
+
+/* tid: 0 where it went to the whole process. code: si_code. */
+struct ring_signal {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 number;
+	__s32 code;
+	__u32 sender_tid;
+	__u32 pad;
+};
+
 struct ring_oom {
 	struct ring_head head;
 	__u32 pid;
@@ -246,6 +268,7 @@ struct ring_exec {
 	struct ring_head head;
 	__u64 start_ns; /* of the process */
 	__u32 pid, tid;
+	__u32 uid, pad;
 	struct file_key file; /* that is run: for a script its interpreter */
 	__u32 known;          /* FILE_*, 0: not looked at yet */
 	__u32 nargs;          /* bytes in args; 0: they could not be read */
@@ -281,8 +304,11 @@ struct ring_mapped {
 	struct ring_head head;
 	struct file_key file;
 	__u32 pid, tid;
-	__u32 held;  /* 1: it was stopped and waits for SIGCONT */
-	__u32 named; /* 1: it has the name of a CUDA library */
+	__u32 uid;
+	__u32 known;   /* FILE_*, 0: not looked at yet */
+	__u32 held;    /* 1: it was stopped and waits for SIGCONT */
+	__u32 named;   /* 1: it has the name of a CUDA library */
+	__u64 address; /* where; 0: it is the program that the process runs from now on */
 };
 
 #endif

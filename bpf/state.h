@@ -18,6 +18,7 @@ const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level tha
 const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool futex_on;
+const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
 const volatile bool notice_maps;      /* tell when a CUDA library is mapped */
 const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
 const volatile __u32 rate;            /* at most so many a second; 0: no limit */
@@ -72,6 +73,12 @@ struct last_fault {
 	__u64 slept; /* and has not run again since */
 };
 
+/* A thread that was throttled and has not run again since. */
+struct throttle {
+	__u64 queue;      /* address of its kernel's run queue; 0: it was not */
+	__u64 account_ns; /* that queue's, at the beginning */
+};
+
 /* Of a thread: the calls that it is in. */
 struct open_calls {
 	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
@@ -92,6 +99,7 @@ struct thread_state {
 	__u32 spare;    /* it has, or had, open calls in `spares` */
 	struct open_futex futex;
 	struct last_fault fault;
+	struct throttle throttle;
 };
 
 struct {

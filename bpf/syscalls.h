@@ -154,9 +154,11 @@ static __always_inline void program_fill(struct ring_exec *r, struct task_struct
 {
 	__u64 start = BPF_CORE_READ(t, mm, arg_start), end = BPF_CORE_READ(t, mm, arg_end);
 	__u32 n = EXEC_ARGS, *known;
+	struct file_key key = {}; /* on the stack: before 6.2 the kernel takes no key from a ring record */
 
-	file_key_fill(&r->file, file);
-	known = bpf_map_lookup_elem(&attached, &r->file);
+	file_key_fill(&key, file);
+	r->file = key;
+	known = bpf_map_lookup_elem(&attached, &key);
 	r->known = known ? *known : 0;
 	r->args_bytes = end - start;
 	if (end - start < EXEC_ARGS)
@@ -164,8 +166,8 @@ static __always_inline void program_fill(struct ring_exec *r, struct task_struct
 	r->nargs = bpf_probe_read_user(r->args, n, (const void *)start) ? 0 : n;
 }
 
-/* The current task mapped a file as code, or (is_exec) began to run it. */
-static __always_inline void mapped_code(struct file *file, bool is_exec)
+/* The current task mapped a file as code, or (address 0) began to run it. */
+static __always_inline void mapped_code(struct file *file, __u64 address)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct track *track = track_of(t->tgid);
@@ -177,7 +179,7 @@ static __always_inline void mapped_code(struct file *file, bool is_exec)
 	if (!file || (!track && !track_all))
 		return;
 	named = has_cuda_name(file);
-	if (!track && !named && !is_exec)
+	if (!track && !named && address)
 		return;
 	if (named) {
 		if (!track)
@@ -196,6 +198,9 @@ static __always_inline void mapped_code(struct file *file, bool is_exec)
 	}
 	head_fill(&r->head, RING_MAPPED);
 	r->file = key;
+	r->address = address;
+	r->uid = BPF_CORE_READ(t, real_cred, uid.val);
+	r->known = known ? *known : 0;
 	r->pid = t->tgid;
 	r->tid = t->pid;
 	/* It stops before its next instruction, and goes on when the probes are in place: no call is missed. */
@@ -209,7 +214,7 @@ static __always_inline void mmap_leave(struct pt_regs *regs, __s64 ret)
 {
 	if (running && notice_maps && (SYSCALL_2(regs) & KERNEL_PROT_EXEC) && (__s32)SYSCALL_4(regs) >= 0 &&
 	    (ret > 0 || ret < -4095))
-		mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), false);
+		mapped_code(file_of(bpf_get_current_task_btf(), (__u32)SYSCALL_4(regs)), (__u64)ret);
 }
 
 SEC("tp_btf/sys_enter")

@@ -13,7 +13,7 @@
 #ifndef GPUREC_FORMAT_COLUMNS_H
 #define GPUREC_FORMAT_COLUMNS_H
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "format/schema.h"
 
 /* A column of numbers as it stands in the chunk's raw bytes, checked. */

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 
 _Static_assert(PUBLIC_KEY_BYTES == crypto_sign_PUBLICKEYBYTES, "Ed25519 public key");
 _Static_assert(SECRET_KEY_BYTES == crypto_sign_SECRETKEYBYTES, "Ed25519 secret key");
@@ -59,13 +59,28 @@ void crypt_sign(uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYT
 		const uint8_t secret_key[SECRET_KEY_BYTES])
 {
 	uint8_t message[SIGNED_BYTES];
+	crypto_sign_state state;
 
 	signed_message(message, domain, hash);
-	(void)crypto_sign_detached(signature, NULL, message, sizeof(message), secret_key);
+	(void)crypto_sign_init(&state);
+	(void)crypto_sign_update(&state, message, sizeof(message));
+	(void)crypto_sign_final_create(&state, signature, NULL, secret_key);
 }
 
 bool crypt_signed_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 		     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES])
+{
+	uint8_t message[SIGNED_BYTES];
+	crypto_sign_state state;
+
+	signed_message(message, domain, hash);
+	(void)crypto_sign_init(&state);
+	(void)crypto_sign_update(&state, message, sizeof(message));
+	return crypto_sign_final_verify(&state, signature, public_key) == 0;
+}
+
+bool crypt_signed_plainly_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
+			     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES])
 {
 	uint8_t message[SIGNED_BYTES];
 
@@ -86,7 +101,7 @@ int session_open(struct session_keys **s, struct fault *why)
 	uintptr_t page;
 
 	if (sodium_init() < 0)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system gives no random numbers");
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system provides no random numbers");
 	/* Guard pages, left out of core dumps. It goes on in silence when it cannot lock, so that is asked for again.
 	 */
 	k = sodium_malloc(sizeof(*k));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hashes and signatures of a capture, each with a domain of its own: BLAKE2b-256 (RFC 7693) over
- * domain[16] ‖ ..., and Ed25519 (RFC 8032) over domain[16] ‖ hash[32]. Internal to format/.
+ * domain[16] ‖ ..., and Ed25519ph (RFC 8032, empty context) over domain[16] ‖ hash[32]. Internal to format/.
  */
 #ifndef GPUREC_FORMAT_CRYPT_H
 #define GPUREC_FORMAT_CRYPT_H
@@ -26,6 +26,9 @@ void crypt_sign(uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYT
 		const uint8_t secret_key[SECRET_KEY_BYTES]);
 bool crypt_signed_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 		     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
+/* The same by plain Ed25519, as captures without FEATURE_PREHASHED are signed. Nothing is signed so any more. */
+bool crypt_signed_plainly_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
+			     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
 
 /*
  * The chain of session keys: one signs the open epoch, the next one's public half goes into that epoch's seal. Lives in

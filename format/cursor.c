@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/content.h"
+#include "format/chunk.h"
 
 /* A loaded group with rows left. */
 struct head {
@@ -546,6 +546,11 @@ int cursor_next(struct cursor *cur, struct event *ev, struct fault *why)
 	cur->run.row = row + 1;
 	cur->run.v += cur->run.pitch;
 	return 1;
+}
+
+uint64_t cursor_npassed(const struct cursor *cur)
+{
+	return cur->nbefore + (cur->epoch < cur->reader->nepochs ? cur->npassed : 0);
 }
 
 void cursor_seek(struct cursor *cur, uint64_t at_ns)

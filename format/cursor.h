@@ -47,6 +47,9 @@ void cursor_close(struct cursor *cur);
  */
 int cursor_next(struct cursor *cur, struct event *ev, struct fault *why);
 
+/* After cursor_next() failed or came to the end: rows of the file before that place, those that did not come too. */
+uint64_t cursor_npassed(const struct cursor *cur);
+
 /*
  * What is asked for, and nothing else: rows of other kinds, or later ones, do not come; other fields read as 0. Chunks
  * and epochs without any such row are neither read nor decompressed; what stands beside it in a chunk is checked, but
@@ -72,5 +75,27 @@ void cursor_seek(struct cursor *cur, uint64_t at_ns);
 
 /* Move to the mark of the epoch in which row number `number` stands; behind the last one: to the end. Reads nothing. */
 void cursor_seek_number(struct cursor *cur, uint64_t number);
+
+/* A row that starts with CALL_FIELDS. */
+static inline bool event_is_call(const struct event *ev)
+{
+	return ev->shape && (ev->shape->flags & KIND_CALL) == KIND_CALL;
+}
+
+static inline bool event_is_nested(const struct event *ev)
+{
+	return ev->v[F_call_flags] & CALL_NESTED;
+}
+
+/* When what took `dur_ns` until the event began. */
+static inline uint64_t event_begin_ns(const struct event *ev, uint64_t dur_ns)
+{
+	return dur_ns < ev->at_ns ? ev->at_ns - dur_ns : 0;
+}
+
+static inline uint64_t call_begin_ns(const struct event *ev)
+{
+	return event_begin_ns(ev, ev->v[F_call_dur]);
+}
 
 #endif

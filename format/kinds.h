@@ -21,7 +21,8 @@
 	C(3, path)                                                                                                     \
 	C(4, host)                                                                                                     \
 	C(5, symbol)                                                                                                   \
-	C(6, cgroup)
+	C(6, cgroup)                                                                                                   \
+	C(7, arguments)
 
 /*
  * Flags. COUNTED: each row is one firing of a probe, so rows = the probes' `recorded`. CALL: counted, and starts with
@@ -52,20 +53,23 @@
 	K(25, cpu, events, PLAIN)                                                                                      \
 	K(26, reduction, events, PLAIN)                                                                                \
 	K(27, metric, events, COUNTED)                                                                                 \
+	K(28, throttled, events, COUNTED)                                                                              \
+	K(29, signal, events, COUNTED)                                                                                 \
 	K(32, process, process, PLAIN)                                                                                 \
 	K(33, thread, process, PLAIN)                                                                                  \
 	K(34, namespaces, process, PLAIN)                                                                              \
 	K(40, module, path, PLAIN)                                                                                     \
 	K(41, executable, path, PLAIN)                                                                                 \
 	K(42, attach, path, PLAIN)                                                                                     \
-	K(43, command_line, path, PLAIN)                                                                               \
+	K(43, command_line, arguments, PLAIN)                                                                          \
 	K(44, library, path, PLAIN)                                                                                    \
 	K(48, fact, host, PLAIN)                                                                                       \
 	K(49, gpu, host, PLAIN)                                                                                        \
 	K(50, xid, host, PLAIN)                                                                                        \
 	K(56, frame, symbol, PLAIN)                                                                                    \
 	K(57, kernel, symbol, PLAIN)                                                                                   \
-	K(64, cgroup, cgroup, PLAIN)
+	K(64, cgroup, cgroup, PLAIN)                                                                                   \
+	K(65, quota, cgroup, PLAIN)
 
 /*
  * pid: process (thread group) id; tid: thread id, both as the initial pid namespace sees them.
@@ -235,8 +239,14 @@
 	F(switch, prev_syscall, UINT, NUMBER)                                                                          \
 	F(switch, prev_flags, UINT, FLAGS)
 
-#define SWITCH_IO 1    /* waits for a block device */
-#define SWITCH_FAULT 2 /* in a page fault, not in a system call */
+#define SWITCH_IO 1        /* waits for a block device */
+#define SWITCH_FAULT 2     /* in a page fault, not in a system call */
+#define SWITCH_THROTTLED 4 /* still runnable, but the CPU quota of its control group was used up (CFS bandwidth) */
+#define SWITCH_PINNED 8    /* still runnable, and on no other CPU it may run */
+#define SWITCH_MOVED 16    /* still runnable: the kernel moves it to another CPU */
+#define SWITCH_YIELDED 32  /* still runnable: it gave the CPU up (sched_yield) */
+#define SWITCH_FROZEN 64   /* asleep because its control group is frozen */
+#define SWITCH_KNOWN 127   /* all of these */
 
 /*
  * A thread of a tracked process is made runnable; others' wakings are not recorded. waker_tid: the thread that ran on
@@ -278,6 +288,38 @@
 	F(fault, cpu, UINT, CPU)                                                                                       \
 	F(fault, dur, UINT, NS)                                                                                        \
 	F(fault, addr, UINT, ADDRESS)
+
+/*
+ * A runnable thread that its control group's CPU quota kept from running is about to run again. wait: for how much of
+ * the time that it was runnable until now the quota was used up, by the kernel's own account (since Linux 6.6; before,
+ * there are no such rows). The rest of that time it waited for a CPU as any thread does.
+ */
+#define FIELDS_throttled(F)                                                                                            \
+	F(throttled, at, TIME, BOOT_NS)                                                                                \
+	F(throttled, pid, UINT, ID)                                                                                    \
+	F(throttled, tid, UINT, ID)                                                                                    \
+	F(throttled, cpu, UINT, CPU)                                                                                   \
+	F(throttled, wait, UINT, NS)
+
+/*
+ * A signal that stops, continues or ends a recorded process was sent to it: SIGKILL, SIGSTOP, SIGCONT, and others to
+ * which it leaves the default; those of them that are ignored or pending already are no rows, but for SIGCONT. tid: the
+ * thread that it was sent to; 0: the process. signal: its number. code: si_code of siginfo_t; 0 (kill), -1 (sigqueue)
+ * and -6 (tgkill): sender_tid sent it; others: the kernel did, while sender_tid ran.
+ */
+#define FIELDS_signal(F)                                                                                               \
+	F(signal, at, TIME, BOOT_NS)                                                                                   \
+	F(signal, pid, UINT, ID)                                                                                       \
+	F(signal, tid, UINT, ID)                                                                                       \
+	F(signal, cpu, UINT, CPU)                                                                                      \
+	F(signal, signal, UINT, NUMBER)                                                                                \
+	F(signal, code, SINT, NUMBER)                                                                                  \
+	F(signal, sender_tid, UINT, ID)
+
+#define SIGNAL_BY_KILL 0
+#define SIGNAL_BY_QUEUE (-1)
+#define SIGNAL_BY_TKILL (-6)
+#define SIGNAL_BY_KERNEL 128
 
 #define FIELDS_fork(F)                                                                                                 \
 	F(fork, at, TIME, BOOT_NS)                                                                                     \
@@ -358,7 +400,10 @@
 	F(metric, waiting, UINT, NUMBER)                                                                               \
 	F(metric, forced, UINT, NUMBER)
 
-/* A process instance is (pid, start): pids come round. start: boot clock. A later row for the same one renames it. */
+/*
+ * A process instance is (pid, start): PIDs are reused. start: boot clock, of ns or of the ticks of 10 ms of /proc; 0:
+ * unknown. A later row for the same one renames it.
+ */
 #define FIELDS_process(F)                                                                                              \
 	F(process, at, TIME, BOOT_NS)                                                                                  \
 	F(process, pid, UINT, ID)                                                                                      \
@@ -406,7 +451,10 @@
 	F(executable, path, TEXT, NONE)                                                                                \
 	F(executable, module, UINT, ID)
 
-/* The arguments, with a space between them. Cut at TEXT_MAX bytes: then `bytes` is greater than the text. */
+/*
+ * The arguments, with a space between them. Cut at TEXT_MAX bytes: then `bytes` is greater than the text. A class of
+ * their own, for they may hold secrets; before format 1.1 they were of class `path`.
+ */
 #define FIELDS_command_line(F)                                                                                         \
 	F(command_line, at, TIME, BOOT_NS)                                                                             \
 	F(command_line, pid, UINT, ID)                                                                                 \
@@ -454,7 +502,10 @@
 	F(gpu, uuid, TEXT, NONE)                                                                                       \
 	F(gpu, pci, TEXT, NONE)
 
-/* An error that the NVIDIA driver wrote to the kernel's log. */
+/*
+ * An error that the NVIDIA driver wrote to the kernel's log. text: the line; from format 1.1 on without the name of the
+ * process, which is left to rows of class `process`.
+ */
 #define FIELDS_xid(F)                                                                                                  \
 	F(xid, at, TIME, BOOT_NS)                                                                                      \
 	F(xid, code, UINT, NUMBER)                                                                                     \
@@ -487,34 +538,52 @@
 
 /*
  * The control group of a process (version 2; where that is the root, the one of version 1 that says more). container:
- * its id where the path has one.
+ * its id where the path has one. cpu: the group that shares out CPU time, as `quota` rows name it; empty: not known.
  */
 #define FIELDS_cgroup(F)                                                                                               \
 	F(cgroup, at, TIME, BOOT_NS)                                                                                   \
 	F(cgroup, pid, UINT, ID)                                                                                       \
 	F(cgroup, start, UINT, BOOT_NS)                                                                                \
 	F(cgroup, path, TEXT, NONE)                                                                                    \
-	F(cgroup, container, TEXT, NONE)
+	F(cgroup, container, TEXT, NONE)                                                                               \
+	F(cgroup, cpu, TEXT, NONE)
+
+/*
+ * A control group with a CPU quota that a recorded process is in, or a group below it: when it is first seen, once a
+ * second where it has changed, and when recording ends. In each `period` its tasks get `quota` of CPU time (0: no limit
+ * any more). The rest is the group's cpu.stat, since the group was made: periods that passed, those in which it was
+ * throttled, and for how long, which is the sum over all CPUs.
+ */
+#define FIELDS_quota(F)                                                                                                \
+	F(quota, at, TIME, BOOT_NS)                                                                                    \
+	F(quota, quota, UINT, NS)                                                                                      \
+	F(quota, period, UINT, NS)                                                                                     \
+	F(quota, periods, UINT, NUMBER)                                                                                \
+	F(quota, throttled_periods, UINT, NUMBER)                                                                      \
+	F(quota, throttled, UINT, NS)                                                                                  \
+	F(quota, path, TEXT, NONE)
 
 /*
  * Counters, per probe, cumulative, in every seal. fired = recorded + every LOST row, exactly, in END.
- * NOTED rows count what an event lacks; the event itself was recorded.
+ * NOTED rows count what an event lacks; the event itself was recorded. The words are what tools say of a cause.
  */
 #define COUNTERS(C)                                                                                                    \
-	C(0, fired, FIRED)                                                                                             \
-	C(1, recorded, RECORDED)                                                                                       \
-	C(2, ring_full, LOST)    /* no room in the ring */                                                             \
-	C(3, no_state, LOST)     /* no per-thread state: the kernel gave no memory */                                  \
-	C(4, too_deep, LOST)     /* more nested calls than are followed */                                             \
-	C(5, no_entry, LOST)     /* return seen, entry not: in flight when recording began */                          \
-	C(6, thread_exit, LOST)  /* the thread ended inside the call */                                                \
-	C(7, in_flight, LOST)    /* still inside the call when recording ended */                                      \
-	C(8, no_return, LOST)    /* entry seen, return not: left by longjmp or exception */                            \
-	C(9, not_staged, LOST)   /* the recorder had no memory for it */                                               \
-	C(10, sampled_out, LOST) /* left out on purpose: --sample */                                                   \
-	C(11, over_rate, LOST)   /* left out on purpose: --max-rate */                                                 \
-	C(64, unreadable, NOTED) /* an argument, or what stands behind it, could not be read */                        \
-	C(65, no_stack, NOTED)   /* no user stack could be taken */
+	C(0, fired, FIRED, "fired")                                                                                    \
+	C(1, recorded, RECORDED, "recorded")                                                                           \
+	C(2, ring_full, LOST, "no room in the ring")                                                                   \
+	C(3, no_state, LOST, "the kernel gave no memory for the thread's state")                                       \
+	C(4, too_deep, LOST, "more nested calls than are followed")                                                    \
+	C(5, no_entry, LOST, "in flight when recording began")                                                         \
+	C(6, thread_exit, LOST, "the thread ended inside the call")                                                    \
+	C(7, in_flight, LOST, "still in flight when recording ended")                                                  \
+	C(8, no_return, LOST, "left by a jump or an exception")                                                        \
+	C(9, not_staged, LOST, "the recorder had no memory for it")                                                    \
+	C(10, sampled_out, LOST, "left out on purpose (--sample)")                                                     \
+	C(11, over_rate, LOST, "left out on purpose (--max-rate)")                                                     \
+	C(12, not_attached, LOST, "a library was mapped, and had no probes for a while")                               \
+	C(13, not_run, LOST, "the kernel skipped a run of the probe, on whomever")                                     \
+	C(64, unreadable, NOTED, "an argument, or what stands behind it, could not be read")                           \
+	C(65, no_stack, NOTED, "no user stack could be taken, or not all of it")
 
 /* Why recording stopped: in END. */
 #define REASONS(R)                                                                                                     \
@@ -524,6 +593,7 @@
 	R(4, command, "the command ended")                                                                             \
 	R(5, processes, "the last recorded process ended")                                                             \
 	R(6, rotated, "another capture continues it")                                                                  \
-	R(7, size, "the asked size was reached")
+	R(7, size, "the asked size was reached")                                                                       \
+	R(8, output, "the output was removed or renamed")
 
 #endif

@@ -28,8 +28,15 @@
 #define HEADER_AT_FIRST_KEY 84
 #define HEADER_AT_START_BOOT 116
 #define HEADER_AT_START_WALL 124
-#define HEADER_AT_SCHEMA 132   /* up to the signature, the last 64 bytes; with FEATURE_CONTINUES after the next: */
-#define HEADER_AT_PREVIOUS 132 /* HASH_BYTES */
+#define HEADER_AT_SCHEMA 132   /* up to the signature, the last 64 bytes; after the next two where they are there: */
+#define HEADER_AT_PREVIOUS 132 /* HASH_BYTES, with FEATURE_CONTINUES */
+/* and, with FEATURE_EXTENSIONS: a count (1 byte), so many extensions */
+#define EXTENSIONS_MAX 32u
+#define EXTENSION_HEAD_BYTES 4        /* type, length */
+#define EXTENSION_INCOMPATIBLE 0x8000 /* from this type on a reader must know it */
+#define EXTENSION_SERIES 1            /* id, number, with FEATURE_CONTINUES the hash of the END before */
+#define EXTENSION_CHALLENGE 2         /* 1 to CHALLENGE_BYTES_MAX bytes */
+#define EXTENSION_SECOND 3            /* algorithm, bytes in HEADER, SEAL and END, name */
 #define HEADER_BYTES_MAX (1u << 20)
 
 #define CHUNK_AT_PACKED_BYTES 0
@@ -83,8 +90,10 @@
 #define COUNTER_ROWS_MAX 16384u
 #define SEAL_BYTES_MAX                                                                                                 \
 	(SEAL_AT_TABLES + EPOCH_CHUNKS_MAX * ENTRY_BYTES + KINDS_MAX * COUNT_BYTES +                                   \
-	 COUNTER_ROWS_MAX * COUNTER_BYTES + SIGNATURE_BYTES)
-#define END_BYTES_MAX (END_AT_TABLES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + SIGNATURE_BYTES)
+	 COUNTER_ROWS_MAX * COUNTER_BYTES + APPENDIX_BYTES_MAX + SIGNATURE_BYTES)
+#define END_BYTES_MAX                                                                                                  \
+	(END_AT_TABLES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + APPENDIX_BYTES_MAX +             \
+	 SIGNATURE_BYTES)
 
 extern const uint8_t empty_frame[EMPTY_FRAME_BYTES];
 extern const char header_magic[8];

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "format/layout.h"
 
 #define COPY_BYTES (1u << 20)

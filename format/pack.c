@@ -94,7 +94,7 @@ int unpack_frame_into(uint8_t *raw, size_t room, size_t n, const uint8_t *frame,
 	if (LZ4F_isError(r))
 		return fault_set(why, ERR_FORMAT, at, "a chunk does not decompress: %s", LZ4F_getErrorName(r));
 	if (r != 0 || made != n || consumed != packed)
-		return fault_set(why, ERR_FORMAT, at, "a chunk's LZ4 frame has another length than its seal says");
+		return fault_set(why, ERR_FORMAT, at, "a chunk's LZ4 frame has another length than in its seal");
 	if (!checksums_hold(raw, n, frame, packed))
 		return fault_set(why, ERR_FORMAT, at, "a chunk does not decompress: an LZ4 checksum is wrong");
 	return 0;

@@ -3,8 +3,8 @@
 #ifndef GPUREC_FORMAT_PACK_H
 #define GPUREC_FORMAT_PACK_H
 
-#include "format/bytes.h"
-#include "format/fault.h"
+#include "format/base/bytes.h"
+#include "format/base/fault.h"
 
 /* Add the frame of raw[n] to *out. ERR_MEMORY. */
 int pack_frame(struct bytes *out, const uint8_t *raw, size_t n, struct fault *why);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/record.h"
+#include "format/frames.h"
 
 /* A frame whose head has been read. */
 struct frame {
@@ -150,7 +150,7 @@ static int match_chunks(struct epoch *e, const struct pending *p, struct fault *
 		struct chunk *c = &e->chunks[i];
 
 		if (!have->withheld && have->packed_bytes != c->packed_bytes)
-			return fault_set(why, ERR_FORGED, have->offset, "a chunk has %u packed bytes, its seal says %u",
+			return fault_set(why, ERR_FORGED, have->offset, "a chunk has %u packed bytes, its seal has %u",
 					 have->packed_bytes, c->packed_bytes);
 		c->offset = have->offset;
 		c->withheld = have->withheld;
@@ -182,7 +182,7 @@ static int read_seal(struct reader *r, const struct frame *f, struct pending *p,
 
 	if (ret < 0)
 		return ret;
-	ret = seal_parse(&e, payload, f->size, f->payload, why);
+	ret = seal_parse(&e, payload, f->size, r->header.second.seal_bytes, f->payload, why);
 	free(payload);
 	if (ret < 0)
 		return ret;
@@ -211,7 +211,7 @@ static int read_end(struct reader *r, const struct frame *f, const struct pendin
 
 	if (ret < 0)
 		return ret;
-	ret = end_parse(&e, payload, f->size, f->payload, why);
+	ret = end_parse(&e, payload, f->size, r->header.second.end_bytes, f->payload, why);
 	free(payload);
 	if (ret < 0)
 		return ret;

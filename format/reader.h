@@ -18,13 +18,25 @@
 #define SECRET_KEY_BYTES 64
 #define SIGNATURE_BYTES 64
 #define SALT_BYTES 16
+#define SERIES_ID_BYTES 16
+#define CHALLENGE_BYTES_MAX 64
+#define APPENDIX_BYTES_MAX 65536u
 
 #define FORMAT_MAJOR 1
-#define FORMAT_MINOR 0
+#define FORMAT_MINOR 1
 
 /* Incompatible feature bits. */
-#define FEATURE_CONTINUES 1u /* `previous` stands in the header */
-#define FEATURES_KNOWN FEATURE_CONTINUES
+#define FEATURE_CONTINUES 1u  /* `previous` is in the header */
+#define FEATURE_EXTENSIONS 2u /* extensions are in the header */
+#define FEATURE_PREHASHED 4u  /* signatures are Ed25519ph; else plain Ed25519 */
+#define FEATURES_KNOWN (FEATURE_CONTINUES | FEATURE_EXTENSIONS | FEATURE_PREHASHED)
+
+/* A second signature, of an algorithm that this build does not know: what it takes in each payload. */
+struct second_signature {
+	uint16_t algorithm; /* 0: there is none */
+	uint32_t header_bytes, seal_bytes, end_bytes;
+	char name[NAME_MAX_BYTES + 1];
+};
 
 struct header {
 	uint16_t major, minor;
@@ -38,6 +50,19 @@ struct header {
 	uint64_t start_wall_ns; /* since 1970-01-01 UTC */
 	/* Hash of the last seal (without seals: of the header) of the capture that this one continues; else zeros. */
 	uint8_t previous[HASH_BYTES];
+	/* The recording with rotation that this is a capture of, and its number in it from 1; 0: of none. */
+	uint8_t series[SERIES_ID_BYTES];
+	uint64_t series_number;
+	uint8_t previous_end[HASH_BYTES]; /* END's hash of the capture before; zeros in the first one */
+	/* A verifier's, so that recording began after it was known; 0 bytes: none. */
+	uint8_t challenge[CHALLENGE_BYTES_MAX];
+	size_t challenge_bytes;
+	struct second_signature second;
+	uint8_t *appendix; /* its part of the header */
+	/* Extensions of later versions, which may be ignored: as they are in the file. */
+	uint8_t *later;
+	size_t later_bytes;
+	unsigned nlater;
 	struct schema schema;
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];
@@ -97,6 +122,8 @@ struct epoch {
 	uint8_t capture_id[CAPTURE_ID_BYTES]; /* that it names; verify() compares */
 	uint8_t previous[HASH_BYTES];         /* hash of the seal before, or of the header */
 	uint8_t next_key[PUBLIC_KEY_BYTES];
+	uint8_t *appendix; /* the second signature's part, if there is one */
+	uint32_t appendix_bytes;
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];
 };
@@ -114,6 +141,8 @@ struct end {
 	uint32_t ntotals;
 	struct counter *counters;
 	uint32_t ncounters;
+	uint8_t *appendix; /* as in an epoch */
+	uint32_t appendix_bytes;
 	uint8_t hash[HASH_BYTES];
 	uint8_t signature[SIGNATURE_BYTES];
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 
 /* The kinds of this build, as data. */
 struct known_kind {
@@ -39,10 +39,30 @@ static const struct class_name known_classes[] = {
 };
 
 static const struct counter_type known_counters[] = {
-#define C(id, name, role) {#name, id, ROLE_##role},
+#define C(id, name, role, words) {#name, id, ROLE_##role},
 	COUNTERS(C)
 #undef C
 };
+
+const char *counter_text(uint8_t id)
+{
+	switch (id) {
+#define C(number, name, role, words)                                                                                   \
+	case number:                                                                                                   \
+		return words;
+		COUNTERS(C)
+#undef C
+	default:
+		return NULL;
+	}
+}
+
+const char *counter_words(const struct counter_type *c)
+{
+	const char *words = counter_text(c->id);
+
+	return words ? words : c->name;
+}
 
 const char *reason_text(uint32_t reason)
 {
@@ -57,7 +77,7 @@ const char *reason_text(uint32_t reason)
 	}
 }
 
-static bool name_is_good(const char *name, size_t n)
+bool schema_name_valid(const char *name, size_t n)
 {
 	if (n == 0 || n > NAME_MAX_BYTES)
 		return false;
@@ -89,7 +109,7 @@ static int probes_check(const struct probe *probes, size_t nprobes, struct fault
 	for (size_t i = 0; i < nprobes; i++) {
 		if (i && probes[i].id <= probes[i - 1].id)
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "probe %u is out of order", probes[i].id);
-		if (!name_is_good(probes[i].name, strnlen(probes[i].name, sizeof(probes[i].name))))
+		if (!schema_name_valid(probes[i].name, strnlen(probes[i].name, sizeof(probes[i].name))))
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "probe %u has a bad name", probes[i].id);
 	}
 	return 0;
@@ -232,7 +252,7 @@ static void scan_name(struct scan *s, char name[NAME_MAX_BYTES + 1])
 		scan_fail(s, ERR_FORMAT, "a name is longer than the schema");
 		return;
 	}
-	if (!name_is_good((const char *)s->p, n)) {
+	if (!schema_name_valid((const char *)s->p, n)) {
 		scan_fail(s, ERR_FORMAT, "a name is empty, too long or has forbidden characters");
 		return;
 	}
@@ -276,6 +296,12 @@ static bool is_field(const struct field *have, const struct known_field *known)
 	return strcmp(known->name, have->name) == 0 && known->encoding == have->encoding && known->unit == have->unit;
 }
 
+/* Arguments were of class `path` before they got a class of their own. */
+static bool is_class_of(const struct known_kind *known, uint8_t class)
+{
+	return known->class == class || (known->id == KIND_command_line && class == CLASS_path);
+}
+
 /* A kind that this build knows must agree with it in the fields that both have. */
 static void check_known(struct scan *s, const struct kind *k)
 {
@@ -284,7 +310,7 @@ static void check_known(struct scan *s, const struct kind *k)
 
 		if (known->id != k->id)
 			continue;
-		if (strcmp(known->name, k->name) != 0 || known->class != k->class || known->flags != k->flags)
+		if (strcmp(known->name, k->name) != 0 || !is_class_of(known, k->class) || known->flags != k->flags)
 			scan_fail(s, ERR_FORMAT, "a known kind has another name, class or flags");
 		for (size_t f = 0; f < known->nfields && f < k->nfields; f++)
 			if (!is_field(&k->fields[f], &known->fields[f]))
@@ -375,7 +401,7 @@ static void scan_kinds(struct scan *s, struct schema *out)
 		scan_kind(s, &out->kinds[i]);
 		scan_ascending(s, i, out->kinds[i].id, i ? out->kinds[i - 1].id : 0);
 		if (!s->r && !schema_class_name(out, out->kinds[i].class))
-			scan_fail(s, ERR_FORMAT, "a kind stands in a class that is not listed");
+			scan_fail(s, ERR_FORMAT, "a kind is in a class that is not listed");
 		for (size_t k = 0; k < i && !s->r; k++)
 			if (strcmp(out->kinds[k].name, out->kinds[i].name) == 0)
 				scan_fail(s, ERR_FORMAT, "two kinds have one name");

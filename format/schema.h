@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/fault.h"
+#include "format/base/fault.h"
 #include "format/kinds.h"
 
 /* Limits, all in FORMAT.md. */
@@ -65,7 +65,7 @@ enum unit {
 enum counter_role { ROLE_FIRED = 1, ROLE_RECORDED = 2, ROLE_LOST = 3, ROLE_NOTED = 4 };
 
 enum counter_id {
-#define C(id, name, role) COUNTER_##name = id,
+#define C(id, name, role, words) COUNTER_##name = id,
 	COUNTERS(C)
 #undef C
 };
@@ -148,7 +148,15 @@ const struct probe *schema_probe(const struct schema *s, uint16_t id);
 const struct counter_type *schema_counter(const struct schema *s, uint8_t id);
 const char *schema_class_name(const struct schema *s, uint8_t id); /* NULL if none */
 
+/* A cause in words, for all that speak of it: "no room in the ring"; NULL for one of a later version. */
+const char *counter_text(uint8_t id);
+/* The same; of one of a later version its name. */
+const char *counter_words(const struct counter_type *c);
+
 /* "interrupted (Ctrl-C)", ...; NULL for a reason of a later version. */
 const char *reason_text(uint32_t reason);
+
+/* 1 to NAME_MAX_BYTES characters of those that a name may have. */
+bool schema_name_valid(const char *name, size_t n);
 
 #endif

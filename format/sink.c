@@ -75,7 +75,7 @@ static int remove_old(const char *path, struct fault *why)
 	if (lstat(path, &st) < 0) {
 		if (errno == ENOENT)
 			return 0;
-		return fault_errno(why, "cannot look at the output");
+		return fault_errno(why, "cannot inspect the output");
 	}
 	if (!S_ISREG(st.st_mode))
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "the output exists and is not a regular file");
@@ -84,27 +84,51 @@ static int remove_old(const char *path, struct fault *why)
 	return 0;
 }
 
+#define CAPTURE_MODE 0640
+
+/* Takes `fd`, also when it fails. */
+static int take_fd(struct sink *sink, int fd, struct fault *why)
+{
+	struct file_sink *file = malloc(sizeof(*file));
+
+	if (!file) {
+		close(fd);
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the output");
+	}
+	file->fd = fd;
+	*sink = (struct sink){file_write, file_sync, file_close, file};
+	return 0;
+}
+
 int sink_open_file(struct sink *sink, const char *path, bool force, struct fault *why)
 {
-	struct file_sink *file;
 	int fd, r = force ? remove_old(path, why) : 0;
 
 	if (r < 0)
 		return r;
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0640);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, CAPTURE_MODE);
 	if (fd < 0 && errno == EEXIST)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 				 "the output exists already; choose another name, or give --force to replace it");
 	if (fd < 0)
 		return fault_errno(why, "cannot make the output");
 	r = sync_folder(path, why);
-	file = r < 0 ? NULL : malloc(sizeof(*file));
-	if (!file) {
+	if (r < 0)
 		close(fd);
+	else
+		r = take_fd(sink, fd, why);
+	if (r < 0)
 		unlink(path);
-		return r < 0 ? r : fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the output");
-	}
-	file->fd = fd;
-	*sink = (struct sink){file_write, file_sync, file_close, file};
-	return 0;
+	return r;
+}
+
+int sink_open_fd(struct sink *sink, int fd, struct fault *why)
+{
+	struct stat st;
+	int own;
+
+	if (fstat(fd, &st) < 0 || fchmod(fd, st.st_mode & CAPTURE_MODE) < 0)
+		return fault_errno(why, "cannot set the output's permissions");
+	own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return own < 0 ? fault_errno(why, "cannot write the output") : take_fd(sink, own, why);
 }

@@ -7,20 +7,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int source_open_file(struct source *src, const char *path, struct fault *why)
+/* Takes `fd`, also when it fails. */
+static int take_fd(struct source *src, int fd, struct fault *why)
 {
 	struct stat st;
-	/* O_NONBLOCK: a pipe without a writer would hold us here for ever. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 
-	if (fd < 0)
-		return fault_errno(why, "cannot open the capture");
 	if (fstat(fd, &st) < 0) {
-		fault_errno(why, "cannot look at the capture");
+		fault_errno(why, "cannot inspect the capture");
 		goto refuse;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		fault_set(why, ERR_INPUT, FAULT_NOWHERE, "not a regular file but %s; give the capture file itself",
+		fault_set(why, ERR_INPUT, FAULT_NOWHERE, "not a regular file but %s; name the capture file itself",
 			  S_ISDIR(st.st_mode)    ? "a directory"
 			  : S_ISFIFO(st.st_mode) ? "a pipe"
 						 : "a device or socket");
@@ -33,6 +30,21 @@ int source_open_file(struct source *src, const char *path, struct fault *why)
 refuse:
 	close(fd);
 	return why ? (int)why->code : ERR_IO;
+}
+
+int source_open_file(struct source *src, const char *path, struct fault *why)
+{
+	/* O_NONBLOCK: a pipe without a writer would hold us here for ever. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+
+	return fd < 0 ? fault_errno(why, "cannot open the capture") : take_fd(src, fd, why);
+}
+
+int source_open_fd(struct source *src, int fd, struct fault *why)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return own < 0 ? fault_errno(why, "cannot read the capture that is open") : take_fd(src, own, why);
 }
 
 void source_open_memory(struct source *src, const uint8_t *bytes, uint64_t size)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/fault.h"
+#include "format/base/fault.h"
 
 struct source {
 	int fd;             /* -1: a buffer */
@@ -16,6 +16,8 @@ struct source {
 
 /* Open a regular file; anything else (a directory, a pipe, a device) is ERR_INPUT with a sentence. */
 int source_open_file(struct source *src, const char *path, struct fault *why);
+/* The same of a regular file that is open already, by a descriptor of its own: `fd` stays the caller's. */
+int source_open_fd(struct source *src, int fd, struct fault *why);
 void source_open_memory(struct source *src, const uint8_t *bytes, uint64_t size);
 void source_close(struct source *src);
 

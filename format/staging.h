@@ -3,7 +3,7 @@
 #ifndef GPUREC_FORMAT_STAGING_H
 #define GPUREC_FORMAT_STAGING_H
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "format/schema.h"
 
 /* A staged row: where its values stand. Ordered by (class, at, kind, seq). */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/content.h"
+#include "format/chunk.h"
 #include "format/crypt.h"
 
 #define THREADS_MAX 64
@@ -66,8 +66,17 @@ struct job {
 	atomic_ullong next;
 	atomic_ullong failed; /* lowest epoch that failed so far */
 	pthread_mutex_t lock;
-	struct fault why; /* of `failed` */
+	struct fault why;                                   /* of `failed` */
+	void (*progress)(uint64_t epoch, uint64_t nepochs); /* NULL: none */
 };
+
+static bool is_signed(const struct reader *r, const uint8_t *signature, const char *domain, const uint8_t *hash,
+		      const uint8_t *key)
+{
+	if (r->header.incompatible & FEATURE_PREHASHED)
+		return crypt_signed_by(signature, domain, hash, key);
+	return crypt_signed_plainly_by(signature, domain, hash, key);
+}
 
 /* No clock but the wall's ever goes back. */
 static bool follows(const struct clock_anchor *a, const struct epoch *before, const struct header *h)
@@ -85,7 +94,7 @@ static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i
 	uint64_t begin = i ? e[-1].end_ns : h->start_boot_ns;
 	unsigned long long n = i;
 
-	if (!crypt_signed_by(e->signature, domain_seal, e->hash, key))
+	if (!is_signed(r, e->signature, domain_seal, e->hash, key))
 		return fault_set(why, ERR_FORGED, e->seal_offset,
 				 "the seal of epoch %llu is not signed by its session key", n);
 	if (memcmp(e->capture_id, h->capture_id, CAPTURE_ID_BYTES) != 0)
@@ -205,9 +214,8 @@ static void note_failure(struct job *job, uint64_t i, const struct fault *why)
 	pthread_mutex_unlock(&job->lock);
 }
 
-static void *work(void *arg)
+static void check_handed_out(struct job *job, void (*progress)(uint64_t epoch, uint64_t nepochs))
 {
-	struct job *job = arg;
 	struct content *content = calloc(1, sizeof(*content));
 	struct fault why = {0};
 
@@ -217,6 +225,8 @@ static void *work(void *arg)
 		/* Epochs after a failed one no longer matter; those before it still do. */
 		if (i >= job->reader->nepochs || i >= atomic_load(&job->failed))
 			break;
+		if (progress)
+			progress(i, job->reader->nepochs);
 		if (!content)
 			fault_set(&why, ERR_MEMORY, FAULT_NOWHERE, "no memory to verify");
 		if (!content || check_epoch(job, i, content, &why) < 0)
@@ -225,6 +235,11 @@ static void *work(void *arg)
 	if (content)
 		content_free(content);
 	free(content);
+}
+
+static void *work(void *job)
+{
+	check_handed_out(job, NULL);
 	return NULL;
 }
 
@@ -245,7 +260,7 @@ static void check_epochs(struct job *job, unsigned nthreads)
 	/* This thread works too; if others cannot be started it does all. */
 	while (started + 1 < nthreads && pthread_create(&threads[started], NULL, work, job) == 0)
 		started++;
-	work(job);
+	check_handed_out(job, job->progress);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
 }
@@ -328,7 +343,7 @@ static int check_end(const struct reader *r, struct fault *why)
 	const uint8_t *hash = last ? last->hash : r->header.hash;
 	int ret;
 
-	if (!crypt_signed_by(e->signature, domain_end, e->hash, key))
+	if (!is_signed(r, e->signature, domain_end, e->hash, key))
 		return fault_set(why, ERR_FORGED, e->offset, "the end record is not signed by the last session key");
 	if (memcmp(e->capture_id, r->header.capture_id, CAPTURE_ID_BYTES) != 0 || e->nepochs != r->nepochs ||
 	    memcmp(e->last_seal, hash, HASH_BYTES) != 0)
@@ -405,7 +420,13 @@ void verify(const struct reader *r, unsigned nthreads, struct verification *v)
 
 void verify_within(const struct reader *r, enum verify_scope scope, unsigned nthreads, struct verification *v)
 {
-	struct job job = {.reader = r, .scope = scope, .lock = PTHREAD_MUTEX_INITIALIZER};
+	verify_watched(r, scope, nthreads, NULL, v);
+}
+
+void verify_watched(const struct reader *r, enum verify_scope scope, unsigned nthreads,
+		    void (*progress)(uint64_t epoch, uint64_t nepochs), struct verification *v)
+{
+	struct job job = {.reader = r, .scope = scope, .progress = progress, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct verification out = {.scope = scope, .end_ns = r->header.start_boot_ns};
 	int ret = 0;
 
@@ -413,7 +434,7 @@ void verify_within(const struct reader *r, enum verify_scope scope, unsigned nth
 	atomic_init(&job.failed, r->nepochs);
 	if (sodium_init() < 0)
 		ret = fault_set(&out.why, ERR_IO, FAULT_NOWHERE, "libsodium does not start");
-	else if (!crypt_signed_by(r->header.signature, domain_header, r->header.hash, r->header.identity))
+	else if (!is_signed(r, r->header.signature, domain_header, r->header.hash, r->header.identity))
 		ret = fault_set(&out.why, ERR_FORGED, 0, "the header is not signed by the key that it names");
 	if (ret < 0) {
 		out.verdict = verdict_of(&out.why);

@@ -43,6 +43,10 @@ struct verification {
 void verify(const struct reader *r, unsigned nthreads, struct verification *v);
 void verify_within(const struct reader *r, enum verify_scope scope, unsigned nthreads, struct verification *v);
 
+/* The same; `progress` (NULL: none) is called by this thread now and then: so many epochs were handed out. */
+void verify_watched(const struct reader *r, enum verify_scope scope, unsigned nthreads,
+		    void (*progress)(uint64_t epoch, uint64_t nepochs), struct verification *v);
+
 /* The verification of a file whose header cannot be read, from the fault that said so. */
 void verification_refused(struct verification *v, const struct fault *why);
 

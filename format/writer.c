@@ -7,8 +7,9 @@
 
 #include "format/columns.h"
 #include "format/crypt.h"
+#include "format/extensions.h"
 #include "format/pack.h"
-#include "format/record.h"
+#include "format/frames.h"
 #include "format/staging.h"
 
 struct writer {
@@ -26,7 +27,9 @@ struct writer {
 	uint64_t written_bytes;
 	uint8_t previous[HASH_BYTES];
 	uint64_t totals[KINDS_MAX]; /* by index in the schema's kinds */
-	bool broken;                /* a write failed, or END is written: nothing but close */
+	struct bytes end;           /* END, made and signed, not written; empty: not prepared */
+	uint8_t end_hash[HASH_BYTES];
+	bool broken; /* a write failed, or END is written: nothing but close */
 	void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text); /* may be NULL */
 	void *watcher;
 };
@@ -58,6 +61,8 @@ static int put_header(struct writer *w, const struct identity *id, struct fault 
 
 	if (r < 0)
 		return r;
+	if (extensions_any(&w->header))
+		w->header.incompatible |= FEATURE_EXTENSIONS;
 	bytes_add(&w->out, empty_frame, sizeof(empty_frame));
 	header_encode(&w->out, &w->header, schema, schema_len);
 	free(schema);
@@ -95,6 +100,7 @@ static int make(struct writer **out, struct sink sink, const struct identity *id
 	}
 	w->header.major = FORMAT_MAJOR;
 	w->header.minor = FORMAT_MINOR;
+	w->header.incompatible = FEATURE_PREHASHED;
 	randombytes_buf(w->header.capture_id, CAPTURE_ID_BYTES);
 	memcpy(w->header.keynum, id->keynum, KEYNUM_BYTES);
 	memcpy(w->header.identity, id->public_key, PUBLIC_KEY_BYTES);
@@ -109,11 +115,25 @@ static int make(struct writer **out, struct sink sink, const struct identity *id
 int writer_open(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
 		size_t nprobes, const struct clock_anchor *start, struct fault *why)
 {
+	const struct origin none = {.has_series = false};
+
+	return writer_open_from(out, sink, id, probes, nprobes, start, &none, why);
+}
+
+int writer_open_from(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
+		     size_t nprobes, const struct clock_anchor *start, const struct origin *origin, struct fault *why)
+{
 	struct writer *w;
 	int r = make(&w, sink, id, probes, nprobes, start, why);
 
 	if (r < 0)
 		return r;
+	if (origin->has_series) {
+		memcpy(w->header.series, origin->series, SERIES_ID_BYTES);
+		w->header.series_number = 1;
+	}
+	memcpy(w->header.challenge, origin->challenge, origin->challenge_bytes);
+	w->header.challenge_bytes = origin->challenge_bytes;
 	r = put_header(w, id, why);
 	if (r < 0)
 		writer_close(w);
@@ -147,10 +167,21 @@ int writer_continue(struct writer **out, struct sink sink, const struct identity
 	struct writer *w;
 	int r = make(&w, sink, id, probes, nprobes, &start, why);
 
+	if (r == 0 && before->end.len == 0) {
+		writer_close(w);
+		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the capture before has no end that could be named");
+	}
 	if (r < 0)
 		return r;
 	w->header.incompatible |= FEATURE_CONTINUES;
 	memcpy(w->header.previous, before->previous, HASH_BYTES);
+	memcpy(w->header.challenge, before->header.challenge, sizeof(w->header.challenge));
+	w->header.challenge_bytes = before->header.challenge_bytes;
+	if (before->header.series_number) {
+		memcpy(w->header.series, before->header.series, SERIES_ID_BYTES);
+		w->header.series_number = before->header.series_number + 1;
+		memcpy(w->header.previous_end, before->end_hash, HASH_BYTES);
+	}
 	for (size_t i = 0; i < rows->nrows && r == 0; i++)
 		r = copy_row(&w->staging, schema_kind(&w->header.schema, rows->rows[i].kind->id), rows, &rows->rows[i],
 			     why);
@@ -183,6 +214,7 @@ void writer_close(struct writer *w)
 	staging_clear(&w->leftover);
 	bytes_free(&w->out);
 	bytes_free(&w->raw);
+	bytes_free(&w->end);
 	free(w->column);
 	free(w->picked);
 	header_clear(&w->header);
@@ -407,7 +439,10 @@ static int check_open(const struct writer *w, struct fault *why)
 	return 0;
 }
 
-/* Seal what has been collected in `out` and put all of it on disk; then the next session key takes over. */
+/*
+ * Seal what has been collected in `out`, and put all of it on disk. The next session key takes over before that: the
+ * disk may take long to answer, and who breaks in meanwhile must not find the key of an epoch that is sealed.
+ */
 static int put_seal(struct writer *w, struct epoch *e, struct fault *why)
 {
 	int r;
@@ -416,10 +451,10 @@ static int put_seal(struct writer *w, struct epoch *e, struct fault *why)
 	if (w->out.failed)
 		return no_memory(why);
 	session_sign(w->keys, w->out.data + w->out.len - SIGNATURE_BYTES, domain_seal, e->hash);
+	session_advance(w->keys);
 	r = put(w, why);
 	if (r < 0)
 		return r;
-	session_advance(w->keys);
 	memcpy(w->previous, e->hash, HASH_BYTES);
 	w->nepochs++;
 	w->begin_ns = e->end_ns;
@@ -441,6 +476,7 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 	if (r < 0)
 		return r;
 	w->broken = true; /* until all is done */
+	bytes_reset(&w->end);
 	memcpy(e.capture_id, w->header.capture_id, CAPTURE_ID_BYTES);
 	memcpy(e.previous, w->previous, HASH_BYTES);
 	memcpy(e.next_key, session_next_public(w->keys), PUBLIC_KEY_BYTES);
@@ -475,42 +511,72 @@ out:
 	return r;
 }
 
-int writer_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
-	       const struct counter *counters, size_t ncounters, struct fault *why)
+/* The bytes of END, with its signature, into w->end. */
+static int make_end(struct writer *w, struct end *e, const struct counter *counters, size_t ncounters,
+		    struct fault *why)
 {
 	const struct schema *schema = &w->header.schema;
 	struct kind_count totals[KINDS_MAX];
+
+	memcpy(e->capture_id, w->header.capture_id, CAPTURE_ID_BYTES);
+	memcpy(e->last_seal, w->previous, HASH_BYTES);
+	e->totals = totals;
+	for (size_t k = 0; k < schema->nkinds; k++)
+		if (w->totals[k])
+			totals[e->ntotals++] = (struct kind_count){schema->kinds[k].id, w->totals[k]};
+	e->counters = malloc((ncounters ? ncounters : 1) * sizeof(*counters));
+	if (!e->counters)
+		return no_memory(why);
+	if (ncounters)
+		memcpy(e->counters, counters, ncounters * sizeof(*counters));
+	e->ncounters = (uint32_t)ncounters;
+	bytes_reset(&w->end);
+	end_encode(&w->end, e);
+	free(e->counters);
+	if (w->end.failed) {
+		bytes_free(&w->end);
+		return no_memory(why);
+	}
+	session_sign(w->keys, w->end.data + w->end.len - SIGNATURE_BYTES, domain_end, e->hash);
+	memcpy(w->end_hash, e->hash, HASH_BYTES);
+	return 0;
+}
+
+int writer_prepare_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
+		       const struct counter *counters, size_t ncounters, struct fault *why)
+{
 	struct end e = {.nepochs = w->nepochs,
 			.anchor = *anchor,
 			.reason = reason,
 			.has_exit_status = exit_status != NULL,
-			.exit_status = exit_status ? *exit_status : 0,
-			.totals = totals,
-			.ncounters = (uint32_t)ncounters};
+			.exit_status = exit_status ? *exit_status : 0};
 	int r = check_open(w, why);
 
 	if (r == 0)
 		r = check_counters(counters, ncounters, why);
+	return r < 0 ? r : make_end(w, &e, counters, ncounters, why);
+}
+
+int writer_put_end(struct writer *w, struct fault *why)
+{
+	int r = check_open(w, why);
+
+	if (r == 0 && w->end.len == 0)
+		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "no end was prepared");
 	if (r == 0 && w->staging.nrows)
 		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%zu events are not sealed yet", w->staging.nrows);
 	if (r < 0)
 		return r;
 	w->broken = true; /* END is the last thing written, whether it succeeds or not */
-	memcpy(e.capture_id, w->header.capture_id, CAPTURE_ID_BYTES);
-	memcpy(e.last_seal, w->previous, HASH_BYTES);
-	for (size_t k = 0; k < schema->nkinds; k++)
-		if (w->totals[k])
-			totals[e.ntotals++] = (struct kind_count){schema->kinds[k].id, w->totals[k]};
-	e.counters = malloc((ncounters ? ncounters : 1) * sizeof(*counters));
-	if (!e.counters)
-		return no_memory(why);
-	if (ncounters)
-		memcpy(e.counters, counters, ncounters * sizeof(*counters));
 	bytes_reset(&w->out);
-	end_encode(&w->out, &e);
-	free(e.counters);
-	if (w->out.failed)
-		return no_memory(why);
-	session_sign(w->keys, w->out.data + w->out.len - SIGNATURE_BYTES, domain_end, e.hash);
+	bytes_add(&w->out, w->end.data, w->end.len);
 	return put(w, why);
+}
+
+int writer_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
+	       const struct counter *counters, size_t ncounters, struct fault *why)
+{
+	int r = writer_prepare_end(w, reason, exit_status, anchor, counters, ncounters, why);
+
+	return r < 0 ? r : writer_put_end(w, why);
 }

@@ -4,6 +4,8 @@
  *
  *	writer_open → (writer_add* → writer_seal)* → writer_end → writer_close
  *
+ * and, where another capture continues it, writer_prepare_end → writer_continue → writer_put_end for the last but one.
+ *
  * writer_close() at any moment leaves a file whose sealed epochs verify (UNSEALED without END). After an error of
  * writer_seal() or writer_end() the writer refuses everything but writer_close().
  */
@@ -22,11 +24,21 @@ struct sink {
 
 /* A file made anew, never an existing one: ERR_EXISTS, unless `force`, which removes a regular file first. */
 int sink_open_file(struct sink *sink, const char *path, bool force, struct fault *why);
+/* The empty file `fd`, which stays the caller's and gets the rights of a capture, if they are fewer than it has. */
+int sink_open_fd(struct sink *sink, int fd, struct fault *why);
 
 struct identity {
 	uint8_t keynum[KEYNUM_BYTES];
 	uint8_t public_key[PUBLIC_KEY_BYTES];
 	uint8_t secret_key[SECRET_KEY_BYTES]; /* libsodium's Ed25519 layout: seed, public key */
+};
+
+/* What the header says beside the identity, the probes and the clock; zeros: nothing of it. */
+struct origin {
+	uint8_t series[SERIES_ID_BYTES];
+	bool has_series; /* the first capture of that series */
+	uint8_t challenge[CHALLENGE_BYTES_MAX];
+	size_t challenge_bytes;
 };
 
 struct writer;
@@ -37,11 +49,15 @@ struct writer;
  */
 int writer_open(struct writer **w, struct sink sink, const struct identity *id, const struct probe *probes,
 		size_t nprobes, const struct clock_anchor *start, struct fault *why);
+/* The same with an origin, which is copied. */
+int writer_open_from(struct writer **w, struct sink sink, const struct identity *id, const struct probe *probes,
+		     size_t nprobes, const struct clock_anchor *start, const struct origin *origin, struct fault *why);
 
 /*
- * The capture that goes on where `before` stopped: it begins at the end of its last epoch and names its last seal's
- * hash. Its rows that are not sealed yet are taken over, so that writer_end(before) is all that is left to do to it.
- * `wall_ns`: of that begin. Else as writer_open(); on failure `before` is as it was.
+ * The capture that goes on where `before` stopped: it begins at the end of its last epoch, names the hashes of its last
+ * seal and of the END that writer_prepare_end(before) has made, and is the next one of its series. Rows that are not
+ * sealed yet are taken over, so that writer_put_end(before) is all that is left to do to it. `wall_ns`: of that begin.
+ * Else as writer_open(); on failure `before` is as it was, and can be written to.
  */
 int writer_continue(struct writer **w, struct sink sink, const struct identity *id, const struct probe *probes,
 		    size_t nprobes, struct writer *before, uint64_t wall_ns, struct fault *why);
@@ -72,6 +88,14 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 /* END: after the last writer_seal(), with nothing staged. exit_status: NULL when no COMMAND ended. */
 int writer_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
 	       const struct counter *counters, size_t ncounters, struct fault *why);
+
+/*
+ * writer_end() in two steps. The first makes and signs END for what is sealed by now, and writes nothing; rows may be
+ * staged, which another capture is to take over. Another writer_seal() drops it. The second writes it.
+ */
+int writer_prepare_end(struct writer *w, enum reason reason, const int *exit_status, const struct clock_anchor *anchor,
+		       const struct counter *counters, size_t ncounters, struct fault *why);
+int writer_put_end(struct writer *w, struct fault *why);
 
 uint64_t writer_begin_ns(const struct writer *w); /* of the open epoch */
 uint64_t writer_written_bytes(const struct writer *w);

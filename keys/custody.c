@@ -142,7 +142,7 @@ static bool explain_numbers(struct custody *c, size_t first_wrong, const bool *s
 	while (k <= c->nlines && seen[k])
 		k++;
 	if (k > c->nlines)
-		return bad(c, CUSTODY_REORDERED, "act %" PRIu64 " stands in line %zu: the lines are not in their order",
+		return bad(c, CUSTODY_REORDERED, "act %" PRIu64 " is in line %zu: the lines are not in order",
 			   c->lines[first_wrong].number, first_wrong + 1);
 	for (size_t i = 0; i < c->nlines; i++)
 		if (c->lines[i].number > highest)
@@ -150,8 +150,8 @@ static bool explain_numbers(struct custody *c, size_t first_wrong, const bool *s
 	if (highest > k)
 		return bad(c, CUSTODY_MISSING, "act %" PRIu64 " is missing, though act %" PRIu64 " is there", k,
 			   highest);
-	return bad(c, CUSTODY_FORGED, "line %zu is act %" PRIu64 ", which stands in an earlier line, too",
-		   first_wrong + 1, c->lines[first_wrong].number);
+	return bad(c, CUSTODY_FORGED, "line %zu is act %" PRIu64 ", which is in an earlier line, too", first_wrong + 1,
+		   c->lines[first_wrong].number);
 }
 
 static bool check_numbers(struct custody *c)
@@ -186,8 +186,7 @@ static bool check_links(struct custody *c)
 			return i == 0 ? bad(c, CUSTODY_FORGED, "line 1 does not begin a chain of this capture")
 				      : bad(c, CUSTODY_FORGED,
 					    "line %zu follows another line than the one before it here: one of the two "
-					    "was put in "
-					    "the place of another",
+					    "was put in the place of another",
 					    i + 1);
 		before = c->lines[i].hash;
 	}
@@ -203,8 +202,7 @@ static bool check_seals(struct custody *c, const struct custody_subject *s)
 		if (!subject_has_seal(s, c->lines[i].seal))
 			return bad(c, CUSTODY_OTHER,
 				   "line %zu is about a seal that this capture does not have: its end was cut off "
-				   "since, or "
-				   "it is another capture",
+				   "since, or it is another capture",
 				   i + 1);
 	}
 	return true;

@@ -36,6 +36,7 @@ int custody_action_parse(enum custody_action *a, const char *word, struct fault 
 
 /* One act. Texts are anybody's bytes but NUL: escape them before they are shown. */
 struct custody_line {
+	unsigned version;             /* 2; 1: signed by plain Ed25519 */
 	uint64_t number;              /* from 1 */
 	uint8_t previous[HASH_BYTES]; /* hash of the line before; of the first: custody_start() */
 	uint8_t capture_id[CAPTURE_ID_BYTES];

@@ -9,8 +9,10 @@
 #include <time.h>
 
 #include "keys/custody.h"
+#include "keys/statement.h"
 
-#define VERSION "gpurec-custody-1"
+#define VERSION_PLAIN 1 /* signed by plain Ed25519 */
+#define VERSION 2
 #define VERSION_STEM "gpurec-custody-"
 #define TIME_FORMAT "%Y-%m-%dT%H:%M:%SZ"
 #define TIME_CHARS 20
@@ -59,10 +61,10 @@ int custody_action_parse(enum custody_action *a, const char *word, struct fault 
 			return 0;
 		}
 	}
-	return fault_set(
-		why, ERR_INPUT, FAULT_NOWHERE,
-		"'%.60s' is no act of custody; say recorded, verified, transferred, narrowed, received or archived",
-		word);
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			 "'%.60s' is not an act of custody; must be recorded, verified, transferred, narrowed, "
+			 "received or archived",
+			 word);
 }
 
 static void hash_of(uint8_t hash[HASH_BYTES], const char *domain, const void *bytes, size_t n)
@@ -131,8 +133,8 @@ static size_t format_hashed(char buf[CUSTODY_LINE_MAX], const struct custody_lin
 		strftime(at, sizeof(at), TIME_FORMAT, &tm);
 	escape(who, l->who);
 	escape(note, l->note);
-	n = snprintf(buf, CUSTODY_LINE_MAX, VERSION "\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", l->number,
-		     sodium_bin2hex(previous, sizeof(previous), l->previous, HASH_BYTES),
+	n = snprintf(buf, CUSTODY_LINE_MAX, VERSION_STEM "%u\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s",
+		     l->version, l->number, sodium_bin2hex(previous, sizeof(previous), l->previous, HASH_BYTES),
 		     sodium_bin2hex(id, sizeof(id), l->capture_id, CAPTURE_ID_BYTES), action_words[l->action],
 		     sodium_bin2hex(seal, sizeof(seal), l->seal, HASH_BYTES),
 		     sodium_bin2hex(file, sizeof(file), l->file, HASH_BYTES), verdict_word(l->verdict), at, who, note,
@@ -153,30 +155,19 @@ size_t custody_line_format(char buf[CUSTODY_LINE_MAX], const struct custody_line
 	return n;
 }
 
-/* The domain and the hash: 48 bytes. */
-static void signed_bytes(uint8_t bytes[DOMAIN_BYTES + HASH_BYTES], const struct custody_line *l)
-{
-	memcpy(bytes, domain_line, DOMAIN_BYTES);
-	memcpy(bytes + DOMAIN_BYTES, l->hash, HASH_BYTES);
-}
-
 void custody_line_sign(struct custody_line *l, const struct identity *id)
 {
-	uint8_t bytes[DOMAIN_BYTES + HASH_BYTES];
 	char text[CUSTODY_LINE_MAX];
 
+	l->version = VERSION;
 	key_of_identity(&l->key, id);
 	hash_of(l->hash, domain_line, text, format_hashed(text, l));
-	signed_bytes(bytes, l);
-	crypto_sign_detached(l->signature, NULL, bytes, sizeof(bytes), id->secret_key);
+	statement_sign(l->signature, domain_line, l->hash, id);
 }
 
 bool custody_line_signed(const struct custody_line *l)
 {
-	uint8_t bytes[DOMAIN_BYTES + HASH_BYTES];
-
-	signed_bytes(bytes, l);
-	return crypto_sign_verify_detached(l->signature, bytes, sizeof(bytes), l->key.key) == 0;
+	return statement_signed_by(l->signature, domain_line, l->hash, l->key.key, l->version == VERSION_PLAIN);
 }
 
 static bool parse_hex(uint8_t *out, size_t n, const char *text)
@@ -290,7 +281,8 @@ int custody_line_parse(struct custody_line *l, const char *text, size_t len, str
 	digits = strspn(copy + strlen(VERSION_STEM), "0123456789");
 	if (digits == 0 || copy[strlen(VERSION_STEM) + digits] != '\t')
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "it names no version");
-	if (strncmp(copy, VERSION "\t", strlen(VERSION) + 1) != 0)
+	parsed.version = digits == 1 ? (unsigned)(copy[strlen(VERSION_STEM)] - '0') : 0;
+	if (parsed.version != VERSION && parsed.version != VERSION_PLAIN)
 		return fault_set(why, ERR_VERSION, FAULT_NOWHERE, "it is of a version that this build does not know");
 	if (strlen(copy) != len || !split(copy, fields))
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "it does not have %d fields", NFIELDS);

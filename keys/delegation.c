@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "keys/files.h"
-#include "keys/plain.h"
+#include "keys/plain_text.h"
+#include "keys/statement.h"
+#include "format/base/bytes.h"
 
 #define COMMENT_PREFIX "untrusted comment: "
 #define COMMENT_MAX 1024
 #define MAGIC "gD"
-#define VERSION 1
+#define VERSION_PLAIN 1 /* signed by plain Ed25519 */
+#define VERSION 2
 #define MEANT "Z0Q" /* how the base64 of MAGIC begins */
 
 /* The statement, as docs/KEYS.md shows it. */
@@ -36,34 +39,15 @@ enum statement_at {
 #define DOMAIN_BYTES 16
 static const char domain[DOMAIN_BYTES] = "gpurec.deleg.1";
 
-static uint64_t get_le64(const uint8_t *p)
-{
-	uint64_t v = 0;
-	int i;
-
-	for (i = 7; i >= 0; i--)
-		v = v << 8 | p[i];
-	return v;
-}
-
-static void put_le64(uint8_t *p, uint64_t v)
-{
-	int i;
-
-	for (i = 0; i < 8; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
-}
-
-/* What is signed, as everywhere in a capture: the domain, then H(domain ‖ statement). */
-static void signed_message(uint8_t message[DOMAIN_BYTES + HASH_BYTES], const uint8_t *statement, size_t n)
+/* H(domain ‖ statement) */
+static void hash_of(uint8_t hash[HASH_BYTES], const uint8_t *statement, size_t n)
 {
 	crypto_generichash_state state;
 
-	memcpy(message, domain, DOMAIN_BYTES);
 	(void)crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
 	(void)crypto_generichash_update(&state, (const uint8_t *)domain, DOMAIN_BYTES);
 	(void)crypto_generichash_update(&state, statement, n);
-	(void)crypto_generichash_final(&state, message + DOMAIN_BYTES, HASH_BYTES);
+	(void)crypto_generichash_final(&state, hash, HASH_BYTES);
 }
 
 /* The statement's bytes into raw; returns how many. */
@@ -72,7 +56,7 @@ static size_t lay_out(uint8_t raw[STATEMENT_MAX], const struct delegation *d)
 	size_t n = strlen(d->name);
 
 	memcpy(raw + AT_MAGIC, MAGIC, AT_VERSION);
-	raw[AT_VERSION] = VERSION;
+	raw[AT_VERSION] = d->version;
 	memcpy(raw + AT_HOST_KEYNUM, d->host.keynum, sizeof(d->host.keynum));
 	memcpy(raw + AT_HOST_KEY, d->host.key, sizeof(d->host.key));
 	memcpy(raw + AT_AUTHORITY_KEYNUM, d->authority.keynum, sizeof(d->authority.keynum));
@@ -87,8 +71,8 @@ static size_t lay_out(uint8_t raw[STATEMENT_MAX], const struct delegation *d)
 int delegation_make(struct delegation *d, const struct public_key *host, const char *name, uint64_t from_ns,
 		    uint64_t until_ns, const struct identity *authority, struct fault *why)
 {
-	uint8_t message[DOMAIN_BYTES + HASH_BYTES], raw[STATEMENT_MAX];
-	struct delegation made = {.host = *host, .from_ns = from_ns, .until_ns = until_ns};
+	uint8_t raw[STATEMENT_MAX];
+	struct delegation made = {.host = *host, .from_ns = from_ns, .until_ns = until_ns, .version = VERSION};
 
 	if (!plain_text_valid(name, strlen(name), DELEGATION_NAME_MAX))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
@@ -99,9 +83,8 @@ int delegation_make(struct delegation *d, const struct public_key *host, const c
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "a delegation must end after it begins");
 	strcpy(made.name, name);
 	key_of_identity(&made.authority, authority);
-	signed_message(message, raw, lay_out(raw, &made));
-	memcpy(made.hash, message + DOMAIN_BYTES, sizeof(made.hash));
-	crypto_sign_detached(made.signature, NULL, message, sizeof(message), authority->secret_key);
+	hash_of(made.hash, raw, lay_out(raw, &made));
+	statement_sign(made.signature, domain, made.hash, authority);
 	*d = made;
 	return 0;
 }
@@ -156,9 +139,10 @@ static int take_fields(struct delegation *d, const uint8_t *raw, size_t n, struc
 
 	if (n < 3 || memcmp(raw, MAGIC, AT_VERSION) != 0)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: it does not begin like one");
-	if (raw[AT_VERSION] != VERSION)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation of version %u; this build knows version %d",
-				 raw[AT_VERSION], VERSION);
+	d->version = raw[AT_VERSION];
+	if (d->version != VERSION && d->version != VERSION_PLAIN)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation of version %u; this build knows up to %d",
+				 d->version, VERSION);
 	len = n < RAW_MIN ? 0 : raw[AT_NAME_LEN];
 	if (n != AT_NAME + len + SIGNATURE_BYTES)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation that is cut off or has too many bytes");
@@ -180,7 +164,7 @@ static int take_fields(struct delegation *d, const uint8_t *raw, size_t n, struc
 
 int delegation_parse(struct delegation *d, const char *text, size_t len, struct fault *why)
 {
-	uint8_t raw[RAW_MAX], message[DOMAIN_BYTES + HASH_BYTES];
+	uint8_t raw[RAW_MAX];
 	struct delegation taken;
 	int n = decode(raw, text, len, why), r;
 
@@ -189,11 +173,11 @@ int delegation_parse(struct delegation *d, const char *text, size_t len, struct 
 	r = take_fields(&taken, raw, (size_t)n, why);
 	if (r < 0)
 		return r;
-	signed_message(message, raw, (size_t)n - SIGNATURE_BYTES);
-	if (crypto_sign_verify_detached(taken.signature, message, sizeof(message), taken.authority.key) != 0)
+	hash_of(taken.hash, raw, (size_t)n - SIGNATURE_BYTES);
+	if (!statement_signed_by(taken.signature, domain, taken.hash, taken.authority.key,
+				 taken.version == VERSION_PLAIN))
 		return fault_set(why, ERR_FORGED, FAULT_NOWHERE,
 				 "a forged delegation: the authority that it names did not sign it");
-	memcpy(taken.hash, message + DOMAIN_BYTES, sizeof(taken.hash));
 	*d = taken;
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "keys/minisign.h"
 
 #define DELEGATION_SUFFIX ".delegation"
-#define DELEGATION_NAME_MAX 64  /* bytes; plain text, see keys/plain.h */
+#define DELEGATION_NAME_MAX 64  /* bytes; plain text, see keys/plain_text.h */
 #define DELEGATION_FILE_MAX 512 /* bytes of what delegation_format() makes; reading allows a longer comment */
 
 /* All of it is proven by the signature of the authority that it names. */
@@ -17,6 +17,7 @@ struct delegation {
 	struct public_key host, authority;
 	uint64_t from_ns, until_ns; /* wall clock, ns since 1970: from <= t < until */
 	char name[DELEGATION_NAME_MAX + 1];
+	uint8_t version;          /* 2; 1: signed by plain Ed25519 */
 	uint8_t hash[HASH_BYTES]; /* of domain and statement: what a revocation list calls it by */
 	uint8_t signature[SIGNATURE_BYTES];
 };

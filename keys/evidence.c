@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keys/evidence.h"
 
+#include <sys/stat.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/escape.h"
-#include "keys/plain.h"
+#include "format/base/escape.h"
+#include "keys/plain_text.h"
 
 /* Whether a verdict speaks of an authentic capture, of which only trust in the signer is open. */
 static bool is_authentic(enum verdict v)
@@ -41,7 +42,7 @@ static int find_signer(struct evidence *e, const struct trust_sources *s, struct
 	memcpy(pk.key, e->reader.header.identity, sizeof(pk.key));
 	key_id(e->signer, pk.keynum);
 	wall_span(e, &first_ns, &last_ns);
-	r = trust_ask(s, &pk, first_ns, last_ns, &e->trust, why);
+	r = trust_ask(s, &pk, ROLE_RECORD, first_ns, last_ns, &e->trust, why);
 	if (r < 0)
 		return r;
 	if (e->trust.trust >= TRUST_DIRECT)
@@ -65,12 +66,14 @@ int evidence_judge(struct evidence *e, const char *path, const struct evidence_o
 			       path, why);
 	if (r < 0)
 		goto out;
-	if (source_open_file(&e->source, path, &inner) < 0 || reader_open(&e->reader, &e->source, &inner) < 0) {
+	r = o->fd > 0 ? source_open_fd(&e->source, o->fd, &inner) : source_open_file(&e->source, path, &inner);
+	if (r < 0 || reader_open(&e->reader, &e->source, &inner) < 0) {
 		verification_refused(&e->verification, &inner);
+		r = 0;
 		goto out;
 	}
 	e->readable = true;
-	verify_within(&e->reader, o->scope, o->nthreads, &e->verification);
+	verify_watched(&e->reader, o->scope, o->nthreads, o->progress, &e->verification);
 	r = find_signer(e, &sources, why);
 out:
 	trust_sources_clear(&sources);
@@ -114,10 +117,20 @@ void evidence_sentence(const struct evidence *e, char *buf, size_t size)
 	} else if (v->verdict == VERDICT_UNSEALED) {
 		snprintf(buf, size, "UNSEALED after %" PRIu64 " epochs, which are signed by %s (%s%s)", v->nepochs,
 			 e->signer, e->signer_name, voucher);
+	} else if (v->scope == VERIFY_SEALS) {
+		snprintf(buf, size, "seals %s, rows are checked as they are read; signed by %s (%s%s)",
+			 verdict_word(v->verdict), e->signer, e->signer_name, voucher);
 	} else {
 		snprintf(buf, size, "%s, signed by %s (%s%s)", verdict_word(v->verdict), e->signer, e->signer_name,
 			 voucher);
 	}
+}
+
+mode_t evidence_mode(const struct evidence *e)
+{
+	struct stat st;
+
+	return fstat(e->source.fd, &st) == 0 ? st.st_mode & 0666 : 0600;
 }
 
 void evidence_close(struct evidence *e)

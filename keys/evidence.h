@@ -6,6 +6,8 @@
 #ifndef GPUREC_KEYS_EVIDENCE_H
 #define GPUREC_KEYS_EVIDENCE_H
 
+#include <sys/types.h>
+
 #include "format/verify.h"
 #include "keys/trust.h"
 
@@ -17,6 +19,8 @@ struct evidence_options {
 	bool unverified;         /* --unverified: accept any verdict, as long as something can be read */
 	unsigned nthreads;       /* 0: all cores */
 	enum verify_scope scope; /* how far to look; 0: all */
+	void (*progress)(uint64_t epoch, uint64_t nepochs); /* how far verifying has come; NULL: nobody asks */
+	int fd; /* the capture, already open, of which `path` is then the name; 0: open `path` */
 };
 
 /* Not to be copied or moved: the reader points to the source inside. */
@@ -47,6 +51,12 @@ bool evidence_acceptable(const struct evidence *e, const struct evidence_options
  * KEYID until DATE)", "UNVERIFIED: FORGED ...".
  */
 void evidence_sentence(const struct evidence *e, char *buf, size_t size);
+
+/*
+ * Permissions for what is made of it: those of the capture, for it tells of the same hosts and programs. 0600 where
+ * they cannot be read.
+ */
+mode_t evidence_mode(const struct evidence *e);
 
 void evidence_close(struct evidence *e);
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "keys/strict_path.h"
+
 #define FOLDER_MODE 0755
 
 static int check_kind(const char *path, int fd, enum file_secrecy secrecy, size_t size, struct fault *why)
@@ -29,18 +31,25 @@ static int check_kind(const char *path, int fd, enum file_secrecy secrecy, size_
 	return 0;
 }
 
+static int open_secret(const char *path, int flags, struct fault *why)
+{
+	int fd = strict_open(path, flags, 0, "this secret key", why);
+
+	if (fd == ERR_IO && errno == ELOOP)
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: a link; name the secret key file itself", path);
+	return fd;
+}
+
 int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why)
 {
 	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() tells what it is. */
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (secrecy == FILE_SECRET ? O_NOFOLLOW : 0);
-	int fd = open(path, flags), r;
+	int r, fd = secrecy == FILE_SECRET ? open_secret(path, flags, why) : open(path, flags);
 	size_t have = 0;
 	ssize_t n = 1;
 
-	if (fd < 0 && errno == ELOOP)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: a link; name the secret key file itself", path);
 	if (fd < 0)
-		return fault_errno(why, "%.150s: cannot be opened", path);
+		return secrecy == FILE_SECRET ? fd : fault_errno(why, "%.150s: cannot be opened", path);
 	r = check_kind(path, fd, secrecy, size, why);
 	while (r == 0 && n != 0 && have < size) {
 		n = read(fd, (char *)buf + have, size - have);
@@ -84,8 +93,7 @@ static int rename_to_new(const char *temp, const char *path)
 	return unlink(temp);
 }
 
-/* The folder that holds `path`: "." if it names none. */
-static void folder_of(char folder[PATH_MAX], const char *path)
+void file_folder(char folder[PATH_MAX], const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -117,7 +125,7 @@ int file_make(const char *path, mode_t mode, bool replace, const void *bytes, si
 
 	if (strlen(path) >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
-	folder_of(folder, path);
+	file_folder(folder, path);
 	/* The dot keeps a half-written file out of the trust store. */
 	snprintf(temp, sizeof(temp), "%s/.%.200s.XXXXXX", folder, leaf ? leaf + 1 : path);
 	fd = mkostemp(temp, O_CLOEXEC);

@@ -3,20 +3,22 @@
 #ifndef GPUREC_KEYS_FILES_H
 #define GPUREC_KEYS_FILES_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "format/fault.h"
+#include "format/base/fault.h"
 
 enum file_secrecy {
 	FILE_PUBLIC, /* anybody may read it; links are followed */
-	FILE_SECRET, /* no link, and nobody but its owner may read it */
+	FILE_SECRET, /* no link; nobody but its owner may read it, and nobody but he and root replace it */
 };
 
 /*
  * A regular file of at most `size` bytes into buf, its length into *len. ERR_KEY: too large, no regular file, a link
- * or readable by others although FILE_SECRET; ERR_IO, ERR_DENIED. On failure what was read is still in buf.
+ * readable by others, or in hands of others (keys/strict_path.h) although FILE_SECRET; ERR_IO, ERR_DENIED. On failure
+ * what was read is still in buf.
  */
 int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why);
 
@@ -25,6 +27,9 @@ int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t siz
  * ERR_EXISTS: there is one already, unless `replace`. Nothing is left behind on failure.
  */
 int file_make(const char *path, mode_t mode, bool replace, const void *bytes, size_t len, struct fault *why);
+
+/* The folder that holds `path`: "." if it names none. */
+void file_folder(char folder[PATH_MAX], const char *path);
 
 /* The folder of `path` and all above it, mode 0755 each, unless they are there. */
 int file_make_folders(const char *path, struct fault *why);

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "keys/confine.h"
-#include "keys/gpukey_inside.h"
+#include "keys/tool/nearest.h"
+#include "keys/tool/reach.h"
+#include "keys/tool/confine.h"
+#include "keys/gpukey/gpukey_internal.h"
 
 #define FD_MAX 1023
 
@@ -20,7 +22,7 @@ int gpukey_operands(const struct tool_options *o, int argc, char **argv, int max
 	if (tool_next_option(o, false, argc, argv, &value, &operands, status) < 0)
 		return -1;
 	if (argc - operands > max) {
-		*status = tool_usage("%s is one word too many", argv[operands + max]);
+		*status = tool_usage("unexpected argument '%s'", argv[operands + max]);
 		return -1;
 	}
 	return operands;
@@ -50,23 +52,29 @@ bool gpukey_exists(const char *path)
 	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
+/* Where a subcommand writes. */
+enum { NOWHERE = 0, TO_STORE = 1, TO_STORE_WITHOUT_SECRET = 2, BESIDE_FILES = 4 };
+
 /* One line for each subcommand; what is said about wrong ones follows from it. */
 static const struct subcommand {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	unsigned writes;
 	const char *synopsis; /* what stands behind the name */
 } subcommands[] = {
-	{"generate", gpukey_generate, "[-W] [-f] [-s FILE [-p FILE]]"},
-	{"list", gpukey_list, ""},
-	{"show", gpukey_show, "[FILE | NAME | KEYID]"},
-	{"trust", gpukey_trust, "FILE | BASE64 [--name NAME]"},
-	{"untrust", gpukey_untrust, "KEYID | NAME"},
-	{"sign", gpukey_sign,
+	{"generate", gpukey_generate, TO_STORE_WITHOUT_SECRET | BESIDE_FILES, "[-W] [-f] [-s FILE [-p FILE]]"},
+	{"list", gpukey_list, NOWHERE, "[--json]"},
+	{"show", gpukey_show, NOWHERE, "[--json] [FILE | NAME | KEYID]"},
+	{"trust", gpukey_trust, TO_STORE, "[--role LIST] [--name NAME] [--yes] FILE | BASE64 | NAME | KEYID"},
+	{"untrust", gpukey_untrust, TO_STORE, "KEYID | NAME"},
+	{"sign", gpukey_sign, TO_STORE_WITHOUT_SECRET | BESIDE_FILES,
 	 "[-s FILE] [-t TEXT] [-o SIG] [-f] FILE...\n"
 	 "sign --custody ACT [--name WHO] [--note TEXT] [-s FILE] CAPTURE..."},
-	{"check", gpukey_check, "[--signature SIG] [--trust PUB]... FILE"},
-	{"delegate", gpukey_delegate, "--name NAME --for TIME | --until DATE [--from DATE] [-s FILE] [-o FILE] PUB"},
-	{"revoke", gpukey_revoke, "[--since DATE] [--reason TEXT] [-s FILE] [-o FILE] PUB | DELEGATION"},
+	{"check", gpukey_check, NOWHERE, "[--signature SIG] [--trust PUB]... FILE"},
+	{"delegate", gpukey_delegate, BESIDE_FILES,
+	 "--name NAME --for TIME | --until DATE [--from DATE] [-s FILE] [-o FILE] PUB"},
+	{"revoke", gpukey_revoke, TO_STORE | BESIDE_FILES,
+	 "[--since DATE] [--reason TEXT] [-s FILE] [-o FILE] PUB | DELEGATION"},
 };
 #define NSUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
 
@@ -96,12 +104,66 @@ static const char *synopsis(char *buf, size_t size)
 	return buf;
 }
 
+/* The value in a word that has one after its option's name: "--name=value", "-nvalue"; else the word. */
+static const char *value_in(const char *word)
+{
+	const char *value = word[0] == '-' && word[1] == '-' ? strchr(word, '=') : NULL;
+
+	if (value)
+		return value + 1;
+	return word[0] == '-' && word[1] != '-' && word[1] && word[2] ? word + 2 : word;
+}
+
+/* Whether the word at `i` is the option, or its value; the value is *value then. */
+static bool is_option(int argc, char **argv, int i, const char *name, const char **value)
+{
+	size_t n = strlen(name);
+
+	if (strncmp(argv[i], name, n) != 0 || (name[1] == '-' && argv[i][n] && argv[i][n] != '='))
+		return false;
+	*value = argv[i][n] ? value_in(argv[i]) : i + 1 < argc ? argv[i + 1] : "";
+	return true;
+}
+
+/*
+ * From here on only what is named is opened, and what lies beside it. The subcommands read their options later: every
+ * word may be a file's name.
+ */
+static int confine(const struct subcommand *s, int argc, char **argv, struct fault *why)
+{
+	const char *value;
+	bool secret = false;
+	struct landlock l;
+	int keep_fd = -1, r;
+	uint64_t n;
+
+	for (int i = 1; i < argc; i++) {
+		secret = secret || is_option(argc, argv, i, "-s", &value) ||
+			 is_option(argc, argv, i, "--secret", &value);
+		/* What is no number is told when the options are read. */
+		if (is_option(argc, argv, i, "--passphrase-fd", &value) &&
+		    !tool_parse_number(value, 0, FD_MAX, &n, NULL))
+			keep_fd = (int)n;
+	}
+	r = reach_begin(&l, s->writes & TO_STORE || (s->writes & TO_STORE_WITHOUT_SECRET && !secret), why);
+	for (int i = 1; i < argc && r == 0; i++) {
+		value = value_in(argv[i]);
+		r = reach_capture(&l, value, why);
+		if (r == 0 && s->writes & BESIDE_FILES && *value != '-')
+			r = reach_output(&l, value, why);
+	}
+	if (r == 0)
+		r = confine_offline(&l, keep_fd, why);
+	landlock_close(&l);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	char known[256], lines[1024];
 	const struct tool_options o = {
 		synopsis(lines, sizeof(lines)),
-		"Make keys, say which ones this machine trusts, and sign with them.",
+		"Make keys, choose which ones this machine trusts, and sign with them.",
 		NULL,
 		"'gpukey generate --help', and so on, shows the options of each. Keys lie in $GPUREC_HOME, else "
 		"/etc/gpurec\n"
@@ -110,6 +172,7 @@ int main(int argc, char **argv)
 		"UNTRUSTED by check.\n",
 	};
 	const char *value;
+	struct nearest meant;
 	struct fault why;
 	int operands, status;
 	size_t i;
@@ -118,15 +181,22 @@ int main(int argc, char **argv)
 	if (tool_next_option(&o, true, argc, argv, &value, &operands, &status) < 0)
 		return status;
 	if (operands == argc)
-		return tool_usage("say what to do: %s", names(known, sizeof(known)));
+		return tool_usage("missing command: one of %s", names(known, sizeof(known)));
 	if (sodium_init() < 0) {
-		tool_error("the system gives no random numbers");
+		tool_error("the system provides no random numbers");
 		return TOOL_FAILED;
 	}
-	if (confine_offline(&why) < 0)
-		return tool_fault(NULL, &why);
+	for (i = 0; i < NSUBCOMMANDS; i++) {
+		if (strcmp(argv[operands], subcommands[i].name) != 0)
+			continue;
+		if (confine(&subcommands[i], argc - operands, argv + operands, &why) < 0)
+			return tool_fault(NULL, &why);
+		return tool_finish(subcommands[i].run(argc - operands, argv + operands));
+	}
+	meant = nearest_to(argv[operands]);
 	for (i = 0; i < NSUBCOMMANDS; i++)
-		if (strcmp(argv[operands], subcommands[i].name) == 0)
-			return tool_finish(subcommands[i].run(argc - operands, argv + operands));
-	return tool_usage("there is no '%s': say %s", argv[operands], names(known, sizeof(known)));
+		nearest_offer(&meant, subcommands[i].name);
+	if (meant.best)
+		return tool_usage("unknown command '%s'; did you mean '%s'?", argv[operands], meant.best);
+	return tool_usage("unknown command '%s'; there are %s", argv[operands], names(known, sizeof(known)));
 }

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "keys/files.h"
-#include "keys/passphrase.h"
+#include "keys/strict_path.h"
+#include "keys/tool/passphrase.h"
 #include "keys/store.h"
 
 #define HOST_NAME_MAX_SHOWN 64
@@ -20,17 +21,6 @@
 static int no_locked_memory(struct fault *why)
 {
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no locked memory for a secret key");
-}
-
-/* Put the path before a sentence that was made without. */
-static int at_path(struct fault *why, int r, const char *path)
-{
-	struct fault inner;
-
-	if (r == 0 || !why)
-		return r;
-	inner = *why;
-	return fault_set(why, r, inner.offset, "%.100s: %s", path, inner.text);
 }
 
 /* Open the encrypted key in `raw` with a passphrase from `fd` or a person. */
@@ -44,7 +34,7 @@ static int open_encrypted(struct identity *id, uint8_t *raw, const char *path, i
 	snprintf(prompt, sizeof(prompt), "Passphrase for %s: ", path);
 	r = passphrase_read(passphrase, fd, prompt, why);
 	if (r == 0)
-		r = at_path(why, minisign_open_secret(id, raw, passphrase, why), path);
+		r = fault_at_path(why, minisign_open_secret(id, raw, passphrase, why), path);
 	sodium_free(passphrase);
 	return r;
 }
@@ -55,7 +45,7 @@ static int load_file(struct identity *id, const char *path, int passphrase_fd, s
 	int r;
 
 	if (sodium_init() < 0)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system gives no random numbers");
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system provides no random numbers");
 	raw = sodium_malloc(MINISIGN_SECRET_BYTES);
 	if (!raw)
 		return no_locked_memory(why);
@@ -63,7 +53,7 @@ static int load_file(struct identity *id, const char *path, int passphrase_fd, s
 	if (r == 0 && minisign_is_encrypted(raw))
 		r = open_encrypted(id, raw, path, passphrase_fd, why);
 	else if (r == 0)
-		r = at_path(why, minisign_open_secret(id, raw, NULL, why), path);
+		r = fault_at_path(why, minisign_open_secret(id, raw, NULL, why), path);
 	sodium_free(raw);
 	return r;
 }
@@ -87,13 +77,17 @@ static void host_key_name(char name[TRUST_NAME_MAX + 1], const struct identity *
 static int write_secret(const struct identity *id, const char *path, bool replace, const char *passphrase,
 			struct fault *why)
 {
-	char *text = sodium_malloc(MINISIGN_SECRET_FILE_MAX);
+	char folder[PATH_MAX], *text = sodium_malloc(MINISIGN_SECRET_FILE_MAX);
 	size_t len;
 	int r;
 
 	if (!text)
 		return no_locked_memory(why);
-	r = minisign_format_secret(text, &len, id, passphrase, &MINISIGN_SENSITIVE, why);
+	file_folder(folder, path);
+	/* Where others could replace it, it would not be read again. */
+	r = strict_check(folder, O_PATH | O_DIRECTORY, "this secret key", why);
+	if (r == 0)
+		r = minisign_format_secret(text, &len, id, passphrase, &MINISIGN_SENSITIVE, why);
 	if (r == 0)
 		r = file_make(path, SECRET_MODE, replace, text, len, why);
 	sodium_free(text);
@@ -148,7 +142,7 @@ int identity_make_host(struct identity *id, bool replace, const char *passphrase
 	key_of_identity(&pk, id);
 	r = store_path(trusted_path, leaf, why);
 	if (r == 0)
-		r = trust_add(&pk, origin.name, why);
+		r = trust_add(&pk, origin.name, ROLE_RECORD, why);
 	if (r == 0) {
 		r = write_secret(id, origin.path, replace, passphrase, why);
 		if (r < 0)

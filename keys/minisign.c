@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "keys/files.h"
+#include "format/base/bytes.h"
 
 #define COMMENT_PREFIX "untrusted comment: "
 #define COMMENT_LINE_MAX (sizeof(COMMENT_PREFIX) + 1024)
@@ -48,24 +49,6 @@ static void *locked_memory(size_t size, struct fault *why)
 	if (!p)
 		fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no locked memory for a secret key");
 	return p;
-}
-
-static uint64_t get_le64(const uint8_t *p)
-{
-	uint64_t v = 0;
-	int i;
-
-	for (i = 7; i >= 0; i--)
-		v = v << 8 | p[i];
-	return v;
-}
-
-static void put_le64(uint8_t *p, uint64_t v)
-{
-	int i;
-
-	for (i = 0; i < 8; i++)
-		p[i] = (uint8_t)(v >> (8 * i));
 }
 
 char *key_id(char buf[KEY_ID_CHARS + 1], const uint8_t keynum[KEYNUM_BYTES])
@@ -174,17 +157,6 @@ int key_parse(struct public_key *pk, const char *base64, struct fault *why)
 	return parse_public(pk, base64, strlen(base64), why);
 }
 
-/* Put the path before a sentence that was made without. */
-static int at_path(struct fault *why, int r, const char *path)
-{
-	struct fault inner;
-
-	if (!why)
-		return r;
-	inner = *why;
-	return fault_set(why, r, inner.offset, "%.140s: %s", path, inner.text);
-}
-
 int minisign_read_public(struct public_key *pk, const char *path, struct fault *why)
 {
 	char text[KEY_FILE_MAX];
@@ -199,7 +171,7 @@ int minisign_read_public(struct public_key *pk, const char *path, struct fault *
 	if (r == 0)
 		r = parse_public(pk, base64, chars, why);
 	sodium_memzero(text, sizeof(text)); /* somebody may have named a secret key file */
-	return r < 0 ? at_path(why, r, path) : 0;
+	return r < 0 ? fault_at_path(why, r, path) : 0;
 }
 
 size_t minisign_format_public(char buf[MINISIGN_PUBLIC_FILE_MAX], const struct public_key *pk)
@@ -246,7 +218,7 @@ int minisign_read_secret(uint8_t raw[MINISIGN_SECRET_BYTES], const char *path, s
 	if (r == 0) {
 		r = parse_secret(raw, text, len, why);
 		if (r < 0)
-			r = at_path(why, r, path);
+			r = fault_at_path(why, r, path);
 	}
 	sodium_free(text); /* wipes */
 	/* Whether others may read it does not matter to who has named the wrong half. */
@@ -329,7 +301,7 @@ int minisign_open_secret(struct identity *id, uint8_t raw[MINISIGN_SECRET_BYTES]
 int identity_generate(struct identity *id, struct fault *why)
 {
 	if (sodium_init() < 0)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system gives no random numbers");
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system provides no random numbers");
 	randombytes_buf(id->keynum, sizeof(id->keynum));
 	crypto_sign_keypair(id->public_key, id->secret_key);
 	return 0;

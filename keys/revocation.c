@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "keys/files.h"
-#include "keys/plain.h"
+#include "keys/plain_text.h"
 
 #define FIRST_LINE "gpurec revocations 1"
 #define ALWAYS "always"

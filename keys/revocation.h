@@ -17,7 +17,7 @@
 
 #define REVOCATIONS_SUFFIX ".revocations"
 #define REVOCATIONS_MAX 4096      /* lines of a list */
-#define REVOCATION_REASON_MAX 120 /* bytes of plain text, see keys/plain.h */
+#define REVOCATION_REASON_MAX 120 /* bytes of plain text, see keys/plain_text.h */
 #define REVOCATIONS_FILE_MAX 1048576
 
 struct revocation {

@@ -171,17 +171,6 @@ size_t signature_format(char buf[SIGNATURE_FILE_MAX], const struct signature *si
 				sig->comment, first, sig->trusted, second);
 }
 
-/* Put the path before a sentence that was made without. */
-static int at_path(struct fault *why, int r, const char *path)
-{
-	struct fault inner;
-
-	if (r == 0 || !why)
-		return r;
-	inner = *why;
-	return fault_set(why, r, inner.offset, "%.120s: %s", path, inner.text);
-}
-
 /* A regular file, opened to be read whole: the descriptor, or an error (`wrong`: it is no regular file). */
 static int open_regular(const char *path, struct stat *st, enum err wrong, struct fault *why)
 {
@@ -230,7 +219,7 @@ int signature_read(struct signature *sig, const char *path, struct fault *why)
 	else if (n > 0)
 		r = fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "%.150s: too large for a signature file", path);
 	else
-		r = at_path(why, signature_parse(sig, text, len, why), path);
+		r = fault_at_path(why, signature_parse(sig, text, len, why), path);
 	close(fd);
 	return r;
 }
@@ -259,7 +248,7 @@ int signature_hash(struct prehash *hash, const char *path, struct fault *why)
 	int fd, r = 0;
 
 	if (sodium_init() < 0)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system gives no random numbers");
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system provides no random numbers");
 	fd = open_regular(path, &before, ERR_INPUT, why);
 	if (fd < 0)
 		return fd;
@@ -403,7 +392,7 @@ int signature_check(const char *path, const char *sig_path, const struct public_
 	if (r == 0)
 		r = signature_hash(&hash, path, why);
 	if (r == 0)
-		r = at_path(why, signature_verify(&read, &hash, pk, why), path);
+		r = fault_at_path(why, signature_verify(&read, &hash, pk, why), path);
 	if (r == 0 && sig)
 		*sig = read;
 	return r;

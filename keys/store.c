@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,9 @@
 #include <unistd.h>
 
 #include "keys/files.h"
+#include "keys/strict_path.h"
 
 #define SYSTEM_HOME "/etc/gpurec"
-#define SUFFIX ".pub"
-#define PUBLIC_MODE 0644
 
 static bool join(char path[PATH_MAX], const char *folder, const char *middle, const char *leaf)
 {
@@ -46,6 +46,13 @@ int store_path(char path[PATH_MAX], const char *leaf, struct fault *why)
 	return 0;
 }
 
+int store_system_path(char path[PATH_MAX], const char *leaf, struct fault *why)
+{
+	if (!join(path, SYSTEM_HOME, "", leaf))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the path of the folder for keys is too long");
+	return 0;
+}
+
 bool trust_name_valid(const char *name)
 {
 	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
@@ -65,21 +72,20 @@ static bool name_of_leaf(char name[TRUST_NAME_MAX + 1], const char *leaf, const 
 	return trust_name_valid(name);
 }
 
-static int refuse_writable(const char *path, const struct stat *st, struct fault *why)
-{
-	if (!(st->st_mode & S_IWOTH))
-		return 0;
-	return fault_set(why, ERR_KEY, FAULT_NOWHERE,
-			 "%.100s: anybody can change what is trusted here; run: chmod o-w %.100s", path, path);
-}
-
 static int check_file(const char *path, struct fault *why)
 {
-	struct stat st;
+	return strict_check(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, TRUST_STAKE, why);
+}
 
-	if (stat(path, &st) < 0)
-		return fault_errno(why, "%.150s: cannot be examined", path);
-	return refuse_writable(path, &st, why);
+/* NAME.roles beside NAME.pub: a key that may do nobody knows what is as good as one that cannot be read. */
+static int read_roles(struct trusted *t)
+{
+	char path[PATH_MAX];
+	int r = trust_roles_path(path, t, &t->broken);
+
+	if (r == 0 && (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT))
+		r = check_file(path, &t->broken);
+	return r < 0 ? r : roles_read(&t->roles, &t->key, path, &t->broken);
 }
 
 static void read_entry(struct trusted *t)
@@ -90,8 +96,12 @@ static void read_entry(struct trusted *t)
 	r = check_file(t->path, &t->broken);
 	if (r == 0)
 		r = minisign_read_public(&t->key, t->path, &t->broken);
-	if (r < 0)
+	if (r == 0)
+		r = read_roles(t);
+	if (r < 0) {
 		memset(&t->key, 0, sizeof(t->key));
+		t->roles = 0;
+	}
 }
 
 static void read_delegation(struct stored_delegation *d)
@@ -110,6 +120,7 @@ static void read_delegation(struct stored_delegation *d)
 static void read_revocations(const struct trust_list *list, struct stored_revocations *l)
 {
 	struct signature *sig = malloc(sizeof(*sig));
+	char command[ROLE_COMMAND_CHARS + 1];
 	const struct trusted *signer;
 	struct prehash hash;
 	int r;
@@ -119,9 +130,14 @@ static void read_revocations(const struct trust_list *list, struct stored_revoca
 		: fault_set(&l->file.broken, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 	if (r == 0)
 		r = revocations_read(&l->list, l->file.path, sig, &hash, &l->file.broken);
-	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) > 0)
+	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) > 0) {
 		l->signer = signer->key;
-	else if (r == 0)
+		if (!(trust_roles(list, &l->signer) & ROLE_REVOKE))
+			fault_set(&l->file.broken, ERR_KEY, FAULT_NOWHERE,
+				  "%.40s" REVOCATIONS_SUFFIX
+				  " is signed by a key without the role revoke; to give it: %s",
+				  l->file.name, trust_role_command(command, list, signer, ROLE_REVOKE));
+	} else if (r == 0)
 		fault_set(&l->file.broken, ERR_FORGED, FAULT_NOWHERE,
 			  "%.100s: forged, or signed by none of the trusted keys", l->file.path);
 	if (l->file.broken.code != ERR_NONE)
@@ -227,7 +243,7 @@ static int list_append(struct trust_list *list, const char *folder, const char *
 {
 	char name[TRUST_NAME_MAX + 1];
 
-	if (name_of_leaf(name, leaf, SUFFIX))
+	if (name_of_leaf(name, leaf, PUBLIC_SUFFIX))
 		return append_key(list, folder, leaf, name, system, why);
 	if (name_of_leaf(name, leaf, DELEGATION_SUFFIX))
 		return append_delegation(list, folder, leaf, name, system, why);
@@ -246,20 +262,20 @@ static void sort_from(void *array, size_t first, size_t n, size_t size, int (*co
 /* Append what one trust folder holds, sorted by name. */
 static int list_folder(struct trust_list *list, const char *folder, bool system, struct fault *why)
 {
-	DIR *dir = opendir(folder);
+	int fd = strict_open(folder, O_RDONLY | O_DIRECTORY, S_IWGRP | S_IWOTH, TRUST_STAKE, why), r = 0;
 	const struct dirent *entry;
 	size_t first = list->nkeys, first_delegation = list->ndelegations, first_list = list->nlists;
-	struct stat st;
-	int r = 0;
+	DIR *dir;
 
-	if (!dir && errno == ENOENT)
+	if (fd == ERR_IO && errno == ENOENT)
 		return 0;
-	if (!dir)
+	if (fd < 0)
+		return fd;
+	dir = fdopendir(fd);
+	if (!dir) {
+		close(fd);
 		return fault_errno(why, "the trust store %.150s cannot be read", folder);
-	if (fstat(dirfd(dir), &st) < 0)
-		r = fault_errno(why, "the trust store %.150s cannot be examined", folder);
-	else
-		r = refuse_writable(folder, &st, why);
+	}
 	while (r == 0) {
 		errno = 0;
 		entry = readdir(dir);
@@ -329,42 +345,6 @@ int trust_find(const struct trust_list *list, const struct public_key *pk, const
 	return fault_set(why, broken->broken.code, broken->broken.offset, "%s", broken->broken.text);
 }
 
-/* HOME/trust/NAMESUFFIX, and the folders down to it. */
-static int path_for(char path[PATH_MAX], const char *name, const char *suffix, struct fault *why)
-{
-	char leaf[sizeof("trust/") + TRUST_NAME_MAX + 32];
-	int r;
-
-	if (!trust_name_valid(name))
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "'%.80s' cannot name a key: only letters, digits, '.', '_' and '-', at most %d", name,
-				 TRUST_NAME_MAX);
-	snprintf(leaf, sizeof(leaf), "trust/%s%s", name, suffix);
-	r = store_path(path, leaf, why);
-	return r == 0 ? file_make_folders(path, why) : r;
-}
-
-int trust_add(const struct public_key *pk, const char *name, struct fault *why)
-{
-	char path[PATH_MAX], text[MINISIGN_PUBLIC_FILE_MAX];
-	int r = path_for(path, name, SUFFIX, why);
-
-	return r < 0 ? r : file_make(path, PUBLIC_MODE, false, text, minisign_format_public(text, pk), why);
-}
-
-int trust_add_delegation(const struct delegation *d, const char *name, struct fault *why)
-{
-	char path[PATH_MAX], text[DELEGATION_FILE_MAX];
-	int r = path_for(path, name, DELEGATION_SUFFIX, why);
-
-	return r < 0 ? r : file_make(path, PUBLIC_MODE, false, text, delegation_format(text, d), why);
-}
-
-int trust_revocations_path(char path[PATH_MAX], const char *name, struct fault *why)
-{
-	return path_for(path, name, REVOCATIONS_SUFFIX, why);
-}
-
 int trust_find_signer(const struct trust_list *list, const struct signature *sig, const struct prehash *hash,
 		      const struct trusted **signer)
 {
@@ -379,104 +359,25 @@ int trust_find_signer(const struct trust_list *list, const struct signature *sig
 	return 0;
 }
 
-/* Whether the list in the store at `path` may give way to `list`: nothing that it revokes comes back to life. */
-static int may_replace(const struct trust_list *store, const char *path, const struct revocations *list,
-		       const struct public_key *signer, struct fault *why)
+unsigned trust_roles(const struct trust_list *list, const struct public_key *pk)
 {
-	const struct stored_revocations *old;
-	const struct revocation *i, *now;
+	const struct trusted *t;
+	unsigned roles = 0;
 
-	for (old = store->lists; old < store->lists + store->nlists; old++) {
-		if (strcmp(old->file.path, path) != 0 || old->file.broken.code != ERR_NONE)
-			continue;
-		if (!key_equal(&old->signer, signer))
-			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
-					 "%.120s: a list that another key signed; choose a name with --name", path);
-		for (i = old->list.items; i && i < old->list.items + old->list.n; i++) {
-			now = i->is_delegation ? revocations_find_delegation(list, i->hash)
-					       : revocations_find_key(list, &i->key);
-			if (!now || now->since_ns > i->since_ns)
-				return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
-						 "%.100s: the list that is here revokes more than the new one, which "
-						 "may be older; remove it first with gpukey untrust if that is meant",
-						 path);
-		}
-	}
-	return 0;
+	for (t = list->keys; t && t < list->keys + list->nkeys; t++)
+		if (t->broken.code == ERR_NONE && key_equal(&t->key, pk))
+			roles |= t->roles;
+	return roles;
 }
 
-/* Both files as they are: what was signed must stay the same to the byte, and so does a canonical list. */
-static int copy_revocations(const char *to, const struct revocations *list, const struct signature *sig,
-			    struct fault *why)
+char *trust_role_command(char buf[ROLE_COMMAND_CHARS + 1], const struct trust_list *list, const struct trusted *t,
+			 unsigned needed)
 {
-	char sig_to[PATH_MAX], *text, *sig_text = malloc(SIGNATURE_FILE_MAX);
-	size_t len;
-	int r;
+	char roles[ROLES_CHARS + 1], keyid[KEY_ID_CHARS + 1];
+	bool is_short = strlen(t->name) <= ROLE_COMMAND_NAME_MAX;
 
-	text = revocations_format(list, &len);
-	if (!text || !sig_text)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-	else
-		r = signature_path(sig_to, to, why);
-	/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
-	if (r == 0)
-		r = file_make(to, PUBLIC_MODE, true, text, len, why);
-	if (r == 0)
-		r = file_make(sig_to, PUBLIC_MODE, true, sig_text, signature_format(sig_text, sig), why);
-	free(sig_text);
-	free(text);
-	return r;
-}
-
-int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why)
-{
-	struct signature *sig = malloc(sizeof(*sig));
-	const struct trusted *signer = NULL;
-	struct revocations revoked = {0};
-	struct prehash hash;
-	char to[PATH_MAX];
-	int r;
-
-	r = sig ? revocations_read(&revoked, path, sig, &hash, why)
-		: fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) == 0)
-		r = fault_set(why, ERR_KEY, FAULT_NOWHERE,
-			      "%.120s: forged, or signed by none of the keys that are trusted here", path);
-	if (r == 0)
-		r = path_for(to, name, REVOCATIONS_SUFFIX, why);
-	if (r == 0)
-		r = may_replace(list, to, &revoked, &signer->key, why);
-	if (r == 0)
-		r = copy_revocations(to, &revoked, sig, why);
-	revocations_clear(&revoked);
-	free(sig);
-	return r;
-}
-
-static int remove_path(const char *path, bool system, struct fault *why)
-{
-	if (unlink(path) == 0)
-		return 0;
-	if (system && geteuid() != 0)
-		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
-				 "%.150s: trusted for the whole system; only root can remove it", path);
-	return fault_errno(why, "%.150s: cannot be removed", path);
-}
-
-int trust_remove(const struct trusted *entry, struct fault *why)
-{
-	return remove_path(entry->path, entry->system, why);
-}
-
-int trust_remove_file(const struct trust_file *file, struct fault *why)
-{
-	char sig_path[PATH_MAX];
-	int r = remove_path(file->path, file->system, why);
-	size_t len = strlen(file->path), cut = strlen(REVOCATIONS_SUFFIX);
-
-	/* A signature without its list means nothing; a delegation has none. */
-	if (r == 0 && len > cut && strcmp(file->path + len - cut, REVOCATIONS_SUFFIX) == 0 &&
-	    signature_path(sig_path, file->path, NULL) == 0)
-		(void)unlink(sig_path);
-	return r;
+	snprintf(buf, ROLE_COMMAND_CHARS + 1, "gpukey trust --role %s %.*s",
+		 roles_format(roles, trust_roles(list, &t->key) | needed), ROLE_COMMAND_NAME_MAX,
+		 is_short ? t->name : key_id(keyid, t->key.keynum));
+	return buf;
 }

@@ -3,9 +3,9 @@
  * Where keys lie, and which ones this machine trusts. docs/KEYS.md tells the reasons.
  *
  * HOME is $GPUREC_HOME if set; for root /etc/gpurec; else $XDG_CONFIG_HOME/gpurec or ~/.config/gpurec. In it:
- * host.key, host.pub, and in trust/ NAME.pub, one minisign public key file for each trusted key, NAME.delegation, what
- * trusted keys may have said about others, and NAME.revocations with its .minisig. Someone who is not root, and has not
- * set $GPUREC_HOME, also trusts what /etc/gpurec/trust holds.
+ * host.key, host.pub, and in trust/ NAME.pub, one minisign public key file for each trusted key, with its roles in
+ * NAME.roles, NAME.delegation, what keys said about others, and NAME.revocations with its .minisig. Someone who is not
+ * root, and has not set $GPUREC_HOME, also trusts what /etc/gpurec/trust holds.
  */
 #ifndef GPUREC_KEYS_STORE_H
 #define GPUREC_KEYS_STORE_H
@@ -14,17 +14,23 @@
 
 #include "keys/delegation.h"
 #include "keys/revocation.h"
+#include "keys/roles.h"
 
 #define TRUST_NAME_MAX 127  /* characters of a key's name: A-Z a-z 0-9 . _ - and no leading dot */
 #define TRUST_KEYS_MAX 4096 /* keys in all, and delegations; more are an error */
 #define TRUST_LISTS_MAX 64  /* revocation lists */
 
+#define PUBLIC_SUFFIX ".pub"
+/* What others could change, where the store is not safe from them: keys/strict_path.h. */
+#define TRUST_STAKE "what is trusted here"
+
 struct trusted {
 	struct public_key key;
 	char name[TRUST_NAME_MAX + 1];
 	char path[PATH_MAX];
+	unsigned roles;      /* of this entry: see trust_roles() */
 	bool system;         /* from /etc/gpurec/trust, for all users */
-	struct fault broken; /* code ERR_NONE; else why the file could not be read, and `key` is zero */
+	struct fault broken; /* code ERR_NONE; else why it or its roles could not be read; `key`, `roles` are zero */
 };
 
 /* A file of the store that is no key. */
@@ -41,7 +47,7 @@ struct stored_delegation {
 };
 
 struct stored_revocations {
-	struct trust_file file; /* also broken: not signed, or not by a key of the store */
+	struct trust_file file; /* also broken: not signed, or not by a key of the store that may revoke */
 	struct revocations list;
 	struct public_key signer;
 };
@@ -59,6 +65,9 @@ struct trust_list {
 /* HOME, or a file in it (`leaf` NULL: itself), into path[PATH_MAX]. ERR_INPUT: nowhere, or too long. */
 int store_path(char path[PATH_MAX], const char *leaf, struct fault *why);
 
+/* The same in the store of the system, which all users have beside their own. */
+int store_system_path(char path[PATH_MAX], const char *leaf, struct fault *why);
+
 /* All trusted keys; folders that do not exist are empty. The caller clears. ERR_KEY: others can write the folder. */
 int trust_list_read(struct trust_list *list, struct fault *why);
 void trust_list_clear(struct trust_list *list);
@@ -70,12 +79,29 @@ void trust_list_clear(struct trust_list *list);
 int trust_find(const struct trust_list *list, const struct public_key *pk, const struct trusted **found,
 	       struct fault *why);
 
+/* What a key may do: all that any of its entries says. 0: it is not trusted. */
+unsigned trust_roles(const struct trust_list *list, const struct public_key *pk);
+
+/* The command that gives an entry's key the roles that it has and those `needed`. Returns buf. */
+#define ROLE_COMMAND_NAME_MAX 32 /* a longer name: the key id */
+#define ROLE_COMMAND_CHARS (20 + ROLES_CHARS + 1 + ROLE_COMMAND_NAME_MAX)
+char *trust_role_command(char buf[ROLE_COMMAND_CHARS + 1], const struct trust_list *list, const struct trusted *t,
+			 unsigned needed);
+
 bool trust_name_valid(const char *name);
 
-/* Make trust/NAME.pub in HOME, durable. ERR_EXISTS: the name is taken; ERR_INPUT: no valid name. */
-int trust_add(const struct public_key *pk, const char *name, struct fault *why);
+/*
+ * Make trust/NAME.pub in HOME, and unless the key may just record NAME.roles, durable. ERR_EXISTS: the name is taken;
+ * ERR_INPUT: no valid name.
+ */
+int trust_add(const struct public_key *pk, const char *name, unsigned roles, struct fault *why);
 
-/* Remove one entry's file. ERR_DENIED for the system's when not root. */
+/* "TRUST/NAME.roles" of an entry. ERR_INPUT: too long. */
+int trust_roles_path(char path[PATH_MAX], const struct trusted *entry, struct fault *why);
+/* Let exactly these be the roles of an entry. */
+int trust_set_roles(const struct trusted *entry, unsigned roles, struct fault *why);
+
+/* Remove one entry's files. ERR_DENIED for the system's when not root. */
 int trust_remove(const struct trusted *entry, struct fault *why);
 /* The same for a delegation or a revocation list, whose signature goes too. */
 int trust_remove_file(const struct trust_file *file, struct fault *why);
@@ -92,7 +118,7 @@ int trust_revocations_path(char path[PATH_MAX], const char *name, struct fault *
 int trust_find_signer(const struct trust_list *list, const struct signature *sig, const struct prehash *hash,
 		      const struct trusted **signer);
 /*
- * Put a copy of the list at `path` and of its signature into the store. ERR_KEY: no key of the store signed it;
+ * Put a copy of the list at `path` and of its signature into the store. ERR_KEY: no key that may revoke signed it;
  * ERR_EXISTS: NAME is taken by a list of another signer, or by one that revokes more than this.
  */
 int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why);

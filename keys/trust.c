@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "format/escape.h"
-#include "keys/plain.h"
+#include "format/base/escape.h"
+#include "keys/plain_text.h"
 
 /* What a key file given with --trust is called: its name without folder and ".pub". */
 static void name_of_file(char *name, size_t size, const char *path)
@@ -37,11 +37,12 @@ static int read_given(struct trust_sources *s, const char *const *files, size_t 
 		return no_memory(why);
 	for (; r == 0 && s->ngiven < n; s->ngiven++) {
 		struct given_key *g = &s->given[s->ngiven];
+		const char *path = roles_of_argument(&g->roles, files[s->ngiven]);
 
-		r = minisign_read_public(&g->key, files[s->ngiven], why);
+		r = minisign_read_public(&g->key, path, why);
 		if (r < 0)
 			break;
-		name_of_file(g->name, sizeof(g->name), files[s->ngiven]);
+		name_of_file(g->name, sizeof(g->name), path);
 	}
 	return r;
 }
@@ -111,32 +112,57 @@ void trust_sources_clear(struct trust_sources *s)
 /* --- judging --- */
 
 /* How far a delegation that is no use has come: the sentence is about the one that came farthest. */
-enum obstacle { OBSTACLE_NONE, OBSTACLE_BROKEN, OBSTACLE_STRANGER, OBSTACLE_REVOKED, OBSTACLE_TIME };
+enum obstacle { OBSTACLE_NONE, OBSTACLE_BROKEN, OBSTACLE_STRANGER, OBSTACLE_REVOKED, OBSTACLE_ROLE, OBSTACLE_TIME };
 
 struct question {
 	const struct trust_sources *s;
 	const struct public_key *pk;
+	unsigned roles; /* one of them is needed */
 	uint64_t first_ns, last_ns;
 	struct trust_answer *answer;
 	enum obstacle obstacle; /* so far */
 	struct fault broken;    /* of the store: a key file that might be the one looked for */
 };
 
-/* Called what in the store or by --trust; NULL: not trusted. */
-static const char *name_here(struct question *q, const struct public_key *pk)
+/* What is known here about a key: by --trust, by the store. */
+struct known {
+	const char *name; /* NULL: it is not trusted */
+	const struct trusted *stored;
+	unsigned roles; /* of both */
+};
+
+static struct known known_here(struct question *q, const struct public_key *pk)
 {
-	const struct trusted *found;
+	struct known k = {.roles = trust_roles(&q->s->store, pk)};
 	const struct given_key *g;
 	struct fault why;
 	int r;
 
-	for (g = q->s->given; g < q->s->given + q->s->ngiven; g++)
-		if (key_equal(&g->key, pk))
-			return g->name;
-	r = trust_find(&q->s->store, pk, &found, &why);
-	if (r < 0)
+	for (g = q->s->given; g < q->s->given + q->s->ngiven; g++) {
+		if (!key_equal(&g->key, pk))
+			continue;
+		k.name = k.name ? k.name : g->name;
+		k.roles |= g->roles;
+	}
+	r = trust_find(&q->s->store, pk, &k.stored, &why);
+	if (r < 0 && !k.name)
 		q->broken = why;
-	return r > 0 ? found->name : NULL;
+	if (r > 0 && !k.name)
+		k.name = k.stored->name;
+	return k;
+}
+
+#define HINT_CHARS (ROLE_COMMAND_CHARS + 16)
+
+/* How to give a known key the roles that it lacks. */
+static const char *role_hint(char buf[HINT_CHARS + 1], const struct question *q, const struct known *k, unsigned needed)
+{
+	char roles[ROLES_CHARS + 1];
+
+	if (k->stored)
+		return trust_role_command(buf, &q->s->store, k->stored, needed);
+	snprintf(buf, HINT_CHARS + 1, "--trust %s:FILE", roles_format(roles, k->roles | needed));
+	return buf;
 }
 
 const struct revocation *trust_revocation(const struct trust_list *store, const struct public_key *pk,
@@ -210,6 +236,25 @@ static void refuse_revoked(struct question *q, const struct delegation *d, const
 		  r->is_delegation ? "but that delegation" : "whose key", since_words(since, r->since_ns), r->reason);
 }
 
+/* Why the word of a key that is trusted, but not as an authority, does not count. */
+static void refuse_authority(struct question *q, const struct delegation *d, const char *signer,
+			     const struct known *authority, unsigned needed)
+{
+	char lacking[ROLES_CHARS + 1], hint[HINT_CHARS + 1], keyid[KEY_ID_CHARS + 1];
+
+	fault_set(&q->answer->why, ERR_KEY, FAULT_NOWHERE,
+		  "signed by the key %s, vouched for as \"%.40s\" by %s, trusted here without the role %s; to give it: "
+		  "%s",
+		  signer, d->name, key_id(keyid, d->authority.keynum),
+		  roles_format(lacking, needed & ~authority->roles), role_hint(hint, q, authority, needed));
+}
+
+/* The roles that an authority must have to lend what is asked for. */
+static unsigned to_lend(const struct question *q)
+{
+	return ROLE_VOUCH | (q->roles == ROLE_CUSTODY ? (unsigned)ROLE_CUSTODY : 0);
+}
+
 /* Whether this delegation makes the signer trusted: then the answer is filled; else perhaps its sentence. */
 static bool try_delegation(struct question *q, const struct stored_delegation *stored)
 {
@@ -217,27 +262,27 @@ static bool try_delegation(struct question *q, const struct stored_delegation *s
 	char signer[KEY_ID_CHARS + 1], authority[KEY_ID_CHARS + 1];
 	struct trust_answer *a = q->answer;
 	const struct revocation *of_authority, *of_itself;
-	const char *name;
+	struct known known;
 
 	key_id(signer, q->pk->keynum);
 	if (stored->file.broken.code != ERR_NONE) {
 		if (is_farther(q, OBSTACLE_BROKEN))
 			fault_set(&a->why, ERR_KEY, FAULT_NOWHERE,
-				  "signed by the key %s, which nothing here trusts; %.160s", signer,
+				  "signed by the key %s, which is not trusted on this machine; %.160s", signer,
 				  stored->file.broken.text);
 		return false;
 	}
 	if (!key_equal(&d->host, q->pk))
 		return false;
 	key_id(authority, d->authority.keynum);
-	name = name_here(q, &d->authority);
-	if (!name) {
+	known = known_here(q, &d->authority);
+	if (!known.name) {
 		if (is_farther(q, OBSTACLE_STRANGER))
-			fault_set(
-				&a->why, ERR_KEY, FAULT_NOWHERE,
-				"signed by the key %s, vouched for as \"%s\" by the key %s, which nothing here trusts; "
-				"bring that one's public key and run 'gpukey trust', or name it with --trust",
-				signer, d->name, authority);
+			fault_set(&a->why, ERR_KEY, FAULT_NOWHERE,
+				  "signed by the key %s, vouched for as \"%s\" by the key %s, which is not trusted on "
+				  "this machine; "
+				  "bring that one's public key and run 'gpukey trust', or name it with --trust",
+				  signer, d->name, authority);
 		return false;
 	}
 	of_authority = trust_revocation(&q->s->store, &d->authority, NULL);
@@ -248,6 +293,11 @@ static bool try_delegation(struct question *q, const struct stored_delegation *s
 				       of_authority && q->last_ns >= of_authority->since_ns ? of_authority : of_itself);
 		return false;
 	}
+	if ((known.roles & to_lend(q)) != to_lend(q)) {
+		if (is_farther(q, OBSTACLE_ROLE))
+			refuse_authority(q, d, signer, &known, to_lend(q));
+		return false;
+	}
 	if (q->first_ns < d->from_ns || q->last_ns >= d->until_ns) {
 		if (is_farther(q, OBSTACLE_TIME))
 			refuse_time(q, d, signer, authority);
@@ -256,7 +306,7 @@ static bool try_delegation(struct question *q, const struct stored_delegation *s
 	a->trust = TRUST_DELEGATED;
 	snprintf(a->name, sizeof(a->name), "%s", d->name);
 	a->authority = d->authority;
-	snprintf(a->authority_name, sizeof(a->authority_name), "%s", name);
+	snprintf(a->authority_name, sizeof(a->authority_name), "%s", known.name);
 	a->from_ns = d->from_ns;
 	a->until_ns = d->until_ns;
 	return true;
@@ -290,20 +340,38 @@ static bool is_blind(const struct trust_list *store, struct trust_answer *a)
 			continue;
 		a->trust = TRUST_BLIND;
 		fault_set(&a->why, ERR_KEY, FAULT_NOWHERE,
-			  "nothing is trusted here while a revocation list cannot be believed: %.170s",
+			  "nothing is trusted here while a revocation list cannot be believed: %.188s",
 			  l->file.broken.text);
 		return true;
 	}
 	return false;
 }
 
-int trust_ask(const struct trust_sources *s, const struct public_key *pk, uint64_t first_ns, uint64_t last_ns,
-	      struct trust_answer *answer, struct fault *why)
+/* Nothing speaks for the key, or what does is of no use: why, unless a delegation has said. */
+static void refuse_unknown(struct question *q, const struct known *k, const char *signer)
+{
+	struct trust_answer *a = q->answer;
+	char hint[HINT_CHARS + 1], lacking[ROLES_CHARS + 1];
+
+	a->stranger = q->obstacle == OBSTACLE_NONE && !k->name;
+	if (a->stranger)
+		fault_set(&a->why, ERR_KEY, FAULT_NOWHERE,
+			  "signed by the key %s, which is not trusted on this machine; bring its public key from the "
+			  "recording host ('gpukey show' there) and run 'gpukey trust' here, or name it with --trust",
+			  signer);
+	else if (k->name)
+		fault_set(&a->why, ERR_KEY, FAULT_NOWHERE,
+			  "signed by the key %s (%.40s), trusted here without the role %s; to give it: %s", signer,
+			  k->name, roles_format(lacking, q->roles), role_hint(hint, q, k, q->roles));
+}
+
+int trust_ask(const struct trust_sources *s, const struct public_key *pk, unsigned roles, uint64_t first_ns,
+	      uint64_t last_ns, struct trust_answer *answer, struct fault *why)
 {
 	struct trust_answer a = {.trust = TRUST_UNKNOWN};
-	struct question q = {.s = s, .pk = pk, .first_ns = first_ns, .last_ns = last_ns, .answer = &a};
+	struct question q = {.s = s, .pk = pk, .roles = roles, .first_ns = first_ns, .last_ns = last_ns, .answer = &a};
 	char signer[KEY_ID_CHARS + 1], since[DATE_CHARS + 8];
-	const char *name;
+	struct known known;
 
 	key_id(signer, pk->keynum);
 	if (is_blind(&s->store, &a))
@@ -315,22 +383,17 @@ int trust_ask(const struct trust_sources *s, const struct public_key *pk, uint64
 			  since_words(since, a.revoked_ns), a.revoked_reason);
 		goto out;
 	}
-	name = name_here(&q, pk);
-	if (name) {
+	known = known_here(&q, pk);
+	if (known.roles & roles) {
 		a.trust = TRUST_DIRECT;
-		snprintf(a.name, sizeof(a.name), "%s", name);
+		snprintf(a.name, sizeof(a.name), "%s", known.name);
 		goto out;
 	}
 	if (try_delegations(&q))
 		goto out;
 	if (q.broken.code != ERR_NONE)
 		return fault_set(why, q.broken.code, q.broken.offset, "%s", q.broken.text);
-	if (q.obstacle == OBSTACLE_NONE)
-		fault_set(
-			&a.why, ERR_KEY, FAULT_NOWHERE,
-			"signed by the key %s, which nothing here trusts; bring its public key from the recording host "
-			"('gpukey show' there) and run 'gpukey trust' here, or name it with --trust",
-			signer);
+	refuse_unknown(&q, &known, signer);
 out:
 	*answer = a;
 	return 0;

@@ -10,9 +10,10 @@
 
 #define TRUST_SHOWN_MAX 128 /* room for a name */
 
-/* A public key from --trust. */
+/* A public key from --trust [ROLES:]FILE. */
 struct given_key {
 	struct public_key key;
+	unsigned roles;
 	char name[TRUST_SHOWN_MAX]; /* its file's, safe to show */
 };
 
@@ -36,7 +37,7 @@ int trust_sources_read(struct trust_sources *s, const char *const *trust_files, 
 void trust_sources_clear(struct trust_sources *s);
 
 enum trust {
-	TRUST_UNKNOWN = 0, /* nothing here speaks for it, or what does is no use */
+	TRUST_UNKNOWN = 0, /* nothing here speaks for it, or what does is no use, or may not do this */
 	TRUST_REVOKED,     /* its own key is revoked for the time of the capture */
 	TRUST_BLIND,       /* a revocation list cannot be read: nothing is trusted */
 	TRUST_DIRECT,      /* from here on: trusted */
@@ -53,6 +54,7 @@ struct trust_answer {
 	uint64_t revoked_ns;        /* then, and when REVOKED: since when; 0: always */
 	char revoked_reason[REVOCATION_REASON_MAX + 1];
 	struct fault why; /* when not trusted */
+	bool stranger;    /* with TRUST_UNKNOWN: nothing here speaks of the key, no delegation either */
 };
 
 /* The earliest that the store's lists say about a key, or (pk NULL) about the delegation of that hash; NULL: nothing.
@@ -61,10 +63,12 @@ const struct revocation *trust_revocation(const struct trust_list *store, const 
 					  const uint8_t *hash);
 
 /*
- * Whether `pk` is trusted to have signed a capture in which the wall clock was nowhere before first_ns or after
- * last_ns. 0 with *answer; or what is wrong with a key file of the store that might have held the answer.
+ * Whether `pk` is trusted to have signed what takes one of `roles`: a capture in which the wall clock was nowhere
+ * before first_ns or after last_ns, an act of custody of that time, or (ROLES_ALL) a file. An authority lends those for
+ * which it vouches ROLE_RECORD, and ROLE_CUSTODY if it has that itself. 0 with *answer; or what is wrong with a key
+ * file of the store that might have held the answer.
  */
-int trust_ask(const struct trust_sources *s, const struct public_key *pk, uint64_t first_ns, uint64_t last_ns,
-	      struct trust_answer *answer, struct fault *why);
+int trust_ask(const struct trust_sources *s, const struct public_key *pk, unsigned roles, uint64_t first_ns,
+	      uint64_t last_ns, struct trust_answer *answer, struct fault *why);
 
 #endif

@@ -20,6 +20,23 @@ static bool can_run(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
+bool command_exists(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	char full[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return access(name, F_OK) == 0;
+	for (path = path ? path : "/bin:/usr/bin"; *name && path; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)(end - path), end == path ? "." : path, name) <
+			    sizeof(full) &&
+		    access(full, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
 int command_check(const char *name, struct fault *why)
 {
 	const char *path = getenv("PATH"), *end;

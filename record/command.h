@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "format/fault.h"
+#include "format/base/fault.h"
 
 struct command {
 	pid_t pid; /* 0: none */
@@ -19,6 +19,10 @@ struct command {
 };
 
 /* Whether it can be found and run, as far as one can tell beforehand. ERR_INPUT with a sentence. */
+/* Whether there is a file of that name, in PATH if it has no slash: shells exit with 127 if not, 126 if it cannot run.
+ */
+bool command_exists(const char *name);
+
 int command_check(const char *name, struct fault *why);
 
 /* A child that waits to become argv. `signals`: the mask it gets. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <malloc.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +12,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "format/escape.h"
-#include "keys/tool.h"
-#include "record/check.h"
-#include "record/counters.h"
+#include "format/base/escape.h"
+#include "keys/completeness.h"
+#include "keys/plain_text.h"
+#include "keys/tool/tool.h"
+#include "record/check/check.h"
+#include "record/probe/counters.h"
 #include "record/recording.h"
-#include "record/words.h"
+#include "record/command.h"
 
 #define PIDS_MAX 1024
+#define STATUS_CANNOT_RUN 126
+#define STATUS_NOT_FOUND 127
 #define LIBS_MAX 256
 #define FD_MAX 1023
 #define ROTATE_NS_MIN 1000000000ull
@@ -37,9 +42,14 @@ enum option {
 	OPT_LIB,
 	OPT_KEY,
 	OPT_PASSPHRASE_FD,
+	OPT_CHALLENGE,
 	OPT_FORCE,
 	OPT_RING,
 	OPT_NO_FUTEX,
+	OPT_NO_QUOTA,
+	OPT_NO_SIGNALS,
+	OPT_NO_COMMAND_LINES,
+	OPT_AUTHORITY,
 	OPT_NO_LATE,
 	OPT_UPROBES,
 	OPT_NVML,
@@ -49,7 +59,7 @@ enum option {
 
 static const struct tool_option option_table[] = {
 	{"output", 'o', "FILE", "the capture to make", OPT_OUTPUT},
-	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h", OPT_DURATION},
+	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h; a bare number is seconds", OPT_DURATION},
 	{"rotate", 0, "TIME", "begin another capture after each TIME, nothing lost between: FILE-00001.cap, ...",
 	 OPT_ROTATE},
 	{"max-size", 0, "SIZE", "end before the capture (with --rotate: all together) is larger: 10G", OPT_MAX_SIZE},
@@ -57,22 +67,28 @@ static const struct tool_option option_table[] = {
 	{"sample", 0, "KIND=N", "record one in N of this kind, launch for example; the others are counted (repeatable)",
 	 OPT_SAMPLE},
 	{"metrics", 0, "TIME", "sample how busy each CPU is, once in TIME, from 1ms to 1h", OPT_METRICS},
-	{"pid", 'p', "PID", "record this process and its children (repeatable)", OPT_PID},
+	{"pid", 'p', "PID,...", "record these processes and their children (repeatable)", OPT_PID},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", OPT_LIB},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", OPT_KEY},
 	{"passphrase-fd", 0, "N", "read the key's passphrase from descriptor N, not from the terminal",
 	 OPT_PASSPHRASE_FD},
+	{"challenge", 0, "HEX", "put these bytes into the signed header: a verifier's, who then knows it is no older",
+	 OPT_CHALLENGE},
+	{"authority", 0, "TEXT", "seal who allowed this recording, and why", OPT_AUTHORITY},
 	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
 	{"ring", 0, "SIZE", "kernel buffer, a power of two: 16M", OPT_RING},
-	{"no-futex", 0, NULL,
-	 "leave system calls alone: no futex events, libraries loaded later are found within a second", OPT_NO_FUTEX},
+	{"no-futex", 0, NULL, "do not trace futexes; libraries that are loaded later are detected within a second",
+	 OPT_NO_FUTEX},
+	{"no-quota", 0, NULL, "do not record CPU quotas, nor when one keeps a thread from running", OPT_NO_QUOTA},
+	{"no-signals", 0, NULL, "do not record who stops, continues or ends processes by a signal", OPT_NO_SIGNALS},
+	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets",
+	 OPT_NO_COMMAND_LINES},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", OPT_NO_LATE},
-	{"uprobes", 0, "HOW",
-	 "single: attach functions one by one, as kernels before 6.6 need; plain: at once; multi: as this one can best",
+	{"uprobes", 0, "HOW", "how to attach: multi (the default, fastest), plain, or single (kernels before 6.6)",
 	 OPT_UPROBES},
 	{"nvml", 0, "PATH",
 	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", OPT_NVML},
-	{"check", 0, NULL, "say what this host allows, and end", OPT_CHECK},
+	{"check", 0, NULL, "report what this host allows, and exit", OPT_CHECK},
 	{"json", 0, NULL, "with --check: as one JSON object", OPT_JSON},
 	{0},
 };
@@ -140,17 +156,34 @@ __attribute__((format(printf, 2, 0))) static int kernel_says(enum libbpf_print_l
 	return vfprintf(stderr, fmt, args);
 }
 
-static int take_pid(struct settings *s, const char *value)
+static void verifier_says(const char *program, const char *log)
+{
+	if (tool_verbose < 2)
+		return;
+	clear_status();
+	fprintf(stderr, "program %s: -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n", program, log);
+}
+
+/* "1200", "1200,1201". */
+static int take_pids(struct settings *s, const char *value)
 {
 	struct fault why;
+	char one[24];
 	uint64_t pid;
 
-	if (tool_parse_number(value, 1, 4194304, &pid, &why) < 0)
-		return tool_usage("-p %s: %s", value, why.text);
-	if (s->o.npids == PIDS_MAX)
-		return tool_usage("more than %d processes", PIDS_MAX);
-	s->pids[s->o.npids++] = (uint32_t)pid;
-	return 0;
+	for (const char *p = value;; p++) {
+		size_t n = strcspn(p, ",");
+
+		snprintf(one, sizeof(one), "%.*s", (int)(n < sizeof(one) ? n : sizeof(one) - 1), p);
+		if (tool_parse_number(one, 1, 4194304, &pid, &why) < 0)
+			return tool_usage("-p %s: %s", value, why.text);
+		if (s->o.npids == PIDS_MAX)
+			return tool_usage("more than %d processes", PIDS_MAX);
+		s->pids[s->o.npids++] = (uint32_t)pid;
+		p += n;
+		if (!*p)
+			return 0;
+	}
 }
 
 static int take_passphrase_fd(struct settings *s, const char *value)
@@ -210,12 +243,45 @@ static void take_flag(struct settings *s, int id)
 	case OPT_NO_FUTEX:
 		s->o.futex = false;
 		break;
+	case OPT_NO_SIGNALS:
+		s->o.signals = false;
+		break;
+	case OPT_NO_COMMAND_LINES:
+		s->o.command_lines = false;
+		break;
+	case OPT_NO_QUOTA:
+		s->o.quota = false;
+		break;
 	case OPT_NO_LATE:
 		s->o.late_attach = false;
 		break;
 	default:
 		s->check = true;
 	}
+}
+
+/* An even number of hex digits. */
+static int take_challenge(struct settings *s, const char *value)
+{
+	const char *end = value + strlen(value);
+
+	if (sodium_hex2bin(s->o.challenge, sizeof(s->o.challenge), value, strlen(value), NULL, &s->o.challenge_bytes,
+			   &end) ||
+	    *end || s->o.challenge_bytes == 0)
+		return tool_usage("--challenge: '%s' is not 2 to %d hex digits, two for a byte", value,
+				  2 * CHALLENGE_BYTES_MAX);
+	return 0;
+}
+
+/* Printable text; a report prints it on one line. */
+static int take_authority(struct settings *s, const char *value)
+{
+	if (!plain_text_valid(value, strlen(value), AUTHORITY_BYTES_MAX))
+		return tool_usage(
+			"--authority: 1 to %d bytes of printable text without quotation mark, backslash or outer blanks",
+			AUTHORITY_BYTES_MAX);
+	s->o.authority = value;
+	return 0;
 }
 
 static int take_option(struct settings *s, int id, const char *value)
@@ -226,12 +292,14 @@ static int take_option(struct settings *s, int id, const char *value)
 	case OPT_OUTPUT:
 		if (strcmp(value, "-") == 0)
 			return tool_usage("-o -: a capture is sealed on disk; name a file");
+		if (!*value)
+			return tool_usage("-o needs the name of a file");
 		s->o.path = value;
 		return 0;
 	case OPT_DURATION:
-		if (tool_parse_duration(value, &s->o.duration_ns, &why) < 0)
+		if (tool_parse_seconds(value, &s->o.duration_ns, &why) < 0)
 			return tool_usage("-d %s: %s", value, why.text);
-		return s->o.duration_ns ? 0 : tool_usage("-d %s: it must be longer than nothing", value);
+		return s->o.duration_ns ? 0 : tool_usage("-d %s: must be greater than zero", value);
 	case OPT_ROTATE:
 		if (tool_parse_duration(value, &s->o.rotate_ns, &why) < 0)
 			return tool_usage("--rotate %s: %s", value, why.text);
@@ -243,12 +311,16 @@ static int take_option(struct settings *s, int id, const char *value)
 	case OPT_SAMPLE:
 		return take_budget(s, id, value);
 	case OPT_PID:
-		return take_pid(s, value);
+		return take_pids(s, value);
 	case OPT_LIB:
 		if (s->o.nlibs == LIBS_MAX)
 			return tool_usage("more than %d libraries", LIBS_MAX);
 		s->libs[s->o.nlibs++] = value;
 		return 0;
+	case OPT_CHALLENGE:
+		return take_challenge(s, value);
+	case OPT_AUTHORITY:
+		return take_authority(s, value);
 	case OPT_KEY:
 		s->o.key_path = value;
 		return 0;
@@ -281,11 +353,17 @@ static int read_arguments(struct settings *s, int argc, char **argv)
 	const char *value;
 	int id, operands = 0, status = 0;
 
-	s->o = (struct recording_options){
-		.passphrase_fd = -1, .ring_bytes = RING_BYTES_DEFAULT, .futex = true, .late_attach = true};
+	s->o = (struct recording_options){.passphrase_fd = -1,
+					  .ring_bytes = RING_BYTES_DEFAULT,
+					  .futex = true,
+					  .quota = true,
+					  .signals = true,
+					  .command_lines = true,
+					  .late_attach = true};
 	s->o.pids = s->pids;
 	s->o.libs = s->libs;
 	s->o.note = note;
+	s->o.verifier = verifier_says;
 	while ((id = tool_next_option(&options, true, argc, argv, &value, &operands, &status)) > 0) {
 		status = take_option(s, id, value);
 		if (status)
@@ -321,6 +399,10 @@ static void print_checks(const struct check_line *lines, size_t n, bool possible
 		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
 		printf("%-4s  %-22s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
 		       lines[i].remedy[0] ? "; " : "", lines[i].remedy);
+		if (tool_verbose && lines[i].detail[0]) {
+			escape_terminal(text, sizeof(text), lines[i].detail, strlen(lines[i].detail));
+			printf("%-4s  %-22s  the kernel: %s\n", "", "", text);
+		}
 	}
 	printf("%s\n", possible ? "Recording is possible here." : "Recording is not possible here.");
 }
@@ -337,7 +419,9 @@ static void print_checks_json(const struct check_line *lines, size_t n, bool pos
 		printf("%s{\"what\":\"%s\",\"result\":\"%s\",\"text\":\"%s\"", i ? "," : "", lines[i].what,
 		       words[lines[i].result], text);
 		escape_json(text, sizeof(text), lines[i].remedy, strlen(lines[i].remedy));
-		printf(lines[i].remedy[0] ? ",\"remedy\":\"%s\"}" : "%s}", text);
+		printf(lines[i].remedy[0] ? ",\"remedy\":\"%s\"" : "%s", text);
+		escape_json(text, sizeof(text), lines[i].detail, strlen(lines[i].detail));
+		printf(lines[i].detail[0] ? ",\"detail\":\"%s\"}" : "%s}", text);
 	}
 	printf("]}\n");
 }
@@ -365,15 +449,30 @@ static int run_check(const struct settings *s)
 	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
 }
 
+/* Calls that were in progress when recording began or ended are no losses: they happen on any host. */
+static uint64_t open_calls(const struct recording_result *result)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < result->ncounters; i++)
+		if (counter_is_loss(result->counters[i].id) && absence_of_loss(result->counters[i].id) == ABSENCE_OPEN)
+			n += result->counters[i].value;
+	return n;
+}
+
 static void tell_losses(const struct recording_result *result)
 {
 	for (size_t i = 0; i < result->ncounters; i++) {
 		const struct counter *c = &result->counters[i];
 		const struct probe_spec *probe = probe_find(c->probe);
 
-		if (counter_is_loss(c->id) && c->id != COUNTER_sampled_out && c->id != COUNTER_over_rate)
-			tool_note("  %s: %llu lost: %s", probe ? probe->name : "?", (unsigned long long)c->value,
-				  loss_words(c->id));
+		if (!counter_is_loss(c->id) || absence_of_loss(c->id) == ABSENCE_LEFT_OUT)
+			continue;
+		tool_note("  %s: %llu %s: %s%s", probe ? probe->name : "?", (unsigned long long)c->value,
+			  absence_of_loss(c->id) == ABSENCE_LOST ? "lost"
+			  : c->value == 1                        ? "call not recorded"
+								 : "calls not recorded",
+			  counter_text(c->id), c->id == COUNTER_ring_full ? " (--ring makes it bigger)" : "");
 	}
 }
 
@@ -396,11 +495,13 @@ static void tell_missing(const struct recording_result *result)
 
 		blind = blind || m->calls;
 		if (!m->ordinary || tool_verbose || (m->calls && !calls))
-			tool_note("  not in it: %s", m->text);
+			tool_note("  not recorded: %s", m->text);
 	}
 	if (!calls)
-		tool_note(blind ? "  no CUDA call was seen in what could be looked at"
-				: "  no CUDA call was seen: nothing recorded used a CUDA library meanwhile");
+		tool_note(
+			blind ? "  no CUDA calls in the processes and libraries that could be inspected"
+			      : "  no CUDA calls: no recorded process used a CUDA library; if it is linked statically: "
+				"--lib PROGRAM");
 }
 
 static void tell_self(const struct settings *s, const struct recording_result *result)
@@ -426,7 +527,7 @@ static void tell_result(const struct settings *s, const struct recording_result 
 
 	counters_sum(result->counters, result->ncounters, &sums);
 	budget_sum(result->counters, result->ncounters, &left_out);
-	sums.lost -= left_out.sampled_out + left_out.over_rate;
+	sums.lost -= left_out.sampled_out + left_out.over_rate + open_calls(result);
 	if (result->ncaptures > 1)
 		snprintf(captures, sizeof(captures), " and the %llu before it",
 			 (unsigned long long)result->ncaptures - 1);
@@ -440,11 +541,11 @@ static void tell_result(const struct settings *s, const struct recording_result 
 		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
 	if (left_out.over_rate)
 		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)left_out.over_rate);
-	if (result->misses == UINT64_MAX)
-		tool_note("  the kernel does not tell how many runs of a probe it skipped, if any");
-	else if (result->misses)
-		tool_note("  %llu runs of a probe were skipped by the kernel and are in no count: %s",
-			  (unsigned long long)result->misses, result->missed);
+	if (result->skipped_runs == UINT64_MAX)
+		tool_note("  the kernel does not report how many runs of a probe it skipped, if any");
+	else if (result->skipped_runs)
+		tool_note("  runs of probes that the kernel skipped, for recorded threads or others: %s",
+			  result->skipped);
 	tell_self(s, result);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
@@ -464,9 +565,10 @@ static void tell_failure(const struct recording_result *result, const struct fau
 {
 	tool_fault(result->path, why);
 	if (result->nepochs && result->end_unknown)
-		tool_error("whether the end of %s reached the disk is not known, gpuverify tells: what its seals cover "
-			   "is authentic",
-			   result->path);
+		tool_error(
+			"whether the end of %s reached the disk is unknown, gpuverify shows it: what its seals cover "
+			"is authentic",
+			result->path);
 	else if (result->nepochs)
 		tool_error("%s has no end: what its %llu seal%s authentic, gpuverify calls it UNSEALED", result->path,
 			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
@@ -476,15 +578,30 @@ static void tell_failure(const struct recording_result *result, const struct fau
 		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
+/* Sealed and whole, but not where anybody will look for it. */
+static void tell_lost_output(const struct recording_result *result)
+{
+	tool_error("%s %s; recording ended", result->path, result->output);
+	if (result->command_pid)
+		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
+}
+
 static int run_recording(struct settings *s)
 {
 	struct recording_result result;
 	struct recording *recording;
 	struct fault why;
+	uint64_t left_ns;
 	int r;
 
+	s->o.close_inherited = true;
 	if (may_show_status(s))
 		s->o.status = show_status;
+	/* As a shell does: 127 for what is not there, 126 for what cannot be run. */
+	if (s->o.command && command_check(s->o.command[0], &why) < 0) {
+		tool_fault(NULL, &why);
+		return command_exists(s->o.command[0]) ? STATUS_CANNOT_RUN : STATUS_NOT_FOUND;
+	}
 	r = recording_open(&recording, &s->o, &why);
 	if (r < 0)
 		return tool_fault(NULL, &why);
@@ -492,15 +609,18 @@ static int run_recording(struct settings *s)
 		tool_note("recording to %s%s; Ctrl-C seals and ends", s->o.path, s->o.rotate_ns ? ", numbered" : "");
 	r = recording_run(recording, &result, &why);
 	clear_status();
-	if (r == 0)
+	if (r == 0 && !result.output[0])
 		tell_result(s, &result);
-	if (result.slow_close)
-		tool_note("taking the probes off one by one: this kernel needs some seconds for it");
-	recording_close(recording);
+	left_ns = recording_close(recording);
+	if (left_ns)
+		tool_note("the kernel takes off the probes one by one, in the background: up to %.0f s",
+			  (double)left_ns / 1e9 + 0.5);
 	if (r < 0)
 		tell_failure(&result, &why);
+	else if (result.output[0])
+		tell_lost_output(&result);
 	free(result.counters);
-	return r < 0 ? TOOL_FAILED : command_exit_status(&result);
+	return r < 0 || result.output[0] ? TOOL_FAILED : command_exit_status(&result);
 }
 
 int main(int argc, char **argv)

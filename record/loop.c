@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The recording while it runs: drain, seal, and at the end END. */
-#include "record/recording_inside.h"
+#include "record/recording_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/hostfacts.h"
+#include "record/host/hostfacts.h"
 
 static uint64_t own_cpu_ns(struct rusage *usage)
 {
@@ -101,9 +101,18 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	const struct counter *counters;
 	struct clock_anchor anchor;
 	struct self_stats self;
-	size_t n = rotate_counters(s, at_end, &counters);
-	int r = end_ns > writer_begin_ns(s->writer) ? cpus_tell(s->cpus, s->writer, end_ns - 1, why) : 0;
+	size_t n;
+	int r;
 
+	if (!at_end) /* else finish() did, and told how many */
+		attach_count_skipped(s->attach, &s->counters);
+	n = rotate_counters(s, at_end, &counters);
+	r = end_ns > writer_begin_ns(s->writer) ? cpus_tell(s->cpus, s->writer, end_ns - 1, why) : 0;
+
+	if (r == 0 && end_ns > writer_begin_ns(s->writer))
+		r = quotas_tell(s->quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
+	if (r == 0 && s->rotation.cut_ns && !at_end)
+		r = stacks_go_on(s->stacks, s->writer, end_ns - 1, true, why);
 	if (r < 0)
 		return r;
 	anchor_read(&anchor);
@@ -112,6 +121,7 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	if (r < 0)
 		return r;
 	s->nepochs++;
+	(void)output_watch_problem(&s->output, s->path);
 	s->translator.begin_ns = end_ns;
 	forget_gone(s);
 	show_status(s, counters, n);
@@ -153,11 +163,13 @@ static int seal_when_due(struct recording *s, struct fault *why)
 }
 
 /* Many processes take their time, in which the rings fill. */
-static int track_late(void *self, uint32_t pid, bool found, struct fault *why)
+static int track_late(void *self, uint32_t pid, int found, struct fault *why)
 {
 	struct recording *s = self;
-	int r = found && !pid_set_has(&s->tracked, pid) ? attach_track(s->attach, pid, 0, 0, why) : 0;
+	int r = found == INSPECT_DONE && !pid_set_has(&s->tracked, pid) ? attach_track(s->attach, pid, 0, 0, why) : 0;
 
+	if (found == INSPECT_LATER)
+		recording_defer_whole(s, pid);
 	return r < 0 ? r : drain_now(s, why);
 }
 
@@ -167,7 +179,8 @@ int recording_look_again(struct recording *s, struct fault *why)
 	int r = all ? discover_all(s->discover, track_late, s, why) : 0;
 
 	for (size_t i = 0; !all && i < s->tracked.n && r >= 0; i++)
-		r = discover_process(s->discover, s->tracked.pids[i], why);
+		if ((r = discover_process(s->discover, s->tracked.pids[i], why)) == INSPECT_LATER)
+			recording_defer_whole(s, s->tracked.pids[i]);
 	recording_note_refused(s);
 	return r < 0 ? r : 0;
 }
@@ -225,6 +238,8 @@ static int wait_ms(const struct recording *s)
 
 	if (s->cut_ns)
 		return 1;
+	if (s->deferred.n)
+		most_ms = DEFERRED_WAIT_MS;
 	if (s->deadline_ns && s->deadline_ns < until_ns)
 		until_ns = s->deadline_ns;
 	if (until_ns <= now_ns)
@@ -265,11 +280,15 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 			break;
 		r = drain_now(s, why);
 		if (r >= 0)
+			r = recording_go_on(s, false, why);
+		if (r >= 0)
 			r = rescan(s, why);
 		if (r >= 0)
 			r = seal_when_due(s, why);
 		if (r >= 0 && size_state(s) == BUDGET_SPENT)
 			*reason = REASON_size;
+		if (s->output.problem[0])
+			*reason = REASON_output;
 	}
 	return r < 0 ? r : 0;
 }
@@ -318,10 +337,13 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	if (r == 0)
 		r = drain_last(s, why);
 	if (r == 0)
+		r = recording_go_on(s, true, why);
+	if (r == 0)
 		r = discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
-	result->misses = attach_misses(s->attach, result->missed, sizeof(result->missed));
-	if (r == 0 && result->misses)
-		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->missed, why);
+	attach_count_skipped(s->attach, &s->counters);
+	result->skipped_runs = attach_skipped(s->attach, result->skipped, sizeof(result->skipped));
+	if (r == 0 && result->skipped_runs)
+		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->skipped, why);
 	if (r == 0)
 		r = recording_tell_missing(s, why);
 	result->nmissing = recording_list_missing(s, result->missing);
@@ -378,6 +400,7 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->command_status = s->command.status;
 	result->command_pid = s->command.pid && !s->command.ended ? s->command.pid : 0;
 	snprintf(result->path, sizeof(result->path), "%s", s->path);
+	(void)snprintf(result->output, sizeof(result->output), "%s", s->output.problem);
 	result->ncaptures = s->rotation.ncaptures + 1;
 	result->written_bytes = written_bytes(s);
 	result->nepochs = s->nepochs;
@@ -390,7 +413,6 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	if (result->peak_bytes > s->life.bytes + s->bulk.bytes)
 		result->peak_bytes -= s->life.bytes + s->bulk.bytes;
 	result->ring_high_bytes = s->bulk.high_bytes;
-	result->slow_close = !attach_is_multi(s->attach);
 	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
 	return r;
 }

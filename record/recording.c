@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "record/recording_inside.h"
+#include "record/recording_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <linux/capability.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,18 +19,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "keys/confine.h"
+#include "keys/tool/confine.h"
 #include "keys/identity.h"
-#include "record/hostfacts.h"
-#include "record/tracepoints.h"
-
-uint64_t clock_ns(int clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
+#include "record/host/hostfacts.h"
+#include "record/probe/tracepoints.h"
+#include "record/rights.h"
 
 void anchor_read(struct clock_anchor *a)
 {
@@ -165,10 +158,55 @@ static int open_signals(struct recording *s, sigset_t *before, struct fault *why
 
 static void note_absent(const struct recording *s)
 {
-	for (size_t i = 0; i < ntracepoint_uses; i++)
-		if (attach_lacks(s->attach, tracepoint_uses[i].name))
-			recording_note(s, 0, "this kernel has no tracepoint %s: %s", tracepoint_uses[i].name,
-				       tracepoint_uses[i].without);
+	const struct refusal *refusals;
+	size_t n = attach_refusals(s->attach, &refusals);
+
+	for (size_t i = 0; i < ntracepoint_uses; i++) {
+		const struct tracepoint_use *t = &tracepoint_uses[i];
+
+		if (attach_lacks(s->attach, t->name) && !attach_refuses(s->attach, t->name))
+			recording_note(s, 0, "this kernel has no tracepoint %s: %s", t->name, t->without);
+	}
+	for (size_t i = 0; i < n; i++) {
+		recording_note(s, 0, "this kernel refuses the BPF program %s: %s", refusals[i].program,
+			       refusal_without(&refusals[i]));
+		recording_note(s, 1, "the kernel's reason to refuse %s: %s", refusals[i].program, refusals[i].reason);
+	}
+}
+
+/* Whether the probes of another recording are coming off now. Of ours, or anybody could keep us waiting. */
+static bool others_detach(const struct recording *s)
+{
+	struct process_info info;
+	struct procfs_list list;
+	bool found = false;
+	uint32_t pid;
+
+	if (procfs_pids_open(&list, &s->fs, NULL) < 0)
+		return false;
+	while (!found && procfs_list_next(&list, &pid, NULL) > 0)
+		found = procfs_process(&s->fs, pid, &info, NULL) > 0 && !strcmp(info.comm, ATTACH_DETACHES) &&
+			info.uid == geteuid();
+	procfs_list_close(&list);
+	return found;
+}
+
+#define DETACH_LOOK_MS 200
+#define DETACH_LOOKS_MAX (300 * 1000 / DETACH_LOOK_MS)
+
+/*
+ * The kernel lets one at a time attach or detach functions one by one. Before any process is held for ours, those of
+ * the recording before are to be off. A signal ends the wait, and then the recording.
+ */
+static void await_detaching(const struct recording *s)
+{
+	struct pollfd p = {.fd = s->signal_fd, .events = POLLIN};
+
+	if (attach_is_multi(s->attach) || !others_detach(s))
+		return;
+	recording_note(s, 0, "waiting for the kernel, which is still taking off the probes of the recording before");
+	for (int i = 0; i < DETACH_LOOKS_MAX && poll(&p, 1, DETACH_LOOK_MS) == 0 && others_detach(s); i++)
+		;
 }
 
 static int open_kernel_side(struct recording *s, struct fault *why)
@@ -176,11 +214,14 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	struct attach_options o = {
 		.ring_bytes = s->o.ring_bytes,
 		.futex = s->o.futex,
+		.quota = s->o.quota,
+		.signals = s->o.signals,
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = records_all(s),
 		.single = s->o.single,
 		.plain = s->o.plain,
 		.metrics_ns = s->o.metrics_ns,
+		.verifier = s->o.verifier,
 	};
 	struct rlimit files;
 	int r;
@@ -194,7 +235,13 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	if (r < 0)
 		return r;
 	note_absent(s);
-	r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
+	await_detaching(s);
+	/* Now, as there is no secret yet, and what it need not have is not there either. */
+	r = inspector_new(&s->inspector, &s->fs, s->attach, why);
+	if (r == 0)
+		r = inspector_start(s->inspector, why);
+	if (r == 0)
+		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
 	if (r == 0)
 		r = ring_open(&s->bulk, attach_bulk_fd(s->attach), s->o.ring_bytes, why);
 	if (r == 0)
@@ -204,6 +251,8 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		r = watch(s, attach_life_fd(s->attach), EPOLLIN | EPOLLET, why);
 	if (r == 0)
 		r = watch(s, attach_bulk_fd(s->attach), EPOLLIN | EPOLLET, why);
+	if (r == 0)
+		r = watch(s, inspector_fd(s->inspector), EPOLLIN | EPOLLET, why);
 	if (r == 0 && s->command.pid)
 		r = watch(s, s->command.pidfd, EPOLLIN, why);
 	for (size_t i = 0; i < s->npidfds && r == 0; i++)
@@ -233,24 +282,24 @@ static int watch_gpus(const struct recording *s, struct fault *why)
 	return r < 0 || s->kmsg_fd < 0 ? r : watch(s, s->kmsg_fd, EPOLLIN, why);
 }
 
-static int track_found(void *self, uint32_t pid, bool found, struct fault *why)
+static int track_found(void *self, uint32_t pid, int found, struct fault *why)
 {
 	struct recording *s = self;
 
-	return found ? attach_track(s->attach, pid, 0, 0, why) : 0;
+	return found == INSPECT_DONE ? attach_track(s->attach, pid, 0, 0, why) : 0;
 }
 
 /* Whom to record, and the libraries that they have mapped now. */
 static int find_targets(struct recording *s, struct fault *why)
 {
-	int r = symbolizer_new(&s->symbolizer, &s->fs, why);
+	int r = symbolizer_new(&s->symbolizer, &s->fs, s->inspector, why);
 
 	if (r == 0)
 		r = stacks_new(&s->stacks, s->symbolizer, why);
 	if (r == 0)
 		r = kernels_new(&s->kernels, s->symbolizer, s->stacks, why);
 	if (r == 0)
-		r = discover_new(&s->discover, &s->fs, s->symbolizer, s->attach, why);
+		r = discover_new(&s->discover, &s->fs, s->inspector, s->symbolizer, s->attach, why);
 	for (size_t i = 0; i < s->o.nlibs && r == 0; i++)
 		r = discover_add_file(s->discover, s->o.libs[i], why);
 	for (size_t i = 0; i < s->o.npids && r == 0; i++) {
@@ -271,35 +320,21 @@ static int find_targets(struct recording *s, struct fault *why)
 	return r;
 }
 
-/*
- * What later attachments and naming functions need, found out by leaving each away: reading the mappings of others
- * (SYS_PTRACE), the files behind them where they may not be read (DAC_READ_SEARCH) or are reached through map_files
- * alone (CHECKPOINT_RESTORE: overlay, deleted files), telling a command of another user to go on (KILL). A loaded
- * program can be attached by uprobe_multi without any; the older way needs BPF, and SYS_ADMIN, for which PERFMON is no
- * substitute to the kernel. What else that would permit, the filter of system calls forbids.
- */
 static int give_up_rights(const struct recording *s, struct fault *why)
 {
-	static const struct {
-		int cap;
-		bool command, single;
-	} late[] = {
-		{CAP_SYS_PTRACE, false, false},
-		{CAP_DAC_READ_SEARCH, false, false},
-		{CAP_CHECKPOINT_RESTORE, false, false},
-		{CAP_KILL, true, false},
-		{CAP_BPF, false, true},
-		{CAP_SYS_ADMIN, false, true},
+	const struct rights rights = {
+		.output = s->path,
+		.key = s->o.rotate_ns ? s->rotation.key_path : NULL,
+		.late = s->o.late_attach,
+		.single = !attach_is_multi(s->attach),
+		.hidden = procfs_hides(&s->fs),
+		.signals = s->command.pid != 0,
+		.quota_fd = quotas_root(s->quotas),
 	};
-	int caps[sizeof(late) / sizeof(late[0])], n = 0;
-	unsigned keep = s->command.pid ? CONFINE_SIGNAL : CONFINE_NOTHING;
 
 	if (!s->o.late_attach)
-		return confine_recorder(NULL, 0, keep | CONFINE_MAPS, why);
-	for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
-		if ((!late[i].command || s->command.pid) && (!late[i].single || !attach_is_multi(s->attach)))
-			caps[n++] = late[i].cap;
-	return confine_recorder(caps, n, keep | CONFINE_BPF, why);
+		inspector_give_up_rights(s->inspector);
+	return rights_give_up(&rights, why);
 }
 
 /*
@@ -320,6 +355,15 @@ static int find_again(struct recording *s, struct fault *why)
 	return r < 0 ? r : capture_tell_libraries(s, why);
 }
 
+/* Whoever started us may have left open what leads elsewhere, a socket for instance. It is the command's, not ours. */
+static int close_inherited(const struct recording *s, struct fault *why)
+{
+	int kept[] = {s->signal_fd,     s->epoll_fd,         s->command.pidfd,
+		      s->command.go_fd, s->command.error_fd, s->o.passphrase_fd};
+
+	return confine_inherited(kept, sizeof(kept) / sizeof(kept[0]), why);
+}
+
 static int recording_start(struct recording *s, struct fault *why)
 {
 	struct clock_anchor start;
@@ -336,6 +380,13 @@ static int recording_start(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = check_namespace(why);
 	if (r == 0)
+		r = open_signals(s, &before, why);
+	/* The command is forked off while there is no secret in memory, nor anything open, that it could inherit. */
+	if (r == 0 && s->o.command)
+		r = command_prepare(&s->command, s->o.command, &before, why);
+	if (r == 0 && s->o.close_inherited)
+		r = close_inherited(s, why);
+	if (r == 0)
 		r = procfs_open(&s->fs, PROCFS_ROOT, why);
 	s->fs_open = r == 0;
 	if (r == 0)
@@ -343,23 +394,24 @@ static int recording_start(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = hold_pids(s, why);
 	if (r == 0)
-		r = open_signals(s, &before, why);
-	/* The command is forked off while there is no secret in memory that it could inherit. */
-	if (r == 0 && s->o.command)
-		r = command_prepare(&s->command, s->o.command, &before, why);
-	if (r == 0)
 		open_gpus(s);
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit is told like a full disk, not by our death */
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is told like a full disk, not by our death; */
+	signal(SIGPIPE, SIG_IGN); /* nor do we end with the process that inspects files */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = fault_errno(why, "cannot forbid core dumps");
 	if (r == 0)
 		r = open_kernel_side(s, why);
 	if (r == 0)
 		r = watch_gpus(s, why);
-	if (r == 0)
+	if (r == 0) {
+		inspector_wait(s->inspector, true);
 		r = find_targets(s, why);
+		inspector_wait(s->inspector, false);
+	}
 	if (r == 0)
 		r = cpus_new(&s->cpus, "/proc/stat", why);
+	if (r == 0 && s->o.quota)
+		r = quotas_new(&s->quotas, "/proc/self/mountinfo", why);
 	if (r == 0)
 		r = capture_identity(s, &id, why);
 	/* Whoever waits for the capture to be there may count on being recorded from then on. */
@@ -390,7 +442,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	s->epoll_fd = s->signal_fd = s->kmsg_fd = s->health.fd = -1;
 	r = recording_start(s, why);
 	if (r < 0) {
-		recording_close(s);
+		(void)recording_close(s);
 		return r;
 	}
 	begin_ns = writer_begin_ns(s->writer);
@@ -403,20 +455,24 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	return 0;
 }
 
-void recording_close(struct recording *s)
+uint64_t recording_close(struct recording *s)
 {
+	uint64_t left_ns;
+
 	if (!s)
-		return;
+		return 0;
 	/* A capture in which nothing was ever sealed says nothing, and is ours and new. */
-	if (s->file_made && !s->nepochs && unlink(s->path) < 0)
+	if (s->file_made && !s->nepochs && !output_watch_problem(&s->output, s->path) && unlink(s->path) < 0)
 		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->path, strerror(errno));
 	writer_close(s->writer);
 	rotate_clear(s);
 	cpus_free(s->cpus);
+	quotas_free(s->quotas);
 	health_stop(&s->health);
 	if (s->kmsg_fd >= 0)
 		close(s->kmsg_fd);
 	command_close(&s->command);
+	output_watch_release(&s->output);
 	ring_close(&s->life);
 	ring_close(&s->bulk);
 	counters_close(&s->counters);
@@ -424,7 +480,10 @@ void recording_close(struct recording *s)
 	kernels_free(s->kernels);
 	stacks_free(s->stacks);
 	symbolizer_free(s->symbolizer);
-	attach_close(s->attach);
+	inspector_free(s->inspector);
+	deferred_clear(&s->deferred);
+	free(s->scanned.pids);
+	left_ns = attach_close(s->attach);
 	if (s->fs_open)
 		procfs_close(&s->fs);
 	for (size_t i = 0; i < s->npidfds; i++)
@@ -439,4 +498,5 @@ void recording_close(struct recording *s)
 	free(s->gone.pids);
 	free(s->long_gone.pids);
 	free(s);
+	return left_ns;
 }

@@ -7,22 +7,30 @@
 #define GPUREC_RECORD_RECORDING_H
 
 #include "format/writer.h"
-#include "record/attach.h"
-#include "record/budget.h"
+#include "record/probe/attach.h"
+#include "record/limits.h"
+
+#define AUTHORITY_BYTES_MAX 256 /* of recording_options.authority */
 
 struct recording_options {
 	const char *path;     /* of the capture; with rotate_ns see rotate_path() */
 	bool force;           /* replace an existing file */
 	const char *key_path; /* NULL: the host's identity */
 	int passphrase_fd;    /* of an encrypted key; -1: the terminal. Not to be inherited by the command. */
-	uint64_t duration_ns; /* 0: until something else ends it */
-	uint64_t rotate_ns;   /* another capture continues this one after so long; 0: never */
+	uint8_t challenge[CHALLENGE_BYTES_MAX]; /* for the header; 0 bytes: none */
+	size_t challenge_bytes;
+	const char *authority; /* who allowed the recording, and why, as a fact; NULL: none */
+	uint64_t duration_ns;  /* 0: until something else ends it */
+	uint64_t rotate_ns;    /* another capture continues this one after so long; 0: never */
 	struct budget budget;
 	const char
 		*nvml; /* the library to ask for the GPUs' health; "no": none; NULL: NVML_LIBRARY, where a driver is */
 	uint64_t ring_bytes;
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
+	bool signals;       /* tell of signals that stop, continue or end processes, and of their senders */
+	bool quota;         /* tell when a CPU quota keeps threads from running */
+	bool command_lines; /* record the arguments of processes */
 	bool late_attach;
 	bool single, plain; /* see struct attach_options */
 	const uint32_t *pids;
@@ -30,8 +38,12 @@ struct recording_options {
 	const char *const *libs;
 	size_t nlibs;
 	char *const *command; /* argv, or NULL */
+	/* Close what this process was started with, but for the standard descriptors. The command gets all of it. */
+	bool close_inherited;
 	/* Something a person may want to know, one line. level 0: always, 1: with -v. */
 	void (*note)(int level, const char *text);
+	/* As in struct attach_options. */
+	void (*verifier)(const char *program, const char *log);
 	/* How it goes, about once a second, one line; NULL: nobody watches. */
 	void (*status)(const char *text);
 };
@@ -42,7 +54,7 @@ struct missing {
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
 	bool calls;    /* calls may be missing for it, not only names */
 };
-#define MISSING_MAX 16
+#define MISSING_MAX 24
 
 struct recording_result {
 	enum reason reason;
@@ -55,15 +67,15 @@ struct recording_result {
 	uint64_t written_bytes; /* of all of them together */
 	uint64_t nepochs;       /* of the last one */
 	bool end_unknown;       /* writing its end failed: it may be there */
+	char output[80];        /* what became of the last capture's file while it was written; "": it is there */
 	uint64_t nrows;         /* events of all kinds in all of them */
 	uint64_t duration_ns;
 	uint64_t cpu_ns, peak_bytes; /* of gpurec itself: CPU time; the most memory it had */
 	uint64_t ring_high_bytes;    /* the fullest the ring has been */
-	bool slow_close;             /* recording_close() takes the probes off one by one, which takes seconds */
 	struct missing missing[MISSING_MAX];
 	size_t nmissing;
-	uint64_t misses; /* attach_misses() */
-	char missed[200];
+	uint64_t skipped_runs; /* attach_skipped() */
+	char skipped[200];
 	struct counter *counters; /* as in END */
 	size_t ncounters;
 };
@@ -88,6 +100,7 @@ int recording_open(struct recording **s, const struct recording_options *o, stru
  */
 int recording_run(struct recording *s, struct recording_result *result, struct fault *why);
 
-void recording_close(struct recording *s);
+/* Returns as attach_close() does. */
+uint64_t recording_close(struct recording *s);
 
 #endif

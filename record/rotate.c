@@ -7,7 +7,7 @@
  * where it is told, so that both have sums that are exact: what had fired at T and was neither recorded nor lost is
  * still to come, and belongs to the new capture.
  */
-#include "record/recording_inside.h"
+#include "record/recording_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "keys/store.h"
-#include "keys/tool.h"
-#include "record/hostfacts.h"
+#include "keys/tool/tool.h"
+#include "record/host/hostfacts.h"
 
 #define NUMBER_MAX 99999u
 #define HELD_MAX (64u << 20) /* bytes of records of the next capture; more only when something is very wrong */
@@ -59,7 +59,7 @@ int rotate_prepare(struct recording *s, struct fault *why)
 	rot->number = rotate_first_number(s->o.path);
 	if (rot->number > NUMBER_MAX)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
-				 "the captures of %s have reached number %u; give another name with -o", s->o.path,
+				 "the captures of %s have reached number %u; choose another name with -o", s->o.path,
 				 NUMBER_MAX);
 	r = rotate_path(s->path, sizeof(s->path), s->o.path, rot->number, why);
 	if (r == 0)
@@ -127,6 +127,27 @@ int capture_identity(struct recording *s, struct identity *id, struct fault *why
 	return 0;
 }
 
+/* The programs that this kernel refuses, with its reasons: "on_oom: R1 invalid mem access 'inv'; on_fault: ..." */
+static int tell_refusals(const struct recording *s, uint64_t at_ns, struct fault *why)
+{
+	const struct refusal *refusals;
+	size_t n = attach_refusals(s->attach, &refusals), used = 0;
+	char text[2048] = "";
+
+	for (size_t i = 0; i < n && used < sizeof(text); i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s", i ? "; " : "",
+					 refusals[i].program, refusals[i].reason);
+	return n ? fact_tell(s->writer, at_ns, "programs_refused", text, why) : 0;
+}
+
+int capture_tell_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why)
+{
+	/* The clocks are read one after the other, so the boot clock may seem to be a moment behind. */
+	uint64_t suspended_ns = now->boot_ns > now->mono_ns ? now->boot_ns - now->mono_ns : 0;
+
+	return fact_tellf(s->writer, at_ns, why, "suspended_ns", "%llu", (unsigned long long)suspended_ns);
+}
+
 static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 {
 	const struct {
@@ -139,6 +160,15 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"futex", attach_has_futex(s->attach) ? "recorded"
 			  : s->o.futex                ? "not recorded: this kernel does not offer it"
 						      : "not recorded"},
+		{"cpu_quota", attach_times_quota(s->attach) ? "recorded"
+			      : attach_has_quota(s->attach) ? "recorded, without its share of each wait for a CPU"
+			      : s->o.quota                  ? "recorded: this kernel has none"
+							    : "not recorded"},
+		{"signals", !s->o.signals ? "not recorded"
+			    : attach_lacks(s->attach, "signal_generate")
+				    ? "not recorded: this kernel does not report it"
+				    : "recorded"},
+		{"command_lines", s->o.command_lines ? "recorded" : "left out"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", !attach_is_multi(s->attach)       ? "single"
 			    : attach_has_shortcuts(s->attach) ? "multi"
@@ -152,11 +182,17 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
 	if (r == 0)
 		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
+	if (r == 0 && s->o.authority)
+		r = fact_tell(s->writer, at_ns, "authority", s->o.authority, why);
 	if (r == 0 && s->health.fd < 0)
-		r = fact_tell(s->writer, at_ns, "nvml", s->health.problem, why);
+		r = fact_tell_pathless(s->writer, at_ns, "nvml", s->health.problem, why);
 	if (r == 0 && s->kmsg_fd < 0)
 		r = fact_tell(s->writer, at_ns, "xid", "not recorded", why);
-	if (r == 0 && s->o.metrics_ns)
+	if (r == 0)
+		r = tell_refusals(s, at_ns, why);
+	if (r == 0 && s->o.metrics_ns && !attach_has_metrics(s->attach))
+		r = fact_tell(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
+	else if (r == 0 && s->o.metrics_ns)
 		r = fact_tellf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
 			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
 	return r == 0 ? budget_tell(&s->o.budget, s->writer, at_ns, why) : r;
@@ -171,7 +207,7 @@ int capture_tell_libraries(struct recording *s, struct fault *why)
 			   found->refused, found->unread);
 
 	if (r == 0 && found->last_problem[0])
-		r = fact_tell(s->writer, at_ns, "library_problem", found->last_problem, why);
+		r = fact_tellf(s->writer, at_ns, why, "library_problem", "(path): %s", found->last_reason);
 	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
 }
 
@@ -194,6 +230,7 @@ static int open_free(const struct recording *s, struct sink *sink, uint64_t from
 int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why)
 {
 	struct probe *probes = calloc(nprobes, sizeof(*probes));
+	struct origin origin = {.has_series = s->o.rotate_ns != 0};
 	struct sink sink;
 	struct fault said;
 	char text[KEY_ID_CHARS + 1];
@@ -209,7 +246,12 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 		r = sink_open_file(&sink, s->path, s->o.force, why);
 	if (r == 0) {
 		s->file_made = true;
-		r = writer_open(&s->writer, sink, id, probes, nprobes, start, &said);
+		output_watch_hold(&s->output, s->path);
+		memcpy(origin.challenge, s->o.challenge, s->o.challenge_bytes);
+		origin.challenge_bytes = s->o.challenge_bytes;
+		if (origin.has_series)
+			randombytes_buf(origin.series, sizeof(origin.series));
+		r = writer_open_from(&s->writer, sink, id, probes, nprobes, start, &origin, &said);
 		if (r < 0)
 			fault_set(why, r, FAULT_NOWHERE, "%s: %s", s->path, said.text);
 	}
@@ -225,7 +267,8 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 					    .begin_ns = start->boot_ns,
 					    .notice = recording_notice,
 					    .self = s};
-	return tell_start(s, start->boot_ns, why);
+	r = capture_tell_suspended(s, start, start->boot_ns, why);
+	return r == 0 ? tell_start(s, start->boot_ns, why) : r;
 }
 
 /* --- what belongs to the next capture --- */
@@ -448,17 +491,20 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	struct fault said;
 	char path[PATH_MAX];
 	uint64_t number = 0;
-	int r = begin_next(s, &next, path, &number, &said);
+	int r;
 
+	anchor_read(&now);
+	r = writer_prepare_end(s->writer, REASON_rotated, NULL, &now, counters, ncounters, &said);
+	if (r == 0)
+		r = begin_next(s, &next, path, &number, &said);
 	due_again(s);
 	rot->cut_ns = 0;
 	if (r < 0) {
 		recording_note(s, 0, "cannot begin another capture, %s goes on: %s", s->path, said.text);
 		return use_held(s, translate, &s->translator, why);
 	}
-	anchor_read(&now);
 	s->end_unknown = true;
-	r = writer_end(s->writer, REASON_rotated, NULL, &now, counters, ncounters, why);
+	r = writer_put_end(s->writer, why);
 	if (r < 0) {
 		writer_close(next);
 		unlink(path);
@@ -475,10 +521,18 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	s->writer = s->translator.writer = next;
 	s->nepochs = 0;
 	strcpy(s->path, path);
+	output_watch_hold(&s->output, s->path);
 	stacks_forget(s->stacks);
 	cpus_forget(s->cpus);
-	r = standing_tell(rot->standing, s->writer, writer_begin_ns(s->writer), why);
+	quotas_forget(s->quotas);
+	/* First, and watched, so that it replaces that of the capture before. */
+	writer_watch(s->writer, standing_saw, rot->standing);
+	r = capture_tell_suspended(s, &now, writer_begin_ns(s->writer), why);
+	if (r == 0)
+		r = standing_tell(rot->standing, s->writer, writer_begin_ns(s->writer), why);
 	if (r == 0)
 		r = budget_tell(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
+	if (r == 0)
+		r = quotas_tell(s->quotas, true, s->writer, writer_begin_ns(s->writer), why);
 	return r < 0 ? r : use_held(s, translate, &s->translator, why);
 }

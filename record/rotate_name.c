@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the captures of a rotation are called. */
-#include "record/recording_inside.h"
+#include "record/recording_internal.h"
 
 #include <dirent.h>
 #include <libgen.h>

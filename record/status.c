@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "keys/tool.h"
+#include "keys/tool/tool.h"
 
 #define SECOND_NS 1000000000u
 

@@ -3,8 +3,8 @@
 #ifndef GPUREC_RECORD_STATUS_H
 #define GPUREC_RECORD_STATUS_H
 
-#include "record/budget.h"
-#include "record/counters.h"
+#include "record/limits.h"
+#include "record/probe/counters.h"
 
 #define STATUS_BYTES 256
 

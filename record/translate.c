@@ -32,7 +32,7 @@ static int call_open(struct call *c, struct row *row, const void *record, size_t
 	c->is = &r->call;
 	c->spec = probe_find(c->is->probe);
 	if (!c->spec || c->spec->id < PROBE_HOST_END)
-		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record names probe %u, which there is none",
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record names an unknown probe, %u",
 				 c->is->probe);
 	memcpy(c->word, (const uint8_t *)record + sizeof(r->call), nwords * sizeof(c->word[0]));
 	row->kind = c->spec->kind;
@@ -229,6 +229,36 @@ static int take_fault(struct translator *t, struct row *row, const void *record,
 	return 0;
 }
 
+static int take_throttled(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_throttled *h = record;
+
+	(void)t, (void)why;
+	row->kind = KIND_throttled;
+	row->probe = PROBE_THROTTLED;
+	row->v[F_throttled_pid] = h->pid;
+	row->v[F_throttled_tid] = h->tid;
+	row->v[F_throttled_cpu] = h->head.cpu;
+	row->v[F_throttled_wait] = h->dur_ns;
+	return 0;
+}
+
+static int take_signal(struct translator *t, struct row *row, const void *record, struct fault *why)
+{
+	const struct ring_signal *s = record;
+
+	(void)t, (void)why;
+	row->kind = KIND_signal;
+	row->probe = PROBE_SIGNAL;
+	row->v[F_signal_pid] = s->pid;
+	row->v[F_signal_tid] = s->tid;
+	row->v[F_signal_cpu] = s->head.cpu;
+	row->v[F_signal_signal] = s->number;
+	row->v[F_signal_code] = (uint64_t)(int64_t)s->code;
+	row->v[F_signal_sender_tid] = s->sender_tid;
+	return 0;
+}
+
 static int take_oom(struct translator *t, struct row *row, const void *record, struct fault *why)
 {
 	const struct ring_oom *o = record;
@@ -332,12 +362,13 @@ static int take_process(struct translator *t, struct row *row, const void *recor
 	return 0;
 }
 
-/* No row of its own: what is attached then has one. */
+/* No row of its own: what is attached then has one. Who is noticed counts what becomes of it. */
 static int take_mapped(struct translator *t, struct row *row, const void *record, struct fault *why)
 {
 	(void)record, (void)why;
 	row->kind = 0;
-	counters_add(t->counters, PROBE_MAPPED, COUNT_recorded);
+	if (!t->notice)
+		counters_add(t->counters, PROBE_MAPPED, COUNT_recorded);
 	return 0;
 }
 
@@ -364,6 +395,8 @@ static const struct {
 	[RING_FAULT] = {sizeof(struct ring_fault), false, take_fault},
 	[RING_OOM] = {sizeof(struct ring_oom), false, take_oom},
 	[RING_METRIC] = {sizeof(struct ring_metric), false, take_metric},
+	[RING_THROTTLED] = {sizeof(struct ring_throttled), true, take_throttled},
+	[RING_SIGNAL] = {sizeof(struct ring_signal), false, take_signal},
 };
 
 static int stage(struct translator *t, const struct row *row, struct fault *why)
@@ -397,8 +430,7 @@ int translate(void *self, const void *record, uint32_t n, struct fault *why)
 	int r;
 
 	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].take || !right_size(head->type, n))
-		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
-				 "a ring record of %u bytes and type %u is none of ours", n,
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record of %u bytes and type %u is unknown", n,
 				 n < sizeof(*head) ? 0 : head->type);
 	row.v[0] = head->at_ns < t->begin_ns ? t->begin_ns : head->at_ns;
 	r = types[head->type].take(t, &row, record, why);

@@ -7,9 +7,9 @@
 #define GPUREC_RECORD_TRANSLATE_H
 
 #include "format/writer.h"
-#include "record/counters.h"
-#include "record/kernels.h"
-#include "record/stacks.h"
+#include "record/probe/counters.h"
+#include "record/symbols/kernel_rows.h"
+#include "record/symbols/stack_rows.h"
 
 struct translator {
 	struct writer *writer;
@@ -17,12 +17,13 @@ struct translator {
 	struct stacks *stacks;
 	struct kernels *kernels; /* NULL: kernels are not named */
 	uint64_t begin_ns;       /* of the open epoch: the kernel's fast clock may be a hair behind ours */
-	/* Called after the row is staged, for RING_FORK, _EXEC, _EXIT, _PROCESS and _MAPPED. 0 or an error. */
+	/* Called after the row is staged, for RING_FORK, _EXEC, _EXIT, _PROCESS, _THROTTLED and _MAPPED. 0 or an error.
+	 */
 	int (*notice)(void *self, const struct ring_head *record, struct fault *why);
 	void *self;
 };
 
-/* A ring_use (record/ring.h), `self` a struct translator. ERR_FORMAT for a record that is none of ours. */
+/* A ring_use (record/probe/ring_reader.h), `self` a struct translator. ERR_FORMAT for a record that is none of ours. */
 int translate(void *self, const void *record, uint32_t n, struct fault *why);
 
 #endif

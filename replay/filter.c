@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "keys/tool/nearest.h"
+
 static const struct kind *kind_by_name(const struct schema *s, const char *name, size_t n)
 {
 	for (size_t i = 0; i < s->nkinds; i++)
@@ -24,20 +26,28 @@ __attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size,
 	va_end(ap);
 }
 
+static int refuse_kind(const struct schema *schema, const char *list, size_t n, struct fault *why)
+{
+	char word[NEAREST_MAX + 1], meant[NEAREST_MAX + 32];
+	struct nearest nearest;
+
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : (int)sizeof(word) - 1, list);
+	nearest = nearest_to(word);
+	for (size_t i = 0; i < schema->nkinds; i++)
+		nearest_offer(&nearest, schema->kinds[i].name);
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%s' is not a kind of event%s", word,
+			 nearest.best ? nearest_words(meant, sizeof(meant), &nearest)
+				      : "; gpuverify lists those of a capture");
+}
+
 int filter_add_kinds(struct filter *f, const struct schema *schema, const char *list, struct fault *why)
 {
-	char known[200] = "";
-
 	for (;; list++) {
 		size_t n = strcspn(list, ",");
 		const struct kind *k = kind_by_name(schema, list, n);
 
-		if (!k) {
-			for (size_t i = 0; i < schema->nkinds; i++)
-				append(known, sizeof(known), "%s%s", i ? ", " : "", schema->kinds[i].name);
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.*s' is no kind of event here; there are %s",
-					 n < 32 ? (int)n : 32, list, known);
-		}
+		if (!k)
+			return refuse_kind(schema, list, n, why);
 		f->some_kinds = true;
 		f->kinds[k->id] = true;
 		list += n;
@@ -62,7 +72,7 @@ static bool names_a(const struct field *field, const char *what)
 	return len >= n && !strcmp(field->name + len - n, what) && (len == n || field->name[len - n - 1] == '_');
 }
 
-static bool passes_ids(const struct filter *f, const struct event *ev, const struct people *people)
+static bool passes_ids(const struct filter *f, const struct event *ev, const struct tasks *tasks)
 {
 	bool pid_ok = f->npids == 0, tid_ok = f->ntids == 0;
 
@@ -75,23 +85,23 @@ static bool passes_ids(const struct filter *f, const struct event *ev, const str
 			pid_ok = pid_ok || listed(f->pids, f->npids, ev->v[i]);
 		} else if (names_a(&ev->shape->fields[i], "tid")) {
 			tid_ok = tid_ok || listed(f->tids, f->ntids, ev->v[i]);
-			t = people_find_thread(people, (uint32_t)ev->v[i]);
+			t = tasks_find_thread(tasks, (uint32_t)ev->v[i]);
 			if (!pid_ok && t && t->process)
-				pid_ok = listed(f->pids, f->npids, people->processes[t->process].pid);
+				pid_ok = listed(f->pids, f->npids, tasks->processes[t->process].pid);
 		}
 	}
 	return pid_ok && tid_ok;
 }
 
-bool filter_passes(const struct filter *f, const struct event *ev, const struct people *people, bool keep_names)
+bool filter_passes(const struct filter *f, const struct event *ev, const struct tasks *tasks, bool keep_names)
 {
 	if (keep_names && !(ev->shape->flags & KIND_COUNTED))
 		return true;
 	if (ev->at_ns < f->from_ns || ev->at_ns >= f->to_ns || (f->some_kinds && !f->kinds[ev->kind]))
 		return false;
-	if ((f->npids || f->ntids) && !passes_ids(f, ev, people))
+	if ((f->npids || f->ntids) && !passes_ids(f, ev, tasks))
 		return false;
-	return !f->where || where_holds(f->where, ev, people);
+	return !f->where || where_holds(f->where, ev, tasks);
 }
 
 bool filter_concerns(const struct filter *f, uint16_t kind, uint64_t begin_ns, uint64_t end_ns)

@@ -4,8 +4,8 @@
 #define GPUREC_REPLAY_FILTER_H
 
 #include "format/cursor.h"
-#include "replay/people.h"
-#include "replay/where.h"
+#include "replay/model/tasks.h"
+#include "replay/where/where.h"
 
 #define FILTER_IDS_MAX 64
 
@@ -26,9 +26,9 @@ int filter_add_kinds(struct filter *f, const struct schema *schema, const char *
 
 /*
  * Whether `ev` passes. keep_names: rows that tell of processes, modules, frames, ... always do, so that the events
- * which pass keep their names. `people` has seen the event.
+ * which pass keep their names. the tasks has seen the event.
  */
-bool filter_passes(const struct filter *f, const struct event *ev, const struct people *people, bool keep_names);
+bool filter_passes(const struct filter *f, const struct event *ev, const struct tasks *tasks, bool keep_names);
 
 /* Whether losses of a probe yielding `kind` in [begin, end) concern those who asked. */
 bool filter_concerns(const struct filter *f, uint16_t kind, uint64_t begin_ns, uint64_t end_ns);

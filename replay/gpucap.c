@@ -7,7 +7,7 @@
 
 #include "format/cursor.h"
 #include "keys/evidence.h"
-#include "keys/tool.h"
+#include "keys/tool/tool.h"
 
 #define SENTENCE_BYTES 768
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpureplay: a capture's events, as text, lines of JSON, or whatever the name of the output says. */
+#include <stdlib.h>
 #include <unistd.h>
 
-#include "keys/confine.h"
-#include "keys/tool.h"
-#include "replay/diff.h"
-#include "replay/gpureplay_inside.h"
+#include "keys/files.h"
+#include "keys/tool/reach.h"
+#include "keys/tool/confine.h"
+#include "keys/tool/tool.h"
+#include "replay/diff/diff.h"
+#include "replay/gpureplay_internal.h"
+#include "replay/output_file.h"
 
 static int write_stdout(const struct settings *s, const struct replay *replay)
 {
@@ -25,11 +29,16 @@ static int open_capture(struct evidence *e, const struct settings *s, const char
 					   .ntrust_files = s->ntrust_files,
 					   .delegation_files = s->delegation_files,
 					   .ndelegation_files = s->ndelegation_files,
-					   .unverified = s->unverified};
+					   .unverified = s->unverified,
+					   .progress = tool_progress};
 	char sentence[512];
 	struct fault why;
+	int r;
 
-	if (evidence_judge(e, path, &o, &why))
+	tool_progress_begin("verifying");
+	r = evidence_judge(e, path, &o, &why);
+	tool_progress_end();
+	if (r < 0)
 		return tool_fault(NULL, &why);
 	if (!evidence_acceptable(e, &o, &why)) {
 		tool_fault(path, &why);
@@ -49,8 +58,13 @@ static int replay_capture(struct settings *s, const char *path, const struct exp
 				.clock_asked = s->some_clock,
 				.pace = s->pace,
 				.unverified = s->unverified};
-	int status = open_capture(&e, s, path);
+	struct fault why;
+	int status;
 
+	/* Before the capture is verified, which may take minutes. */
+	if (s->output && target_check(s->output, s->force, &why) < 0)
+		return tool_fault(NULL, &why);
+	status = open_capture(&e, s, path);
 	s->capture = path;
 	if (status < 0)
 		status = settings_complete(s, &e.reader);
@@ -66,14 +80,17 @@ static int replay_capture(struct settings *s, const char *path, const struct exp
 static int collect_side(struct diff_side **side, struct settings *s, const char *path)
 {
 	struct evidence e;
-	struct replay replay = {.evidence = &e, .filter = &s->filter, .unverified = s->unverified};
+	struct replay replay = {
+		.evidence = &e, .filter = &s->filter, .unverified = s->unverified, .progress = tool_progress};
 	int status = open_capture(&e, s, path), r = 0;
 	struct fault why;
 
 	if (status < 0)
 		status = settings_complete(s, &e.reader);
+	tool_progress_begin("reading");
 	if (status < 0)
 		r = diff_collect(side, &replay, &why);
+	tool_progress_end();
 	if (r) {
 		tool_fault(r > 0 ? "the events end early" : path, &why);
 		status = status_of(r);
@@ -82,19 +99,70 @@ static int collect_side(struct diff_side **side, struct settings *s, const char 
 	return status;
 }
 
+/* For scripts: that nothing could be told is no "no change". */
+static int diff_status(const struct settings *s, const struct diff_result *result)
+{
+	if (!s->exit_code)
+		return TOOL_FINE;
+	if (result->ntold == 0) {
+		tool_error("--exit-code: there is too little data to compare; record each run for longer");
+		return TOOL_FAILED;
+	}
+	return result->nchanges ? TOOL_BAD : TOOL_FINE;
+}
+
+static int write_comparison(const struct settings *s, const struct diff_side *a, const struct diff_side *b)
+{
+	struct diff_result result;
+	struct fault why;
+	struct out o;
+	int r = out_open(&o, STDOUT_FILENO, &why);
+
+	if (r < 0)
+		return tool_fault(NULL, &why);
+	r = diff_write(a, b, s->json, tool_verbose ? DIFF_ALL : DIFF_CHANGES, &o, &result, &why);
+	if (r == 0)
+		r = out_finish(&o, &why);
+	out_close(&o);
+	return r ? tool_fault(NULL, &why) : diff_status(s, &result);
+}
+
 static int compare_captures(struct settings *s, const char *const *paths)
 {
 	struct diff_side *a = NULL, *b = NULL;
 	int status = collect_side(&a, s, paths[0]);
-	struct fault why;
 
 	if (status < 0)
 		status = collect_side(&b, s, paths[1]);
 	if (status < 0)
-		status = diff_write(a, b, s->json, STDOUT_FILENO, &why) ? tool_fault(NULL, &why) : TOOL_FINE;
+		status = write_comparison(s, a, b);
 	diff_free(a);
 	diff_free(b);
 	return status;
+}
+
+/* From here on only what was named is opened, and what lies beside it; SQLite sorts in the folder that it writes to. */
+static int confine(const struct settings *s, const char *const *paths, struct fault *why)
+{
+	char folder[PATH_MAX];
+	struct landlock l;
+	int r = reach_begin(&l, false, why);
+
+	if (r == 0)
+		r = reach_trusted(&l, s->trust_files, s->ntrust_files, why);
+	if (r == 0)
+		r = reach_files(&l, s->delegation_files, s->ndelegation_files, why);
+	for (int i = 0; i < 2 && paths[i] && r == 0; i++)
+		r = reach_capture(&l, paths[i], why);
+	if (r == 0 && s->output) {
+		r = reach_output(&l, s->output, why);
+		file_folder(folder, s->output);
+		setenv("SQLITE_TMPDIR", folder, 1);
+	}
+	if (r == 0)
+		r = confine_offline(&l, -1, why);
+	landlock_close(&l);
+	return r;
 }
 
 int main(int argc, char **argv)
@@ -107,7 +175,7 @@ int main(int argc, char **argv)
 
 	tool_init("gpureplay");
 	status = settings_read(&s, argc, argv, &exporter, paths);
-	if (status < 0 && confine_offline(&why))
+	if (status < 0 && confine(&s, paths, &why))
 		status = tool_fault(NULL, &why);
 	if (status < 0)
 		status = s.diff ? compare_captures(&s, paths) : replay_capture(&s, paths[0], exporter);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/escape.h"
-#include "keys/tool.h"
-#include "replay/gpureplay_inside.h"
+#include "format/base/escape.h"
+#include "keys/tool/tool.h"
+#include "replay/gpureplay_internal.h"
 #include "replay/narrowed.h"
 
 enum option_id {
@@ -24,19 +24,20 @@ enum option_id {
 	OPT_SPEED,
 	OPT_GAP,
 	OPT_DIFF,
+	OPT_EXIT_CODE,
 	OPT_TRUST,
 	OPT_DELEGATION,
 	OPT_UNVERIFIED,
 };
 
 static const struct tool_option table[] = {
-	{"output", 'o', "FILE", "write FILE; its name's ending says what (below)", OPT_OUTPUT},
+	{"output", 'o', "FILE", "write FILE; its suffix selects the format (below)", OPT_OUTPUT},
 	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
 	{"json", 0, NULL, "lines of JSON on standard output", OPT_JSON},
 	{"kind", 0, "KIND,...", "only these kinds of events", OPT_KIND},
-	{"pid", 0, "PID", "only what threads of this process take part in; may be repeated", OPT_PID},
+	{"pid", 0, "PID", "only events of this process; may be repeated", OPT_PID},
 	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", OPT_TID},
-	{"from", 0, "TIME", "only from then on: 12s or +12.5 after the start, or 2026-09-21T14:13:20Z", OPT_FROM},
+	{"from", 0, "TIME", "only from then on: 1.4s or +12.5 after the start, or 2026-09-21T14:13:20Z", OPT_FROM},
 	{"to", 0, "TIME", "only before then", OPT_TO},
 	{"where", 0, "CONDITION", "only where this holds: 'kind=launch and dur>1ms' (below)", OPT_WHERE},
 	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", OPT_WITHHOLD},
@@ -44,9 +45,12 @@ static const struct tool_option table[] = {
 	{"speed", 0, "SPEED", "show events as they happened: 1x, 10x or 0.5x as fast", OPT_SPEED},
 	{"gap", 0, "DURATION", "with --speed: wait at most so long between two events", OPT_GAP},
 	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", OPT_DIFF},
-	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"exit-code", 0, NULL, "with --diff: exit with 1 if a change is more than noise, 3 if there is too little data",
+	 OPT_EXIT_CODE},
+	{"trust", 0, "PUB",
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", OPT_TRUST},
 	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
-	{"unverified", 0, NULL, "read what does not verify all the same; every output says so", OPT_UNVERIFIED},
+	{"unverified", 0, NULL, "read what does not verify all the same; every output is marked", OPT_UNVERIFIED},
 	{0},
 };
 
@@ -87,7 +91,7 @@ static int read_clock(enum replay_clock *clock, const char *text)
 			return -1;
 		}
 	}
-	return tool_usage("--time: '%s' is none of relative, boot, wall", text);
+	return tool_usage("--time: '%s' is not one of relative, boot, wall", text);
 }
 
 /*
@@ -147,6 +151,8 @@ static int take_option(struct settings *s, enum option_id id, const char *value)
 {
 	switch (id) {
 	case OPT_OUTPUT:
+		if (!*value)
+			return tool_usage("-o needs the name of a file");
 		s->output = strcmp(value, "-") ? value : NULL;
 		return -1;
 	case OPT_FORCE:
@@ -180,6 +186,9 @@ static int take_option(struct settings *s, enum option_id id, const char *value)
 		return read_clock(&s->clock, value);
 	case OPT_DIFF:
 		s->diff = true;
+		return -1;
+	case OPT_EXIT_CODE:
+		s->exit_code = true;
 		return -1;
 	case OPT_TRUST:
 		s->trust_files[s->ntrust_files++] = value;
@@ -222,6 +231,8 @@ static int read_options(struct settings *s, int argc, char **argv, const char **
 	status = read_operands(s, argc - operands, argv + operands, paths);
 	if (status >= 0)
 		return status;
+	if (s->exit_code && !s->diff)
+		return tool_usage("--exit-code goes with --diff");
 	if (s->diff && s->output)
 		return tool_usage("--diff writes to standard output, so that -o has no meaning with it");
 	if (s->pace.thousandths && (s->diff || s->output))
@@ -230,7 +241,7 @@ static int read_options(struct settings *s, int argc, char **argv, const char **
 	if (s->pace.gap_ns && !s->pace.thousandths)
 		return tool_usage("--gap goes with --speed");
 	if (s->json && s->output)
-		return tool_usage("--json is for standard output; with -o the name's ending says what to write");
+		return tool_usage("--json is for standard output; with -o the name's suffix selects the format");
 	return -1;
 }
 
@@ -280,7 +291,7 @@ int settings_complete_narrowing(const struct settings *s, struct replay *replay)
 	if (narrowed_add_classes(&replay->withhold, &replay->evidence->reader.header.schema, s->withhold, &why))
 		return tool_usage("--withhold: %s", why.text);
 	if (replay->withhold >> CLASS_events & 1 && (s->from.given || s->to.given))
-		return tool_usage("--withhold events leaves no event for --from and --to to choose from: give one or "
+		return tool_usage("--withhold events leaves no event for --from and --to to choose from: use one or "
 				  "the other");
 	return -1;
 }

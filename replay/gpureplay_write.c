@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "keys/custody.h"
-#include "keys/tool.h"
-#include "replay/gpureplay_inside.h"
+#include "keys/tool/tool.h"
+#include "replay/gpureplay_internal.h"
 #include "replay/narrowed.h"
-#include "replay/target.h"
+#include "replay/output_file.h"
 
 /* What a signal has to clean up: a half-written output under its temporary name. */
 static struct target target;
@@ -29,58 +29,15 @@ int status_of(int r)
 	return r == WALK_STOPPED || r == ERR_FORGED || r == ERR_FORMAT ? TOOL_BAD : TOOL_FAILED;
 }
 
-/* How far the output has come: on a terminal only, and only if it takes long enough to be looked at. */
-#define BAR_CELLS 30
-#define BAR_AFTER_NS 300000000ull
-#define BAR_EACH_NS 100000000ull
-
-static struct {
-	uint64_t next_ns;
-	bool shown;
-} bar;
-
-static uint64_t now_ns(void)
+static int export_file(const struct replay *replay, const struct exporter *exporter, int fd, struct fault *why)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-
-static void show_progress(uint64_t epoch, uint64_t nepochs)
-{
-	static const char cells[] = "##############################";
-	uint64_t now = now_ns();
-	int done = nepochs ? (int)(epoch * BAR_CELLS / nepochs) : 0;
-
-	if (now < bar.next_ns)
-		return;
-	bar.next_ns = now + BAR_EACH_NS;
-	bar.shown = true;
-	fprintf(stderr, "\r[%.*s%*s] %3d %%", done, cells, BAR_CELLS - done, "",
-		nepochs ? (int)(epoch * 100 / nepochs) : 0);
-}
-
-/* What comes next stands on a line of its own again. */
-static void end_progress(void)
-{
-	if (bar.shown)
-		fprintf(stderr, "\r%*s\r", BAR_CELLS + 8, "");
-	bar.shown = false;
-}
-
-static int export_file(const struct replay *replay, const struct exporter *exporter, const char *path,
-		       struct fault *why)
-{
-	const char *term = getenv("TERM");
 	struct replay watched = *replay;
 	int r;
 
-	if (!tool_quiet && isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0)
-		watched.progress = show_progress;
-	bar.next_ns = now_ns() + BAR_AFTER_NS;
-	r = exporter->write_file(&watched, path, why);
-	end_progress();
+	watched.progress = tool_progress;
+	tool_progress_begin("writing");
+	r = exporter->write_file(&watched, fd, why);
+	tool_progress_end();
 	return r;
 }
 
@@ -99,11 +56,11 @@ static int write_file(const struct settings *s, const struct replay *replay, con
 		sigaction(signals[i], &action, NULL);
 	}
 	sigprocmask(SIG_BLOCK, &held, NULL);
-	r = target_open(&target, s->output, s->force, &why);
+	r = target_open(&target, s->output, s->force, evidence_mode(replay->evidence), &why);
 	sigprocmask(SIG_UNBLOCK, &held, NULL);
 	if (r)
 		return tool_fault(NULL, &why);
-	walked = export_file(replay, exporter, target.temporary, &stopped);
+	walked = export_file(replay, exporter, target.fd, &stopped);
 	if (walked < 0) {
 		target_discard(&target);
 		tool_fault(s->output, &stopped);
@@ -146,8 +103,7 @@ static int copy_chain(const struct settings *s, const struct evidence *e, bool h
 	line = r > 0 ? custody_with_host(&c) : NULL;
 	if (line)
 		tool_note("%s names a host, \"%s\" in act %llu, though host is withheld: keep it back, or begin "
-			  "another one "
-			  "with gpukey sign --custody narrowed --name WHO",
+			  "another one with gpukey sign --custody narrowed --name WHO",
 			  path, line->who, (unsigned long long)line->number);
 	custody_clear(&c);
 	return r < 0 ? r : 0;
@@ -156,7 +112,7 @@ static int copy_chain(const struct settings *s, const struct evidence *e, bool h
 static int write_narrower(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
 {
 	struct narrowed n;
-	char sentence[512];
+	char sentence[800];
 	struct fault why;
 	int status, r = narrowed_plan(&n, replay, &why);
 
@@ -174,10 +130,14 @@ static int write_narrower(const struct settings *s, const struct replay *replay,
 			tool_note("%s: %s", s->output, sentence);
 	if (narrowed_describe_kept(&n, sentence, sizeof(sentence)))
 		tool_note("%s: %s", s->output, sentence);
+	if (narrowed_describe_beyond(&n, sentence, sizeof(sentence)))
+		tool_note("%s: %s", s->output, sentence);
+	if (narrowed_describe_host(&n, sentence, sizeof(sentence)))
+		tool_note("%s: %s", s->output, sentence);
 	if (n.nwithheld == 0)
 		tool_note("%s: nothing was withheld: it holds all that the capture does", s->output);
-	r = copy_chain(s, replay->evidence,
-		       replay->withhold >> CLASS_host & 1 || custody_host_withheld(replay->evidence), &why);
+	r = copy_chain(s, replay->evidence, n.what.classes >> CLASS_host & 1 || custody_host_withheld(replay->evidence),
+		       &why);
 	return r < 0 ? tool_fault("the narrower capture is whole, but has no chain of custody", &why) : status;
 }
 
@@ -189,7 +149,7 @@ bool is_narrowing(const struct exporter *e)
 int write_output(const struct settings *s, const struct replay *replay, const struct exporter *exporter)
 {
 	if (is_input(replay->evidence, s->output)) {
-		tool_error("%s is the capture that is read: it is left alone; give another name", s->output);
+		tool_error("%s is the capture that is read: it is left alone; choose another name", s->output);
 		return TOOL_FAILED;
 	}
 	return (is_narrowing(exporter) ? write_narrower : write_file)(s, replay, exporter);

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys/confine.h"
+#include "keys/tool/reach.h"
+#include "keys/tool/confine.h"
 #include "keys/identity.h"
-#include "keys/tool.h"
-#include "replay/joints.h"
-#include "replay/verdict.h"
+#include "keys/tool/tool.h"
+#include "replay/verify/continuity.h"
+#include "replay/verify/verdict.h"
 
 #define STATUS_REFUSED 7
 #define FD_MAX 1023
@@ -18,6 +19,9 @@ enum option_id {
 	OPT_TRUST = 1,
 	OPT_DELEGATION,
 	OPT_COMPLETE,
+	OPT_MAX_LOST,
+	OPT_CHAIN,
+	OPT_AFTER,
 	OPT_BYTES_ONLY,
 	OPT_JSON,
 	OPT_CUSTODY_FILE,
@@ -30,9 +34,16 @@ enum option_id {
 };
 
 static const struct tool_option table[] = {
-	{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+	{"trust", 0, "PUB",
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", OPT_TRUST},
 	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
-	{"require-complete", 0, NULL, "refuse (status 7) a capture of which parts are withheld", OPT_COMPLETE},
+	{"require-complete", 0, NULL, "refuse (status 7) a capture of which anything was lost, sampled out or withheld",
+	 OPT_COMPLETE},
+	{"max-lost", 0, "N|P%", "refuse (status 7) a capture that lacks more than N events, or P % of all",
+	 OPT_MAX_LOST},
+	{"require-chain", 0, NULL, "refuse (status 7) captures of a rotation of which one is missing", OPT_CHAIN},
+	{"after", 0, "HASH", "with --require-chain: the last seal before the first capture, of one removed on purpose",
+	 OPT_AFTER},
 	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster",
 	 OPT_BYTES_ONLY},
 	{"json", 0, NULL, "one JSON object a line for each file", OPT_JSON},
@@ -48,20 +59,26 @@ static const struct tool_option table[] = {
 };
 
 static const struct tool_options options = {
-	.synopsis = "[--trust PUB]... [--delegation FILE]... [--require-complete] [--bytes-only] [--json] FILE...\n"
+	.synopsis = "[--trust PUB]... [--delegation FILE]... [--require-complete] [--max-lost N|P%] [--bytes-only] "
+		    "[--json] FILE...\n"
+		    "--require-chain [--after HASH] FILE...\n"
 		    "--custody ACT [--name WHO] [--note TEXT] [-s KEY] FILE...\n",
-	.summary = "Say whether captures are authentic: signed by a key that is trusted here, unchanged, and whole.",
+	.summary = "Check that captures are authentic: signed by a key that is trusted here, unchanged, and whole.",
 	.table = table,
-	.more = "The verdict is the first word; in brackets the exit status. OK, OK-SLICE and OK-REDACTED (0) are\n"
-		"authentic. Of several files the worst counts: FORGED (1), MALFORMED (4), UNTRUSTED (6), UNSEALED "
-		"(5),\n"
-		"UNCHECKED (3), refused by --require-complete (7), OK. Status 2: wrong usage.\n"
-		"--bytes-only proves what a plain signature of the file would, and all seals, sums and losses; not "
-		"that "
-		"rows\ncan be read.\n"
-		"-q prints no more than that line. A chain of custody that does not hold counts as FORGED, one by a "
-		"key "
-		"that\nis not trusted here as UNTRUSTED in the exit status.\n",
+	.more = "The verdict is the first word of the output. With several files the worst verdict is the exit "
+		"status:\n"
+		"  FORGED     1  bytes contradict a seal; or the chain of custody, or a joint of a series, does not "
+		"hold\n"
+		"  MALFORMED  4  the file breaks the format\n"
+		"  UNTRUSTED  6  consistent, but the signer (or one of the chain of custody) is not trusted here\n"
+		"  UNSEALED   5  authentic up to its last seal; the end is missing (a crash, a cut)\n"
+		"  UNCHECKED  3  could not be checked: I/O, memory, or a later version\n"
+		"  OK...      7  authentic, but refused by --require-complete, --max-lost or --require-chain\n"
+		"  OK         0  authentic; the line shows how many events were lost, if any were\n"
+		"  OK-SLICE, OK-REDACTED  0  authentic, and parts were withheld\n"
+		"Wrong usage is status 2. -q prints the first line only. --bytes-only checks signatures and hashes but "
+		"does\n"
+		"not decode events.\n",
 };
 
 struct settings {
@@ -69,7 +86,11 @@ struct settings {
 	size_t ntrust_files;
 	const char **delegation_files; /* in the same memory */
 	size_t ndelegation_files;
-	bool require_complete, bytes_only, json;
+	bool require_complete, require_chain, bytes_only, json;
+	bool has_limit; /* --max-lost */
+	struct loss_limit limit;
+	bool has_after;
+	uint8_t after[HASH_BYTES];
 	const char *custody_file, *secret;
 	uint8_t head[HASH_BYTES];
 	bool has_head, record; /* --custody-head; --custody */
@@ -78,22 +99,29 @@ struct settings {
 	struct identity *id; /* in locked memory; NULL unless an act is recorded */
 };
 
+/* A hash of 64 hex digits. 0, or the exit status of a wrong one. */
+static int read_hash(uint8_t hash[HASH_BYTES], const char *option, const char *value)
+{
+	size_t got;
+
+	if (sodium_hex2bin(hash, HASH_BYTES, value, strlen(value), NULL, &got, NULL) != 0 || got != HASH_BYTES)
+		return tool_usage("--%s: '%s' is no hash; 64 hex digits are", option, value);
+	return 0;
+}
+
 /* The options of custody: 0, or the exit status of a wrong one. */
 static int read_custody_option(struct settings *s, enum option_id id, const char *value)
 {
 	struct fault why;
 	uint64_t n;
-	size_t got;
 
 	if (id == OPT_CUSTODY) {
 		if (custody_action_parse(&s->act.action, value, &why) < 0)
 			return tool_usage("--custody: %s", why.text);
 		s->record = true;
 	} else if (id == OPT_CUSTODY_HEAD) {
-		if (sodium_hex2bin(s->head, sizeof(s->head), value, strlen(value), NULL, &got, NULL) != 0 ||
-		    got != sizeof(s->head))
-			return tool_usage("--custody-head: '%s' is no hash; 64 hex digits are", value);
 		s->has_head = true;
+		return read_hash(s->head, "custody-head", value);
 	} else if (id == OPT_PASSPHRASE_FD) {
 		if (tool_parse_number(value, 0, FD_MAX, &n, &why) < 0)
 			return tool_usage("--passphrase-fd: %s", why.text);
@@ -113,8 +141,10 @@ static int check_options(const struct settings *s, int nfiles)
 		return tool_usage("which capture? No file was named");
 	if (nfiles > 1 && (s->custody_file || s->has_head))
 		return tool_usage("--custody-file and --custody-head are about one capture, and %d were named", nfiles);
+	if (s->has_after && !s->require_chain)
+		return tool_usage("--after goes with --require-chain");
 	if (s->record && s->bytes_only)
-		return tool_usage("--custody says that all was checked; it does not go with --bytes-only");
+		return tool_usage("--custody asserts that all was checked; it does not go with --bytes-only");
 	if (!s->record && (s->act.who || s->act.note || s->secret || s->passphrase_fd >= 0))
 		return tool_usage("--name, --note, --secret and --passphrase-fd go with --custody ACT");
 	return -1;
@@ -123,6 +153,7 @@ static int check_options(const struct settings *s, int nfiles)
 static int read_options(struct settings *s, int argc, char **argv, int *operands)
 {
 	const char *value;
+	struct fault why;
 	int id, status = TOOL_FINE;
 
 	while ((id = tool_next_option(&options, false, argc, argv, &value, operands, &status)) > 0) {
@@ -135,6 +166,20 @@ static int read_options(struct settings *s, int argc, char **argv, int *operands
 			break;
 		case OPT_COMPLETE:
 			s->require_complete = true;
+			break;
+		case OPT_MAX_LOST:
+			if (loss_limit_parse(&s->limit, value, &why) < 0)
+				return tool_usage("--max-lost: %s", why.text);
+			s->has_limit = true;
+			break;
+		case OPT_CHAIN:
+			s->require_chain = true;
+			break;
+		case OPT_AFTER:
+			s->has_after = true;
+			status = read_hash(s->after, "after", value);
+			if (status)
+				return status;
 			break;
 		case OPT_BYTES_ONLY:
 			s->bytes_only = true;
@@ -222,10 +267,25 @@ static int status_of(enum verdict verdict, bool refused)
 	return refused ? STATUS_REFUSED : verdict_exit_status(verdict);
 }
 
+/* Why an authentic capture is not taken, for what is not in it; NULL: it is. --max-lost says how much may be lost. */
+static const char *refusal(const struct settings *s, enum verdict verdict, const struct completeness *c)
+{
+	if (verdict >= VERDICT_UNCHECKED)
+		return NULL;
+	if (s->require_complete && c->nwithheld > 0)
+		return "parts are withheld, and --require-complete was given";
+	if (s->has_limit)
+		return completeness_within(c, &s->limit) ? NULL : "more events are missing than --max-lost allows";
+	if (s->require_complete && !completeness_is_full(c))
+		return "events are missing, and --require-complete was given";
+	return NULL;
+}
+
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
 static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
 	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,
+					   .progress = tool_progress,
 					   .trust_files = s->trust_files,
 					   .ntrust_files = s->ntrust_files,
 					   .delegation_files = s->delegation_files,
@@ -233,18 +293,23 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 	struct evidence e;
 	struct fault why;
 	struct chain chain = {0};
-	struct judgement j = {.path = path, .evidence = &e, .chain = &chain};
+	struct completeness complete;
+	struct judgement j = {.path = path, .evidence = &e, .completeness = &complete, .chain = &chain};
 	char sentence[1024];
 	enum verdict verdict;
-	int r = evidence_judge(&e, path, &o, &why), told;
+	int r, told;
 
+	tool_progress_begin("verifying");
+	r = evidence_judge(&e, path, &o, &why);
+	tool_progress_end();
 	if (r) {
 		tool_fault(NULL, &why);
 		evidence_close(&e);
 		return -1;
 	}
 	verdict = e.verification.verdict;
-	j.refused = s->require_complete && (verdict == VERDICT_OK_SLICE || verdict == VERDICT_OK_REDACTED);
+	completeness_of(&complete, &e);
+	j.refused = refusal(s, verdict, &complete);
 	told = judge_chain(s, path, &e, &o, &chain);
 	j.exit_status = status_of(verdict, j.refused);
 	*bad = badness(verdict, j.refused);
@@ -273,6 +338,53 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 	return j.exit_status;
 }
 
+/* What of several files that belong together is said; `*bad` and `status` are of the files by themselves. */
+static int judge_joints(const struct settings *s, const struct joints *joints, int *bad, int status)
+{
+	const struct joints_options o = {.json = s->json,
+					 .brief = tool_quiet,
+					 .open = s->require_complete || s->require_chain,
+					 .after = s->has_after ? s->after : NULL};
+	const struct joints_result found = joints_print(stdout, joints, &o);
+
+	if (found.nwrong && *bad < badness(VERDICT_FORGED, false)) {
+		*bad = badness(VERDICT_FORGED, false);
+		status = verdict_exit_status(VERDICT_FORGED);
+	}
+	if (found.nmissing && s->require_chain && *bad < badness(VERDICT_OK, true)) {
+		*bad = badness(VERDICT_OK, true);
+		status = STATUS_REFUSED;
+	}
+	return status;
+}
+
+/* From here on only what was named is opened, and what lies beside it. */
+static int confine(const struct settings *s, char **files, int nfiles, struct fault *why)
+{
+	struct landlock l;
+	int r = reach_begin(&l, s->record, why);
+
+	if (r == 0)
+		r = reach_trusted(&l, s->trust_files, s->ntrust_files, why);
+	if (r == 0)
+		r = reach_files(&l, s->delegation_files, s->ndelegation_files, why);
+	if (r == 0 && s->secret)
+		r = reach_files(&l, &s->secret, 1, why);
+	if (r == 0 && s->custody_file)
+		r = reach_files(&l, &s->custody_file, 1, why);
+	if (r == 0 && s->record && s->custody_file)
+		r = reach_output(&l, s->custody_file, why);
+	for (int i = 0; i < nfiles && r == 0; i++) {
+		r = reach_capture(&l, files[i], why);
+		if (r == 0 && s->record && !s->custody_file)
+			r = reach_output(&l, files[i], why);
+	}
+	if (r == 0)
+		r = confine_offline(&l, s->passphrase_fd, why);
+	landlock_close(&l);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings s = {.passphrase_fd = -1};
@@ -290,7 +402,7 @@ int main(int argc, char **argv)
 	status = read_options(&s, argc, argv, &operands);
 	if (status >= 0)
 		goto out;
-	if (confine_offline(&why)) {
+	if (confine(&s, argv + operands, argc - operands, &why)) {
 		status = tool_fault(NULL, &why);
 		goto out;
 	}
@@ -312,9 +424,8 @@ int main(int argc, char **argv)
 			worst = status;
 		}
 	}
-	if (argc - operands > 1 && joints_print(stdout, &joints, s.json, tool_quiet) &&
-	    worst_badness < badness(VERDICT_FORGED, false))
-		worst = verdict_exit_status(VERDICT_FORGED);
+	if (argc - operands > 1 || s.require_chain || s.require_complete)
+		worst = judge_joints(&s, &joints, &worst_badness, worst);
 	status = tool_finish(worst);
 out:
 	joints_clear(&joints);

@@ -5,8 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "replay/exporter.h"
-#include "replay/withheld.h"
+#include "format/cursor.h"
+#include "replay/export/exporter.h"
+#include "replay/verify/withheld.h"
+
+/* Arguments were of class path before they had a class of their own. */
+static bool is_old_arguments(const struct schema *schema, const char *list, size_t n)
+{
+	return n == strlen("arguments") && !memcmp(list, "arguments", n) && !schema_class_name(schema, CLASS_arguments);
+}
 
 int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why)
 {
@@ -15,11 +22,14 @@ int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const c
 
 	for (;; list++) {
 		size_t n = strcspn(list, ","), i = 0;
+		bool old_arguments = is_old_arguments(schema, list, n);
 
-		while (i < schema->nclasses &&
+		if (old_arguments)
+			*classes |= UINT32_C(1) << CLASS_path;
+		while (!old_arguments && i < schema->nclasses &&
 		       (strlen(schema->classes[i].name) != n || memcmp(schema->classes[i].name, list, n) != 0))
 			i++;
-		if (i == schema->nclasses) {
+		if (!old_arguments && i == schema->nclasses) {
 			for (i = 0; i < schema->nclasses && used < sizeof(known); i++)
 				used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 							 schema->classes[i].name);
@@ -27,10 +37,14 @@ int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const c
 					 "'%.*s' is no class of content here; there are %s", n < 32 ? (int)n : 32, list,
 					 known);
 		}
-		*classes |= UINT32_C(1) << schema->classes[i].id;
+		if (!old_arguments)
+			*classes |= UINT32_C(1) << schema->classes[i].id;
 		list += n;
-		if (!*list)
-			return 0;
+		if (*list)
+			continue;
+		if (*classes >> CLASS_path & 1)
+			*classes |= UINT32_C(1) << CLASS_arguments;
+		return 0;
 	}
 }
 
@@ -48,6 +62,53 @@ static int check_authentic(const struct replay *replay, struct fault *why)
 		return fault_set(why, ERR_FORMAT, v->why.offset,
 				 "the capture stops before its first epoch was sealed: there is nothing to narrow");
 	return 0;
+}
+
+/* Whether a row of class host has what is to go with another class: only captures before format 1.1 have such rows. */
+static bool leaks(const struct event *ev, uint32_t classes)
+{
+	static const char name[] = "name=", removed[] = "name=(process)";
+	const char *text;
+	size_t n;
+
+	if (ev->kind == KIND_xid && classes >> CLASS_process & 1) {
+		text = ev->text[F_xid_text];
+		n = text ? (size_t)ev->v[F_xid_text] : 0;
+		text = text ? memmem(text, n, name, strlen(name)) : NULL;
+		n = text ? n - (size_t)(text - ev->text[F_xid_text]) : 0;
+		return text && (n < strlen(removed) || memcmp(text, removed, strlen(removed)) != 0);
+	}
+	if (ev->kind != KIND_fact || !(classes >> CLASS_path & 1) || !ev->text[F_fact_value])
+		return false;
+	return (event_text_is(ev, F_fact_name, "library_problem") || event_text_is(ev, F_fact_name, "nvml")) &&
+	       memchr(ev->text[F_fact_value], '/', (size_t)ev->v[F_fact_value]);
+}
+
+/* Sets n->host_leaks, and lets class host go. */
+static int check_host(struct narrowed *n, struct fault *why)
+{
+	const struct reader *r = n->reader;
+	uint32_t fields[KINDS_MAX] = {0};
+	const struct cursor_wish wish = {.fields = fields, .to_ns = UINT64_MAX, .unnumbered = true};
+	struct cursor *cur;
+	struct event ev;
+	int ret;
+
+	if (!(n->what.classes & (1u << CLASS_path | 1u << CLASS_process)) || n->what.classes >> CLASS_host & 1)
+		return 0;
+	for (size_t k = 0; k < r->header.schema.nkinds; k++)
+		if (r->header.schema.kinds[k].id == KIND_fact || r->header.schema.kinds[k].id == KIND_xid)
+			fields[k] = UINT32_MAX;
+	ret = cursor_open(&cur, r, false, why);
+	if (ret < 0)
+		return ret;
+	cursor_ask(cur, &wish);
+	while ((ret = cursor_next(cur, &ev, why)) > 0 && !n->host_leaks)
+		n->host_leaks = leaks(&ev, n->what.classes);
+	cursor_close(cur);
+	if (n->host_leaks)
+		n->what.classes |= 1u << CLASS_host;
+	return ret < 0 ? ret : 0;
 }
 
 static void count_withheld(struct narrowed_class *k, uint64_t epoch, const struct chunk *c)
@@ -99,6 +160,8 @@ static void count_chunks(struct narrowed *n, uint64_t *first_ns, uint64_t *last_
 				n->nwithheld++;
 			} else if (c->class == CLASS_events) {
 				count_kept(n, c);
+			} else {
+				n->classes[k].kept_rows += c->nrows;
 			}
 		}
 	}
@@ -120,12 +183,15 @@ int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault 
 		.what = {replay->withhold, f->from_ns, f->to_ns},
 		.nclasses = r->header.schema.nclasses,
 	};
+	ret = check_host(n, why);
+	if (ret)
+		return ret;
 	for (size_t i = 0; i < n->nclasses; i++) {
 		const struct class_name *c = &r->header.schema.classes[i];
 
 		n->classes[i].name = c->name;
 		n->classes[i].id = c->id;
-		n->classes[i].asked = replay->withhold >> c->id & 1;
+		n->classes[i].asked = n->what.classes >> c->id & 1;
 	}
 	count_chunks(n, &first_ns, &last_ns);
 	if (!sliced || n->kept_chunks > 0 || n->what.classes >> CLASS_events & 1)
@@ -155,6 +221,42 @@ bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t siz
 	return buf[0] != '\0';
 }
 
+bool narrowed_describe_beyond(const struct narrowed *n, char *buf, size_t size)
+{
+	char rows[400] = "", names[200] = "";
+	size_t used = 0, listed = 0;
+
+	buf[0] = '\0';
+	if (n->what.from_ns == 0 && n->what.to_ns == NO_TIME)
+		return false;
+	for (size_t i = 0; i < n->nclasses; i++) {
+		const struct narrowed_class *k = &n->classes[i];
+
+		if (k->kept_rows == 0 || used >= sizeof(rows) || listed >= sizeof(names))
+			continue;
+		used += (size_t)snprintf(rows + used, sizeof(rows) - used, "%s%" PRIu64 " of %s", used ? ", " : "",
+					 k->kept_rows, k->name);
+		listed += (size_t)snprintf(names + listed, sizeof(names) - listed, "%s%s", listed ? "," : "", k->name);
+	}
+	if (used)
+		snprintf(
+			buf, size,
+			"only events are cut by time; rows about the whole recording stay (%s), also of processes that "
+			"did nothing in that time: --withhold %s removes them",
+			rows, names);
+	return used > 0;
+}
+
+bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (n->host_leaks)
+		snprintf(buf, size,
+			 "class host is withheld, too: this capture is of an older recorder, and rows of that class "
+			 "hold paths or names of processes");
+	return n->host_leaks;
+}
+
 bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size)
 {
 	char first[48], last[48];
@@ -179,12 +281,12 @@ static const uint8_t *head_digest(const struct reader *r)
 }
 
 /* Whether the copy is what it should be: the capture may have changed since it was verified, and disks err. */
-static int check_copy(const struct narrowed *n, const char *path, struct fault *why)
+static int check_copy(const struct narrowed *n, int fd, struct fault *why)
 {
 	struct verification v;
 	struct source source;
 	struct reader r;
-	int ret = source_open_file(&source, path, why);
+	int ret = source_open_fd(&source, fd, why);
 
 	if (ret)
 		return ret;
@@ -205,7 +307,7 @@ out:
 	return ret;
 }
 
-int narrowed_write_file(const struct replay *replay, const char *path, struct fault *why)
+int narrowed_write_file(const struct replay *replay, int fd, struct fault *why)
 {
 	struct narrowed n;
 	struct sink sink;
@@ -214,9 +316,8 @@ int narrowed_write_file(const struct replay *replay, const char *path, struct fa
 
 	if (r)
 		return r;
-	/* Replaced, so that it has the rights of a capture, which are fewer than those of other outputs. */
-	r = sink_open_file(&sink, path, true, why);
+	r = sink_open_fd(&sink, fd, why);
 	if (!r)
 		r = narrow(n.reader, &n.what, sink, &nwithheld, why);
-	return r ? r : check_copy(&n, path, why);
+	return r ? r : check_copy(&n, fd, why);
 }

@@ -7,12 +7,13 @@
 #define GPUREC_REPLAY_NARROWED_H
 
 #include "format/narrow.h"
-#include "replay/walk.h"
+#include "replay/model/walk.h"
 
 struct narrowed_class {
 	const char *name; /* points into the reader */
 	uint8_t id;
 	bool asked;            /* to be withheld as a whole */
+	uint64_t kept_rows;    /* of a class that is not asked for: what stays */
 	uint64_t chunks, rows; /* that go now; what was withheld before does not count */
 	uint64_t first_epoch, last_epoch;
 	uint64_t first_ns, last_ns; /* boot clock */
@@ -26,11 +27,13 @@ struct narrowed {
 	uint64_t nwithheld;                   /* chunks, the sum */
 	uint64_t kept_chunks;                 /* of class events */
 	uint64_t kept_first_ns, kept_last_ns; /* their earliest and latest row, boot clock */
+	bool host_leaks; /* class host goes, too: its rows have paths or names that were asked to go */
 };
 
 /*
- * Add the classes of a list "process,path" by the names of this schema to *classes. ERR_INPUT with a sentence that
- * lists them.
+ * Add the classes of a list "process,path" by the names of this schema to *classes. `path` takes `arguments` with it,
+ * which have paths; in captures whose arguments are of class `path` either name is that class. ERR_INPUT with a
+ * sentence that lists them.
  */
 int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why);
 
@@ -42,6 +45,15 @@ int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault 
 
 /* What happens to class `i`, in a sentence; false: nothing, and `buf` is "". */
 bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t size);
+
+/*
+ * For a part by time: which classes still tell of the whole recording, and what removes them, in a sentence; false:
+ * none does.
+ */
+bool narrowed_describe_beyond(const struct narrowed *n, char *buf, size_t size);
+
+/* Why class host goes though nobody asked, in a sentence; false: it does not. */
+bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size);
 
 /* From when to when events are kept, in a sentence; false: all are, or none. */
 bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size);

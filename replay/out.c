@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "format/escape.h"
+#include "format/base/escape.h"
 #include "format/schema.h"
 
 static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
@@ -31,10 +31,28 @@ void out_close(struct out *o)
 	*o = (struct out){.fd = -1};
 }
 
+/* What is kept in memory gets room for as much again. */
+static void grow(struct out *o)
+{
+	char *more = o->error ? NULL : realloc(o->buf, o->room * 2);
+
+	if (!more) {
+		o->error = ENOMEM;
+		o->len = 0;
+		return;
+	}
+	o->buf = more;
+	o->room *= 2;
+}
+
 void out_flush(struct out *o)
 {
 	size_t done = 0;
 
+	if (o->fd == OUT_MEMORY) {
+		grow(o);
+		return;
+	}
 	while (!o->error && done < o->len) {
 		ssize_t n = write(o->fd, o->buf + done, o->len - done);
 
@@ -48,7 +66,8 @@ void out_flush(struct out *o)
 
 int out_finish(struct out *o, struct fault *why)
 {
-	out_flush(o);
+	if (o->fd != OUT_MEMORY)
+		out_flush(o);
 	if (!o->error || o->error == EPIPE)
 		return 0;
 	errno = o->error;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "format/fault.h"
+#include "format/base/fault.h"
 
 struct out {
 	int fd;
@@ -21,6 +21,7 @@ struct out {
 };
 
 #define OUT_ROOM ((size_t)1 << 18)
+#define OUT_MEMORY (-1) /* instead of a descriptor: all of it stays in buf[0..len) */
 
 /* `fd` stays the caller's. ERR_MEMORY. */
 int out_open(struct out *o, int fd, struct fault *why);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
-#include "analyze/roster.h"
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
 
 enum { SET_LIFE, SET_COUNT, SET_TOTAL, SET_SHARE };
 
@@ -113,10 +113,10 @@ static int take_free(struct churn_state *s, const struct context *ctx, const uin
 /* A process ended: what it has not freed, it never will. */
 static void forget(struct churn_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
+	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
 
 	for (size_t i = s->born.nitems; p && i-- > 0;)
-		if (s->born.items[i]->a == p->key.a)
+		if (s->born.items[i]->a == p->number)
 			table_remove(&s->born, s->born.items[i]->a, s->born.items[i]->b);
 }
 

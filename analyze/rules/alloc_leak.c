@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/memory.h"
-#include "analyze/place.h"
+#include "analyze/alloc_sites.h"
+#include "analyze/callsite.h"
 
 enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
 
 static const struct setting settings[] = {
 	[SET_COUNT] = {"count", SETTING_COUNT, 16, 4, 1000000000,
-		       "allocations outstanding at a site; with fewer no trend can be told"},
+		       "allocations outstanding at a site; with fewer no trend can be known"},
 	[SET_BYTES] = {"bytes", SETTING_BYTES, 65536, 1, UINT64_MAX, "and bytes; less than that no GPU misses"},
 	[SET_LIFE] = {"life", SETTING_NS, 2000000000, 1000000, 1000000000000000,
 		      "time from a site's first allocation to the end; shorter, starting up looks like leaking"},
@@ -26,7 +26,7 @@ static const struct setting settings[] = {
 };
 
 struct leak_state {
-	struct memory memory;
+	struct sites sites;    /* NULL schema: not begun */
 	struct findings found; /* of processes that have ended, and moved to the report at the end */
 	uint64_t nlost_frees;
 	bool withheld;
@@ -49,7 +49,7 @@ static void leak_close(void *state)
 
 	if (!s)
 		return;
-	memory_clear(&s->memory);
+	sites_clear(&s->sites);
 	findings_clear(&s->found);
 	free(s);
 }
@@ -62,16 +62,15 @@ static const char *memory_name(uint64_t memory)
 	return names[memory < sizeof(names) / sizeof(names[0]) ? memory : 0];
 }
 
-static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set, uint64_t quarters[4])
+static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 {
 	uint64_t low[3];
 
 	if (s->count < set[SET_COUNT] || s->bytes < set[SET_BYTES] || end_ns < s->first_ns ||
 	    end_ns - s->first_ns < set[SET_LIFE])
 		return false;
-	site_births(s, end_ns, quarters);
 	for (unsigned q = 0; q < 4; q++)
-		if (quarters[q] < 2 || quarters[q] * 100 / s->count < set[SET_QUARTER])
+		if (s->births[q] < 2 || s->births[q] * 100 / s->count < set[SET_QUARTER])
 			return false;
 	/* The last tenth is left out: programs give much back before they end, and the leak stays. */
 	low[0] = levels_lowest(&s->levels, end_ns, 25, 50);
@@ -80,7 +79,7 @@ static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set, uint64
 	return low[0] < low[1] && low[1] < low[2];
 }
 
-static void tell_facts(struct finding *f, const struct site *s, const uint64_t quarters[4])
+static void tell_facts(struct finding *f, const struct site *s)
 {
 	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
 					    "born_4th_quarter"};
@@ -98,7 +97,7 @@ static void tell_facts(struct finding *f, const struct site *s, const uint64_t q
 	finding_number(f, "last_ns", s->last_ns);
 	finding_number(f, "tid", s->tid);
 	for (unsigned q = 0; q < 4; q++)
-		finding_number(f, keys[q], quarters[q]);
+		finding_number(f, keys[q], s->births[q]);
 }
 
 /* How fast it grows, and where that leads. */
@@ -118,7 +117,7 @@ static void tell_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 }
 
 static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
-		     const uint64_t quarters[4], struct fault *why)
+		     struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
 	const char *name = call_name(ctx->schema, site->probe);
@@ -146,27 +145,26 @@ static int tell_site(struct leak_state *s, const struct context *ctx, struct sit
 	*f->levels = site->levels;
 	f->count = site->count;
 	text_add_function(&f->headline, text_string(&where), where.len);
-	text_add(&f->headline, " %s %s: %llu allocations by %s with ", doubtful ? "may leak" : "leaks",
+	text_add(&f->headline, " %s %s: %llu %s allocations (", doubtful ? "may leak" : "leaks",
 		 memory_name(site->memory), (unsigned long long)site->count, name);
 	text_add_size(&f->headline, site->bytes);
-	text_add(&f->headline, " (%llu bytes), made all through ", (unsigned long long)site->bytes);
+	text_add(&f->headline, "), made over ");
 	text_add_ns(&f->headline, span_ns);
-	text_add(&f->headline, ", were not given back%s",
-		 ended ? " before the process ended, which gave them back"
-		       : " when the capture ended, and the process was still running");
+	text_add(&f->headline, ", were never freed%s",
+		 ended ? " before the process ended" : "; the process was still running when the capture ended");
 	if (s->nlost_frees)
 		text_add(&f->headline, " (at most: %llu frees were not recorded)", (unsigned long long)s->nlost_frees);
 	if (doubtful)
-		text_add(&f->sure, "Not sure: frees that were not recorded may be the ones that are missing here");
+		text_add(&f->sure,
+			 "Low confidence: frees that were not recorded may be the ones that are missing here");
 	tell_pace(&f->cost, site->bytes, span_ns);
 	text_add(&f->advice, "%s",
 		 doubtful ? "Record again so that nothing is lost (a bigger --ring, no --sample, no --max-rate); if it "
-			    "is "
-			    "still there, free what this site allocates"
-			  : "Free what this site allocates when its user is done with it; its frames say who calls it");
+			    "is still there, free what this site allocates"
+			  : "Free these allocations; the stack shows where they are made");
 	finding_bool(f, "given_back_by_exit", ended);
 	finding_number(f, "lost_frees", s->nlost_frees);
-	tell_facts(f, site, quarters);
+	tell_facts(f, site);
 	if (!finding_text(f, "site", text_string(&where), where.len) ||
 	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
 	    f->advice.failed) {
@@ -180,12 +178,12 @@ static int tell_site(struct leak_state *s, const struct context *ctx, struct sit
 static int judge_process(struct leak_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
 			 bool ended, uint64_t end_ns, struct fault *why)
 {
-	uint64_t quarters[4];
 	int r = 0;
 
-	for (struct site *site = memory_sites(&s->memory, process); site && r == 0; site = site->next)
-		if (is_leak(site, end_ns, set, quarters))
-			r = tell_site(s, ctx, site, ended, end_ns, quarters, why);
+	sites_count_births(&s->sites, process, end_ns);
+	for (struct site *site = sites_of(&s->sites, process); site && r == 0; site = site->next)
+		if (is_leak(site, end_ns, set))
+			r = tell_site(s, ctx, site, ended, end_ns, why);
 	return r;
 }
 
@@ -196,19 +194,24 @@ static void take_mark(struct leak_state *s, const struct context *ctx, const str
 	s->withheld |= epoch_withholds(epoch, CLASS_events);
 }
 
+/* What the exit ends is judged before. */
 static int take_exit(struct leak_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		     struct fault *why)
 {
-	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
-	int r;
+	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns);
+	bool last = p && ev->v[F_exit_last];
+	uint32_t number = p ? p->number : 0;
+	int r = 0;
 
-	if (!p)
-		return 0;
-	r = memory_settle(&s->memory, why);
+	if (last) {
+		r = allocations_settle(&s->sites.allocations, number, why);
+		if (r == 0)
+			r = judge_process(s, ctx, set, number, true, ev->at_ns, why);
+	}
 	if (r == 0)
-		r = judge_process(s, ctx, set, p->key.a, true, ev->at_ns, why);
-	if (r == 0)
-		memory_forget(&s->memory, p->key.a);
+		r = allocations_feed(&s->sites.allocations, number, ev, 0, why);
+	if (last)
+		sites_forget(&s->sites, number);
 	return r;
 }
 
@@ -216,35 +219,39 @@ static int take_exit(struct leak_state *s, const struct context *ctx, const uint
 static __attribute__((noinline)) int feed_rare(struct leak_state *s, const struct context *ctx, const uint64_t *set,
 					       const struct event *ev, struct fault *why)
 {
+	if (!s->sites.allocations.schema)
+		sites_init(&s->sites, ctx->schema);
 	if (ev->kind == KIND_exit)
 		return take_exit(s, ctx, set, ev, why);
 	if (ev->kind == KIND_epoch) {
 		take_mark(s, ctx, ev->epoch);
 		return 0;
 	}
-	return ctx->caller ? memory_feed(&s->memory, ctx->caller->key.b, ev, why) : 0;
+	return ctx->caller ? allocations_feed(&s->sites.allocations, (uint32_t)ctx->caller->key.b, ev, 0, why) : 0;
 }
 
 static int leak_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		     struct fault *why)
 {
 	struct leak_state *s = state;
-	bool call = ev->kind != KIND_exit && ev->kind != KIND_epoch;
 
-	return call && !memory_concerns(&s->memory, ev) ? 0 : feed_rare(s, ctx, set, ev, why);
+	return ev->kind != KIND_epoch && !allocations_concern(&s->sites.allocations, ev)
+		       ? 0
+		       : feed_rare(s, ctx, set, ev, why);
 }
 
 static int leak_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
 		       struct fault *why)
 {
 	struct leak_state *s = state;
-	int r = memory_settle(&s->memory, why);
+	int r = allocations_finish(&s->sites.allocations, &ctx->names->tasks, why);
 
-	for (size_t i = 0; i < s->memory.processes.nitems && r == 0; i++)
-		r = judge_process(s, ctx, set, s->memory.processes.items[i]->a, false, ctx->now_ns, why);
+	for (size_t i = 0; i < s->sites.processes.nitems && r == 0; i++)
+		r = judge_process(s, ctx, set, s->sites.processes.items[i]->a, false, ctx->now_ns, why);
 	for (size_t i = 0; i < s->found.n && r == 0; i++)
 		r = findings_take(out, &s->found, i) ? 0 : no_memory(why);
-	if (r == 0 && !findings_add_limit(out, alloc_leak_rule.name, s->memory.nunfollowed, "allocations"))
+	if (r == 0 && !findings_add_limit(out, alloc_leak_rule.name,
+					  s->sites.allocations.nunfollowed + s->sites.nbeyond, "allocations"))
 		r = no_memory(why);
 	return r;
 }
@@ -254,10 +261,9 @@ const struct rule alloc_leak_rule = {
 	.severity = SEVERITY_ERROR,
 	.meaning = "One place in the program allocates GPU or pinned memory all through the run and does not give it "
 		   "back: "
-		   "its lowest level rises from quarter to quarter. What the process's end gave back is said to be so.",
+		   "its lowest level rises from quarter to quarter. What the process's end freed is marked as such.",
 	.wrong = "A program that builds something up evenly and would give it back later looks the same; record for "
-		 "longer. "
-		 "A cache that fills and stays level is no leak.",
+		 "longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who allocates: free it there when its user is done, or bound the cache.",
 	.summary = "device and pinned memory that grows and is not given back, by allocation site",
 	.settings = settings,

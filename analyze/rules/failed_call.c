@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/codes.h"
-#include "analyze/place.h"
+#include "analyze/callsite.h"
 
 enum { SET_COUNT };
 
@@ -28,8 +28,9 @@ struct inner {
 };
 
 struct group {
-	struct table_key key; /* a: process instance; b: error, 1 << 32 for NCCL's */
-	uint64_t process, probe, stack;
+	struct table_key key;           /* a: process instance; b: error, 1 << 32 for NCCL's */
+	uint64_t process, probe, stack; /* of the first */
+	uint64_t kernel;                /* that it was to launch; 0: it is no launch */
 	struct {
 		uint64_t probe, n;
 	} functions[FUNCTIONS_KEPT]; /* in order of appearance */
@@ -111,6 +112,7 @@ static int find_group(struct failed_state *s, const struct context *ctx, uint64_
 	g->process = process;
 	g->probe = ev->v[F_call_probe];
 	g->stack = call_stack(ev);
+	g->kernel = ev->kind == KIND_launch ? ev->v[F_launch_function] : 0;
 	g->begin_ns = call_begin_ns(ev);
 	g->tid = as_tid(ev->v[F_call_tid]);
 	names_who(ctx->names, ev->v[F_call_tid], &g->who);
@@ -221,7 +223,9 @@ static void tell_others(struct text *t, const struct group *g, const struct cont
 
 static void tell_headline(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
 {
-	text_add(t, "%s returned error ", call_name(ctx->schema, g->probe));
+	text_add(t, "%s", call_name(ctx->schema, g->probe));
+	kernel_add(t, ctx, g->process, g->kernel);
+	text_add(t, " returned error ");
 	add_error(t, g->nccl, g->ret);
 	place_add(t, ctx, g->stack);
 	text_add(t, " in thread ");
@@ -252,14 +256,14 @@ static void tell_cost(struct text *t, const struct group *g, bool sticks, bool h
 static const char *advice_of(const struct group *g, bool sticks, bool harmless)
 {
 	const char *remedy =
-		g->nccl ? "Run it again with NCCL_DEBUG=INFO: each rank then says why" : cuda_error_remedy(g->ret);
+		g->nccl ? "Run it again with NCCL_DEBUG=INFO: each rank then reports why" : cuda_error_remedy(g->ret);
 
 	if (sticks)
 		return "Run it again under compute-sanitizer: a kernel before this call did it; look for an Xid "
 		       "of the same time";
 	if (harmless)
 		return "Nothing, if the program expects it; else ask before doing it twice";
-	return remedy ? remedy : "Look at that caller's arguments, and let the program check what calls return";
+	return remedy ? remedy : "Check that caller's arguments, and let the program check what calls return";
 }
 
 /* Work or data lost for good is an error; a call that only did not get what it asked for is a warning. */
@@ -293,7 +297,7 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	text_add(&f->advice, "%s", advice_of(g, sticks, harmless));
 	finding_number(f, "error", (uint64_t)g->ret);
 	finding_bool(f, "sticks", sticks);
-	if (!finding_text(f, "function", name, strlen(name)))
+	if (!finding_text(f, "function", name, strlen(name)) || !kernel_fact(f, ctx, g->process, g->kernel))
 		return rule_no_memory(&failed_call_rule, why);
 	finding_number(f, "functions", g->nfunctions);
 	finding_number(f, "not_done", g->nwork);
@@ -325,12 +329,11 @@ const struct rule failed_call_rule = {
 	.meaning =
 		"A CUDA or NCCL call returned an error: what it was to do was not done. An error that sticks (an "
 		"illegal address, a failed launch) breaks the context. All calls of a process with one error are one "
-		"finding, told by the first, for later ones mostly follow from it.",
-	.wrong = "Programs try things out: an error that the caller expects and deals with is none. A sticky error is "
+		"finding, named by the first, for later ones mostly follow from it.",
+	.wrong = "Programs try things out: an error that the caller expects and handles is no fault. A sticky error is "
 		 "returned by the first call after the kernel that did it, which need not be the culprit.",
 	.remedy = "By error: the driver, the build, or the caller's arguments; for a sticky one run under "
-		  "compute-sanitizer and "
-		  "look for an Xid.",
+		  "compute-sanitizer and look for an Xid.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, 0},

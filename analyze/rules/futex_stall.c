@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/convoy.h"
-#include "analyze/place.h"
-#include "analyze/roster.h"
+#include "analyze/lock_convoy.h"
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
 #include "analyze/rule.h"
 
 enum {
@@ -38,9 +38,9 @@ static const struct setting settings[] = {
 		 "running, a few milliseconds at a time"},
 	[SET_GAP_FACTOR] =
 		{"gap-factor", SETTING_TIMES, 10, 2, 1000000,
-		 "a gap between two calls is looked at from so many times the thread's usual gap (90th percentile) on"},
+		 "a gap between two calls is judged from so many times the thread's usual gap (90th percentile) on"},
 	[SET_GAP_MIN] = {"gap-min", SETTING_NS, 8000000, 1000, 1000000000000,
-			 "and if it is so long; what is shorter the host's scheduler does to anyone"},
+			 "minimum length; shorter gaps are normal scheduling"},
 	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 64, 8, 1000000,
 			 "gaps of a thread before it is known what is usual; none of them is judged"},
 	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "stalls at one futex that make a finding,"},
@@ -116,7 +116,7 @@ static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t 
 	roster_add_tid(&g->wakers, e, part->tid, part->ns);
 	roster_add_tid(&g->keepers, e, explained_keeper(e), part->ns);
 	*(in_gap ? &g->in_gaps_ns : &g->in_calls_ns) += part->ns;
-	g->nno_cpu += e->cause.end == CHAIN_NO_CPU;
+	g->nno_cpu += chain_lacks_cpu(e->cause.end);
 	g->lock = g->lock || part->flags & SPAN_LOCK;
 	if (wait->end_ns - wait->begin_ns > g->worst_ns) {
 		g->worst_ns = wait->end_ns - wait->begin_ns;
@@ -162,9 +162,9 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 		ns = explain_part(s, ctx, tid, part);
 		if (s->scratch.cause.end == CHAIN_TIMED_OUT)
 			continue; /* it wanted to wait for so long */
-		if (ns >= set[s->scratch.cause.end == CHAIN_NO_CPU ? SET_MIN_WAIT
-			      : s->scratch.cause.end == CHAIN_RAN  ? SET_MIN_BUSY
-								   : SET_MIN])
+		if (ns >= set[chain_lacks_cpu(s->scratch.cause.end) ? SET_MIN_WAIT
+			      : s->scratch.cause.end == CHAIN_RAN   ? SET_MIN_BUSY
+								    : SET_MIN])
 			r = add_stall(s, ctx, process, part, false, ev->v[F_call_probe], why);
 	}
 	return r;
@@ -197,7 +197,7 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 		return 0;
 	if (s->scratch.cause.end == CHAIN_TIMED_OUT || s->scratch.cause.nlinks < 2)
 		return 0;
-	if (!(part->flags & SPAN_LOCK) && s->scratch.cause.end != CHAIN_NO_CPU)
+	if (!(part->flags & SPAN_LOCK) && !chain_lacks_cpu(s->scratch.cause.end))
 		return 0;
 	return add_stall(s, ctx, caller->key.b, part, true, ev->v[F_call_probe], why);
 }
@@ -211,8 +211,8 @@ static int take_wait(struct stall_state *s, const struct context *ctx, const uin
 
 	if (dur_ns < set[SET_MIN] || dur_ns > ev->at_ns)
 		return 0;
-	p = names_process(ctx->names, ev->v[F_futex_pid]);
-	return p ? convoys_add(&s->convoys, p->key.a, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, why) : 0;
+	p = names_process(ctx->names, ev->v[F_futex_pid], ev->at_ns);
+	return p ? convoys_add(&s->convoys, p->number, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, why) : 0;
 }
 
 static uint64_t unusual_ns(const uint64_t *set)
@@ -269,13 +269,19 @@ static int tell_roster(struct finding *f, const char *tid_key, const char *name_
 
 static const char *advice_for(bool no_cpu, enum chain_end end)
 {
+	if (no_cpu && end == CHAIN_QUOTA)
+		return "Its holder had used up the CPU quota of its control group: raise that quota, or start fewer "
+		       "computing threads in it";
 	if (no_cpu)
-		return "Whoever held it had no CPU: give it one, raise its priority, or make the lock one that lends "
+		return "Its holder had no CPU: give it one, raise its priority, or make the lock one that lends "
 		       "priority (PTHREAD_PRIO_INHERIT)";
+	if (end == CHAIN_STOPPED)
+		return "The thread that held it was stopped meanwhile: find out by whom, and why";
 	if (end == CHAIN_RAN)
 		return "Hold the lock for less time, or keep it out of the way of the threads that feed the GPU";
 	if (end == CHAIN_UNKNOWN)
-		return "Record the process of whoever lets go of it, too: what that one did meanwhile is not known";
+		return "Record the process of the thread that releases it, too: what that thread did meanwhile is "
+		       "unknown";
 	return "Look what its holder sleeps for while it holds it, and let it do that before it takes the lock";
 }
 
@@ -295,7 +301,8 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 		   : end == CHAIN_UNKNOWN ? "waker-unknown"
 					  : "waker-asleep";
 	f->severity = futex_stall_rule.severity;
-	f->confidence = end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence = end == CHAIN_UNKNOWN || !cause_is_proven(&g->tally.worst[0].why->cause) ? CONFIDENCE_MEDIUM
+												: CONFIDENCE_HIGH;
 	f->process = g->key.a;
 	f->futex = g->key.b;
 	f->weight = g->in_calls_ns + g->in_gaps_ns;
@@ -344,13 +351,10 @@ const struct rule futex_stall_rule = {
 	.name = "futex-stall",
 	.severity = SEVERITY_WARNING,
 	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The "
-		   "finding is "
-		   "about the lock: who waited, how many at once (a convoy), who let go of it, and what kept that one "
-		   "from "
-		   "doing so sooner: no CPU is priority inversion as far as it can be told.",
+		   "finding is about the lock: who waited, how many at once (a convoy), who let go of it, and what "
+		   "kept that one from doing so sooner: no CPU is priority inversion as far as can be known.",
 	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that "
-		 "waits "
-		 "for work in a lock looks stalled.",
+		 "waits for work in a lock looks stalled.",
 	.remedy = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
 	.settings = settings,

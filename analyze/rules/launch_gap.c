@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/roster.h"
+#include "analyze/top_threads.h"
 #include "analyze/rule.h"
 
 enum { SET_FACTOR, SET_MIN, SET_WARM_UP, SET_REPEAT, SET_ALONE, SET_BUSY, SET_REGULAR };
@@ -16,7 +16,7 @@ static const struct setting settings[] = {
 	[SET_FACTOR] = {"factor", SETTING_TIMES, 10, 2, 1000000,
 			"a gap counts from so many times the thread's usual gap (90th percentile) on"},
 	[SET_MIN] = {"min", SETTING_NS, 10000000, 1000, 1000000000000,
-		     "and if it is so long; what is shorter the host's scheduler does to anyone"},
+		     "minimum length; shorter gaps are normal scheduling"},
 	[SET_WARM_UP] = {"warm-up", SETTING_COUNT, 64, 8, 1000000,
 			 "gaps of a thread before it is known what is usual; none of them is judged"},
 	[SET_REPEAT] = {"repeat", SETTING_COUNT, 2, 1, 1000000, "gaps with one cause that make a finding"},
@@ -164,16 +164,16 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 
 static const char *advice_for(enum cause_class class)
 {
+	const char *remedy = cause_remedy(class);
+
+	if (remedy)
+		return remedy;
 	switch (class) {
 	case CAUSE_RUNNABLE:
 		return "Give the thread that feeds the GPU a CPU of its own (cpuset, taskset), or start fewer threads";
 	case CAUSE_IO:
 		return "Read ahead in another thread (DataLoader workers, prefetching), so that this one never waits "
-		       "for a "
-		       "disk";
-	case CAUSE_FAULT:
-		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
-		       "swapping";
+		       "for a disk";
 	default:
 		return "Move what it computes there to another thread, or profile it (perf record on that thread)";
 	}
@@ -194,7 +194,9 @@ static int tell_groups(struct group *g, const struct roster *waiters, unsigned n
 	f->class = cause_class_name(g->class);
 	f->severity = g->class == CAUSE_CPU ? SEVERITY_INFO : launch_gap_rule.severity;
 	f->confidence =
-		worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+		worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 || !cause_is_proven(&worst->cause)
+			? CONFIDENCE_MEDIUM
+			: CONFIDENCE_HIGH;
 	f->process = g->process;
 	f->tid = nthreads == 1 ? g->key.a : 0;
 	f->weight = g->lost_ns;
@@ -266,12 +268,10 @@ const struct rule launch_gap_rule = {
 	.name = "launch-gap",
 	.severity = SEVERITY_WARNING,
 	.summary = "gaps between the calls of a thread that feeds the GPU, which it did not choose",
-	.meaning = "A thread that launches all the time launched nothing for long: it had no CPU, waited for a disk or "
-		   "for "
-		   "pages, or computed. When the GPU's queue runs dry meanwhile, the GPU idles.",
+	.meaning = "A thread that launches all the time launched nothing for long: it had no CPU, was stopped, waited "
+		   "for a disk or for pages, or computed. When the GPU's queue runs dry meanwhile, the GPU idles.",
 	.wrong = "A gap after which there is simply nothing to do yet, filled with computing, looks the same. Regular "
-		 "gaps "
-		 "are taken for checkpoints, even if somebody would rather not have them.",
+		 "gaps are taken for checkpoints, even if somebody would rather not have them.",
 	.remedy =
 		"By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
 	.settings = settings,

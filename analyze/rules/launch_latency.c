@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/callsite.h"
 #include "analyze/losses.h"
 #include "analyze/rule.h"
 
@@ -53,7 +54,7 @@ struct kernel {
 struct group {
 	struct table_key key; /* a: process instance, group_probe(), class; b: futex */
 	uint64_t process;
-	uint64_t probe; /* of the worst of them */
+	uint64_t probe, kernel; /* of the worst of them: which function was called, and what it launched */
 	enum cause_class class;
 	uint64_t median_ns; /* usual, when the worst of them happened */
 	uint64_t lost_ns;   /* beyond what is usual */
@@ -118,13 +119,14 @@ static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
 	case CAUSE_CPU:
 		return set[SET_MIN_CPU];
 	case CAUSE_RUNNABLE:
+	case CAUSE_QUOTA:
 	case CAUSE_UNKNOWN:
 		return set[SET_MIN_WAIT];
 	default:
 		/* Whoever was waited for may be the one from whom a host took time. */
 		if (e->cause.end == CHAIN_RAN)
 			return set[SET_MIN_CPU];
-		return e->cause.end == CHAIN_NO_CPU ? set[SET_MIN_WAIT] : set[SET_MIN];
+		return chain_lacks_cpu(e->cause.end) ? set[SET_MIN_WAIT] : set[SET_MIN];
 	}
 }
 
@@ -159,6 +161,7 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 	if (g->tally.max_ns < dur_ns) {
 		g->median_ns = median_ns;
 		g->probe = probe;
+		g->kernel = ev->v[F_launch_function];
 	}
 	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
@@ -184,13 +187,13 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 /* What was usual for processes that are gone: memory grows with those that live. */
 static __attribute__((noinline)) void forget(struct launch_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid]) : NULL;
+	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
 
 	for (size_t i = s->functions.nitems; p && i-- > 0;)
-		if (s->functions.items[i]->a == p->key.a)
+		if (s->functions.items[i]->a == p->number)
 			table_remove(&s->functions, s->functions.items[i]->a, s->functions.items[i]->b);
 	for (size_t i = s->kernels.nitems; p && i-- > 0;)
-		if (s->kernels.items[i]->a == p->key.a)
+		if (s->kernels.items[i]->a == p->number)
 			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
 }
 
@@ -249,46 +252,46 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 static const char *advice_for_sleep(enum chain_end end)
 {
 	switch (end) {
+	case CHAIN_QUOTA:
+		return "The task that it waits for had used up the CPU quota of its control group: raise that quota";
+	case CHAIN_STOPPED:
+		return "The task that it waits for was stopped meanwhile: find out by whom, and why";
 	case CHAIN_NO_CPU:
 		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
 		       "take the lock out of the launch's way";
 	case CHAIN_INTERRUPT:
 		return "It waited for a device or a timer, most likely for room in the GPU's queue: see whether the "
-		       "GPU was "
-		       "busy then; if so, queue less at a time, or leave it";
+		       "GPU was busy then; if so, queue less at a time, or leave it";
 	case CHAIN_TIMED_OUT:
 		return "It slept until its time was up: find who waits with a timeout there, and wake it when the "
-		       "thing "
-		       "waited for is done";
+		       "thing waited for is done";
 	case CHAIN_SIGNAL:
 		return "A signal ended the wait: keep signals (profilers, timers) off the threads that launch";
 	case CHAIN_UNKNOWN:
-		return "Find what it waits for by where it sleeps (the system call, the stack): nothing recorded tells "
-		       "who "
-		       "woke it";
+		return "Find what it waits for by where it sleeps (the system call, the stack): nothing recorded shows "
+		       "who woke it";
 	default:
 		return "Shorten what the waker does while the launch waits for it, or take that wait out of the "
-		       "launch's "
-		       "way";
+		       "launch's way";
 	}
 }
 
 static const char *advice_for(const struct context *ctx, enum cause_class class, enum chain_end end)
 {
+	const char *remedy = cause_remedy(class);
+
+	if (remedy)
+		return remedy;
 	switch (class) {
 	case CAUSE_CPU:
-		return "Look at what the call does on the CPU (perf record on that thread): module loading, a big "
+		return "Profile what the call does on the CPU (perf record on that thread): module loading, a big "
 		       "argument copy, a callback, or time stolen by a hypervisor";
 	case CAUSE_RUNNABLE:
 		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
 		       "other thread away from it";
-	case CAUSE_FAULT:
-		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
-		       "swapping";
 	case CAUSE_IO:
 		return "Read what the call needs before (files, modules, the code of kernels: "
-		       "CUDA_MODULE_LOADING=EAGER), or "
-		       "from a faster disk";
+		       "CUDA_MODULE_LOADING=EAGER), or from a faster disk";
 	case CAUSE_UNKNOWN:
 		return unknown_remedy(ctx);
 	default:
@@ -313,8 +316,7 @@ static void tell_stolen(struct finding *f, const struct group *g, const struct c
 	if (ns == 0 && about_is_virtual(&ctx->names->about)) {
 		f->confidence = CONFIDENCE_MEDIUM;
 		text_add(&f->sure,
-			 "Fairly sure: it ran, unless the host of this virtual machine had its CPU, which is not "
-			 "always told");
+			 "Medium confidence: it ran, unless the hypervisor had its CPU, which is not always reported");
 	}
 	if (ns == 0)
 		return;
@@ -347,8 +349,10 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	f->confidence = g->class == CAUSE_UNKNOWN                ? CONFIDENCE_LOW
 			: worst->cause.end == CHAIN_UNKNOWN      ? CONFIDENCE_MEDIUM
 			: g->unknown_ns > g->tally.total_ns / 10 ? CONFIDENCE_MEDIUM
+			: !cause_is_proven(&worst->cause)        ? CONFIDENCE_MEDIUM
 								 : CONFIDENCE_HIGH;
 	text_add_escaped(&f->headline, name, strlen(name));
+	kernel_add(&f->headline, ctx, g->process, g->kernel);
 	text_add(&f->headline, " took ");
 	text_add_ns(&f->headline, worst_ns);
 	text_add(&f->headline, " (median ");
@@ -357,7 +361,7 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add_cause(&f->headline, worst);
 	tell_stolen(f, g, ctx, set);
 	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
-	if (!finding_text(f, "function", name, strlen(name)))
+	if (!finding_text(f, "function", name, strlen(name)) || !kernel_fact(f, ctx, g->process, g->kernel))
 		return no_memory(why);
 	finding_number(f, "usual_ns", g->median_ns);
 	finding_number(f, "lost_ns", g->lost_ns);
@@ -391,12 +395,10 @@ const struct rule launch_latency_rule = {
 	.severity = SEVERITY_WARNING,
 	.meaning =
 		"A call that puts work on the GPU's queue took many times longer than it usually does. The report "
-		"splits "
-		"that very call into what the thread did: ran, waited for a CPU, slept in a futex (and who woke it), "
-		"in a page fault, on a disk, or otherwise.",
+		"splits that very call into what the thread did: ran, waited for a CPU, slept in a futex (and who woke "
+		"it), in a page fault, on a disk, or otherwise.",
 	.wrong = "A launch that waits because the GPU's queue is full is slow by design. A function that is always "
-		 "slow is "
-		 "no finding; look at the table of calls.",
+		 "slow is no finding; see the table of calls.",
 	.remedy = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it "
 		  "runs.",
 	.summary = "launches far above what is usual for that function in that process, with what held them up",

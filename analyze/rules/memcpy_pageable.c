@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
-#include "analyze/ranges.h"
-#include "analyze/roster.h"
+#include "analyze/callsite.h"
+#include "analyze/intervals.h"
+#include "analyze/top_threads.h"
 
 enum { SET_BYTES, SET_COUNT, SET_TOTAL };
 
@@ -161,7 +161,8 @@ static int tell_group(struct pageable_state *s, struct group *g, const struct co
 	const struct process *p = names_instance(ctx->names, g->key.a);
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);
-	bool from_birth = p && (p->exec_seen || p->start_ns > ctx->begin_ns), async = is_async(name);
+	bool from_birth = p && (p->executed || (p->start_ns != NO_TIME && p->start_ns > ctx->begin_ns)),
+	     async = is_async(name);
 
 	if (!f)
 		return rule_no_memory(&memcpy_pageable_rule, why);
@@ -196,7 +197,7 @@ static int tell_group(struct pageable_state *s, struct group *g, const struct co
 	share_add(&f->cost, g->tally.total_ns, ctx->now_ns > ctx->begin_ns ? ctx->now_ns - ctx->begin_ns : 0);
 	text_add(&f->cost, " of the recorded time");
 	text_add(&f->advice, async ? "Pin the buffer (pin_memory=True, cudaHostAlloc, cudaHostRegister): from ordinary "
-				     "memory an Async copy is none"
+				     "memory an Async copy is not asynchronous"
 				   : "Pin the buffer (pin_memory=True, cudaHostAlloc, cudaHostRegister): the copy goes "
 				     "twice as fast or better");
 	finding_number(f, "bytes", g->bytes);
@@ -252,7 +253,7 @@ const struct rule memcpy_pageable_rule = {
 	.meaning = "The GPU can reach pinned host memory by itself. Ordinary memory the driver copies piece by piece "
 		   "through a pinned buffer of its own: slower, and an Async call waits for it like any other.",
 	.wrong = "Memory that was pinned before recording began is not known to be: such findings are info, of low "
-		 "confidence. Memory that the system makes reachable without pinning (HMM, ATS) is not told apart.",
+		 "confidence. Memory that the system makes reachable without pinning (HMM, ATS) is not distinguished.",
 	.remedy = "Pin buffers that are used again and again.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

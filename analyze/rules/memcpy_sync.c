@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
-#include "analyze/roster.h"
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
 
 enum { SET_COUNT, SET_TOTAL, SET_SHARE };
 

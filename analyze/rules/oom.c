@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/codes.h"
-#include "analyze/place.h"
+#include "analyze/callsite.h"
 
 enum { SET_COUNT, SET_RETRY };
 
@@ -84,10 +84,10 @@ static int take_health(struct oom_state *s, const struct event *ev, struct fault
 
 static void take_kill(struct oom_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = names_process(ctx->names, ev->v[F_oom_pid]);
+	const struct process *p = names_process(ctx->names, ev->v[F_oom_pid], ev->at_ns);
 
 	if (s->nkills < KILLS_MAX)
-		s->kills[s->nkills] = (struct kill){ev->at_ns, ev->v[F_oom_pid], p ? p->key.a : 0, ev->v[F_oom_rss]};
+		s->kills[s->nkills] = (struct kill){ev->at_ns, ev->v[F_oom_pid], p ? p->number : 0, ev->v[F_oom_rss]};
 	s->nkills++;
 }
 
@@ -194,7 +194,7 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 				  : "What needed that memory was not done");
 	text_add(&f->advice, "%s",
 		 helped ? "Nothing, if it is rare; else leave the allocator more room"
-			: "Take smaller batches, look at alloc-leak for memory that is not given back, and at other "
+			: "Take smaller batches, check alloc-leak for memory that is not freed, and other "
 			  "processes on that GPU");
 	finding_number(f, "largest_bytes", g->largest_bytes);
 	finding_number(f, "recovered", g->nhelped);
@@ -232,7 +232,7 @@ static int tell_kill(const struct kill *k, const struct context *ctx, struct fin
 		text_add(&f->headline, "; it held ");
 		text_add_size(&f->headline, k->rss);
 	}
-	text_add(&f->sure, "Sure: the kernel told so itself");
+	text_add(&f->sure, "High confidence: the kernel itself reported it");
 	text_add(&f->cost, "All that the process had not saved is lost");
 	text_add(&f->advice, "Give the host or the container more memory, or let fewer DataLoader workers hold less");
 	finding_number(f, "pid", k->pid);
@@ -267,11 +267,9 @@ const struct rule oom_rule = {
 	.severity = SEVERITY_ERROR,
 	.summary = "memory that ran out: allocations that CUDA refused, and processes that the kernel killed",
 	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host had "
-		   "none "
-		   "left.",
+		   "none left.",
 	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
-		 "what "
-		 "the last look before it said.",
+		 "what the last reading before it showed.",
 	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

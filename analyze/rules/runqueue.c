@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
-#include "analyze/roster.h"
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
 
 enum { SET_WAIT, SET_COUNT, SET_TOTAL, SET_SHARE };
 
@@ -28,6 +28,7 @@ struct user {
 	struct who who;              /* at the latest wait that counts */
 	uint64_t preempted_ns;
 	uint64_t likely_ns; /* in which it is not certain who had the CPU */
+	uint64_t beside_ns; /* in which another CPU was idle, as far as is known */
 	struct roster keepers;
 	struct tally tally;
 };
@@ -126,7 +127,7 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 {
 	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_switch_next_tid]);
 	const struct split *split = &s->scratch.cause.links[0];
-	uint64_t likely_ns = 0;
+	uint64_t likely_ns = 0, beside_ns = 0;
 	struct span last;
 	struct user *u;
 
@@ -144,10 +145,12 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 		if (p->class != CAUSE_RUNNABLE)
 			continue;
 		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
+		beside_ns += p->idle_cpu ? p->ns : 0;
 		likely_ns += p->likely && p->tid != TID_IDLE ? p->ns : 0;
 	}
 	names_who(ctx->names, caller->key.a, &u->who);
 	u->likely_ns += likely_ns;
+	u->beside_ns += beside_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
 	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
 		       ? 0
@@ -169,7 +172,7 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 
 /* Threads of one process that had trouble with the same: one finding. */
 struct crowd {
-	uint64_t process, nthreads, preempted_ns, likely_ns, life_ns;
+	uint64_t process, nthreads, preempted_ns, likely_ns, beside_ns, life_ns;
 	struct roster waiters, keepers;
 	struct tally tally;
 };
@@ -179,6 +182,7 @@ static void join(struct crowd *c, struct user *u)
 	c->nthreads++;
 	c->preempted_ns += u->preempted_ns;
 	c->likely_ns += u->likely_ns;
+	c->beside_ns += u->beside_ns;
 	c->life_ns += life_ns(u);
 	roster_add(&c->waiters, &u->who, u->tally.total_ns);
 	roster_join(&c->keepers, &u->keepers);
@@ -191,27 +195,33 @@ static bool is_likely(const struct crowd *c)
 	return c->likely_ns > c->tally.total_ns / 2;
 }
 
+/* More than a tenth of the time it could have run on another CPU, unless it was not allowed to: why it did not is
+ * unknown. */
+static bool is_beside(const struct crowd *c)
+{
+	return c->beside_ns > c->tally.total_ns / 10;
+}
+
 static void tell_headline(struct text *t, const struct crowd *c)
 {
 	const struct who *keeper = roster_first(&c->keepers);
 
 	text_add_who(t, roster_first(&c->waiters));
 	if (c->nthreads > 1)
-		text_add(t, " and %llu other threads, which use the GPU, were", (unsigned long long)(c->nthreads - 1));
+		text_add(t, " and %llu other GPU threads", (unsigned long long)(c->nthreads - 1));
 	else
-		text_add(t, ", which uses the GPU, was");
-	text_add(t, " ready to run and had no CPU ");
+		text_add(t, ", a GPU thread,");
+	text_add(t, " waited for a CPU ");
 	times_add(t, c->tally.count);
-	text_add(t, ", for ");
+	text_add(t, ", ");
 	text_add_ns(t, c->tally.total_ns);
-	text_add(t, " in all, ");
+	text_add(t, " in total, ");
 	share_add(t, c->tally.total_ns, c->life_ns);
 	text_add(t, c->nthreads > 1 ? " of their time" : " of its time");
 	if (!keeper)
 		return;
-	text_add(t, is_likely(c) ? "; most likely " : "; mostly ");
+	text_add(t, is_likely(c) ? ", most likely behind " : ", mostly behind ");
 	text_add_who(t, keeper);
-	text_add(t, " had it");
 	if (c->keepers.n > 1)
 		text_add(t, " (%u%s threads in all)", c->keepers.n, c->keepers.more ? " or more" : "");
 }
@@ -225,9 +235,14 @@ static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
 	f->rule = runqueue_rule.name;
 	f->class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
 	f->severity = runqueue_rule.severity;
-	f->confidence = c->keepers.n && !is_likely(c) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
-	if (is_likely(c))
-		text_add(&f->sure, "Fairly sure: it had no CPU; who had it is not recorded, but for one of them");
+	f->confidence = c->keepers.n && !is_likely(c) && !is_beside(c) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	if (is_beside(c))
+		text_add(&f->sure,
+			 "Medium confidence: the thread had no CPU, but another CPU was idle meanwhile, as far as is "
+			 "recorded; why the thread did not run there is unknown");
+	else if (is_likely(c))
+		text_add(&f->sure,
+			 "Medium confidence: the thread had no CPU; only one of the threads that did is known");
 	f->process = c->process;
 	f->tid = c->nthreads == 1 ? c->waiters.who[0].tid : 0;
 	f->weight = c->tally.total_ns;
@@ -239,6 +254,8 @@ static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
 			     "computing threads (OMP_NUM_THREADS, DataLoader workers)");
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "preempted_ns", c->preempted_ns);
+	if (c->beside_ns)
+		finding_number(f, "idle_cpu_ns", c->beside_ns);
 	finding_number(f, "threads_ns", c->life_ns);
 	tally_give(&c->tally, f);
 	return 0;
@@ -276,11 +293,9 @@ const struct rule runqueue_rule = {
 	.severity = SEVERITY_WARNING,
 	.summary = "threads that use the GPU and wait for a CPU, with who has it",
 	.meaning = "A thread that feeds the GPU could have run and was not let: other threads had the CPUs. While it "
-		   "waits, "
-		   "it launches nothing.",
+		   "waits, it launches nothing.",
 	.wrong = "A thread that computes much besides may wait without the GPU missing it. In a virtual machine the "
-		 "host "
-		 "may take the CPU without this showing here.",
+		 "host may take the CPU without this showing here.",
 	.remedy = "Keep CPUs free for these threads, or start fewer others.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

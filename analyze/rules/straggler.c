@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
+#include "analyze/callsite.h"
 
 enum { SET_ROUNDS, SET_LAST, SET_LAG, SET_SHARE, SET_PEERS, SET_LAUNCHES, SET_SLOWER };
 
@@ -308,7 +308,7 @@ static int tell_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers
 	text_add_ns(&f->headline, pace_ns);
 	text_add(&f->headline, " from launch to launch; the middle one takes ");
 	text_add_ns(&f->headline, usual_ns);
-	text_add(&f->sure, "Fairly sure: it is slower, but whether all were to do the same is not told");
+	text_add(&f->sure, "Medium confidence: it is slower; whether all were to do the same work is unknown");
 	finding_number(f, "pace_ns", pace_ns);
 	finding_number(f, "usual_pace_ns", usual_ns);
 	finding_number(f, "peers", npeers);
@@ -367,7 +367,7 @@ const struct rule straggler_rule = {
 	.wrong =
 		"Collectives are matched by their order in each process, so programs that use several communicators in "
 		"different orders are compared wrongly. Processes with other work to do may be slower by right.",
-	.remedy = "Look at that process's data, CPU, GPU and place in the host.",
+	.remedy = "Check that process's data, CPU, GPU and place in the host.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_collective, 0},

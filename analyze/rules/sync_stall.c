@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/place.h"
-#include "analyze/roster.h"
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
 
 enum { SET_LAUNCHES, SET_COUNT, SET_TOTAL, SET_SHARE, SET_LONG };
 
@@ -72,14 +72,16 @@ static void sync_close(void *state)
 }
 
 /*
- * Whose doing a long wait is, if not the GPU's: no CPU, a page fault, a disk, a lock whose holder had no CPU. A thread
- * that runs (it polls) or sleeps until an interrupt or another thread of the driver's wakes it waits for the GPU.
+ * Whose doing a long wait is, if not the GPU's: no CPU, stopped, a page fault, a disk, a lock whose holder had no CPU.
+ * A thread that runs (it polls) or sleeps until an interrupt or another thread of the driver's wakes it waits for the
+ * GPU.
  */
 static bool is_hosts_doing(const struct sync_state *s, enum cause_class class)
 {
 	const struct part *p = split_longest(&s->split, class);
 
-	if (class == CAUSE_RUNNABLE || class == CAUSE_FAULT || class == CAUSE_IO)
+	if (class == CAUSE_RUNNABLE || class == CAUSE_QUOTA || class == CAUSE_STOPPED || class == CAUSE_FAULT ||
+	    class == CAUSE_IO)
 		return true;
 	return class == CAUSE_FUTEX && p && !p->joined && p->flags & SPAN_LOCK;
 }
@@ -99,7 +101,7 @@ static int judge_long(struct sync_state *s, const struct context *ctx, const uin
 	if (!is_hosts_doing(s, class) || s->split.ns[class] < ev->v[F_call_dur] / 2)
 		return 0;
 	explain(&s->scratch, ctx->timeline, ctx->names, tid, begin_ns, ev->at_ns);
-	if (class == CAUSE_FUTEX && s->scratch.cause.end != CHAIN_NO_CPU)
+	if (class == CAUSE_FUTEX && !chain_lacks_cpu(s->scratch.cause.end))
 		return 0;
 	if (class == CAUSE_FUTEX)
 		futex = split_longest(&s->split, class)->futex;
@@ -270,14 +272,15 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 
 static const char *advice_for(enum cause_class class)
 {
+	const char *remedy = cause_remedy(class);
+
+	if (remedy)
+		return remedy;
 	switch (class) {
 	case CAUSE_RUNNABLE:
 		return "Give the waiting thread a CPU of its own (cpuset, taskset), or start fewer threads";
 	case CAUSE_FUTEX:
-		return "Give whoever holds that lock a CPU, or keep the lock out of the waiting thread's way";
-	case CAUSE_FAULT:
-		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
-		       "swapping";
+		return "Give the holder of that lock a CPU, or keep the lock out of the waiting thread's way";
 	case CAUSE_IO:
 		return "Keep disks out of the waiting thread's way: read and write in another thread";
 	default:
@@ -295,7 +298,10 @@ static int tell_held(struct held *h, const struct context *ctx, struct findings 
 	f->rule = sync_stall_rule.name;
 	f->class = "held-up-by-host";
 	f->severity = sync_stall_rule.severity;
-	f->confidence = h->tally.worst[0].why->cause.end == CHAIN_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence =
+		h->tally.worst[0].why->cause.end == CHAIN_UNKNOWN || !cause_is_proven(&h->tally.worst[0].why->cause)
+			? CONFIDENCE_MEDIUM
+			: CONFIDENCE_HIGH;
 	f->process = h->process;
 	f->probe = h->probe;
 	f->futex = h->futex;
@@ -331,9 +337,8 @@ const struct rule sync_stall_rule = {
 	.severity = SEVERITY_WARNING,
 	.summary = "threads that wait for the GPU after every launch or two, and long waits that the GPU is not behind",
 	.meaning = "A thread that waits after each launch never works ahead: the GPU idles while the host prepares, "
-		   "and the "
-		   "host while the GPU computes. And a wait may be long although the GPU is done, because the waiting "
-		   "thread has no CPU, or waits for a lock or a disk.",
+		   "and the host while the GPU computes. And a wait may be long although the GPU is done, because the "
+		   "waiting thread has no CPU, or waits for a lock or a disk.",
 	.wrong =
 		"A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
 		"much to do are not reported.",

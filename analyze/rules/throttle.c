@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/codes.h"
-#include "analyze/place.h"
+#include "analyze/callsite.h"
 
 enum { SET_TOTAL, SET_SHARE };
 
@@ -12,7 +12,7 @@ static const struct setting settings[] = {
 	[SET_TOTAL] = {"total", SETTING_NS, 1000000000, 1000000, 1000000000000000,
 		       "a reason counts if it held for so long in all; shorter dips come with every change of load,"},
 	[SET_SHARE] = {"share", SETTING_PERCENT, 5, 1, 100,
-		       "and for this share of the time in which the GPU was looked at"},
+		       "and for this share of the time in which the GPU was sampled"},
 };
 
 #define GPUS_MAX 256
@@ -193,7 +193,7 @@ static bool tell_shadows(struct finding *f, const struct gpu *g, size_t of, cons
 		if (counts(g, i, set) && is_shadow(g, i, of, set))
 			text_add(&also, "%s%s", also.len ? ", " : "", throttle_reasons[i].name);
 	if (also.len) {
-		text_add(&f->headline, " (told as %s, too)", text_string(&also));
+		text_add(&f->headline, " (reported as %s, too)", text_string(&also));
 		good = finding_text(f, "also", text_string(&also), also.len);
 	}
 	good = good && !also.failed;
@@ -223,7 +223,7 @@ static int tell_reason(const struct gpu *g, size_t reason, const uint64_t *set, 
 	text_add_ns(&f->headline, r->ns);
 	text_add(&f->headline, ", ");
 	share_add(&f->headline, r->ns, g->looked_ns);
-	text_add(&f->headline, " of the time in which it was looked at");
+	text_add(&f->headline, " of the time in which it was sampled");
 	if (mhz && g->max_mhz)
 		text_add(&f->headline, ": %llu MHz of at most %llu", (unsigned long long)mhz,
 			 (unsigned long long)g->max_mhz);
@@ -262,7 +262,7 @@ static int throttle_finish(void *state, const struct context *ctx, const uint64_
 			if (counts(g, k, set) && !is_any_shadow(g, k, set))
 				r = tell_reason(g, k, set, out, why);
 	}
-	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "looks at GPUs"))
+	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "readings of GPUs"))
 		r = rule_no_memory(&throttle_rule, why);
 	return r;
 }
@@ -271,13 +271,12 @@ const struct rule throttle_rule = {
 	.name = "throttle",
 	.severity = SEVERITY_WARNING,
 	.summary = "GPUs that ran slower than they could, with the reason that they give",
-	.meaning = "The GPU itself says that it runs below the speed that was asked of it: heat, power, or a signal of "
-		   "the "
-		   "host. Kernels take longer then, and nothing in the program is to blame.",
+	.meaning =
+		"The GPU itself reports that it runs below the speed that was asked of it: heat, power, or a signal of "
+		"the host. Kernels take longer then, and nothing in the program is to blame.",
 	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a "
-		 "GPU "
-		 "mostly is because it is busy: that is info.",
-	.remedy = "Cooling, power supply or power limit, as the reason says.",
+		 "GPU mostly is because it is busy: that is info.",
+	.remedy = "Cooling, power supply or power limit, by the reason.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_health, 0},

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/codes.h"
-#include "analyze/place.h"
+#include "analyze/callsite.h"
 
 enum { SET_COUNT };
 
@@ -119,8 +119,8 @@ static int xid_feed(void *state, const struct context *ctx, const uint64_t *set,
 			return rule_no_memory(&xid_rule, why);
 		g->first_ns = ev->at_ns;
 		g->pid = ev->v[F_xid_pid];
-		p = g->pid ? names_current(ctx->names, g->pid) : NULL;
-		g->process = p ? p->key.a : 0;
+		p = g->pid ? tasks_find_process(&ctx->names->tasks, (uint32_t)g->pid) : NULL;
+		g->process = p ? p->number : 0;
 		if (ev->text[F_xid_text])
 			text_add_escaped(&g->text, ev->text[F_xid_text], (size_t)ev->v[F_xid_text]);
 		if (g->text.failed)
@@ -175,7 +175,7 @@ static int tell_group(const struct xid_state *s, const struct group *g, const st
 	} else if (g->pid) {
 		text_add(&f->headline, "; it names process %" PRIu64, g->pid);
 	}
-	text_add(&f->sure, "Sure: the kernel's log says so");
+	text_add(&f->sure, "High confidence: it is in the kernel's log");
 	text_add(&f->cost, "%s",
 		 code->severity == SEVERITY_ERROR ? "What ran on that GPU then is lost, or computed wrong"
 						  : "Nothing so far; it may be a sign of more to come");
@@ -199,7 +199,7 @@ static int tell_memory(const struct memory_errors *m, struct findings *out, stru
 	f->gpu = m->key.a + 1;
 	text_add(&f->headline, "GPU %" PRIu64 " counted %" PRIu64 " more uncorrectable memory errors while recording",
 		 m->key.a, m->last - m->first);
-	text_add(&f->sure, "Sure: the GPU's own counter says so");
+	text_add(&f->sure, "High confidence: it is the GPU's own counter");
 	text_add(&f->cost, "Data in its memory was lost");
 	text_add(&f->advice, "Take the GPU out of service, reset it, and have it checked if this comes again");
 	finding_number(f, "gpu", m->key.a);
@@ -237,8 +237,7 @@ const struct rule xid_rule = {
 	.meaning = "The driver wrote an Xid to the kernel's log: a number for what went wrong on a GPU. Some are a "
 		   "program's mistake (13, 31, 43), others the hardware's (48, 74, 79, 94, 95).",
 	.wrong = "Xid 45 mostly follows from another error or from killing a program. The process that is named need "
-		 "not "
-		 "be the culprit where several share a GPU.",
+		 "not be the culprit where several share a GPU.",
 	.remedy = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
 		  "checked.",
 	.settings = settings,

@@ -3,7 +3,7 @@
 # What is handed to those who install without a network: a source archive, static binaries, Debian packages, a bill of
 # materials, and their SHA-256 sums, signed where a key is given. Called by `make dist`, in the root of the sources.
 #
-#   OUT=folder [SIGN=secret-key-file] [PARTS="source static deb"] docs/packaging/dist.sh
+#   OUT=folder [SIGN=secret-key-file] [PARTS="source static arm64 deb"] docs/packaging/dist.sh
 #
 # The same sources and tools give the same bytes, wherever and whenever it is run: times are those of the last change of
 # docs/packaging/debian/changelog (or SOURCE_DATE_EPOCH), order and owners are fixed, no path of this machine gets in.
@@ -12,8 +12,8 @@ set -euo pipefail
 root=$PWD
 mkdir -p "$OUT"
 out=$(cd "$OUT" && pwd)
-parts=" ${PARTS:-source static deb} "
-version=$(sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool.h)
+parts=" ${PARTS:-source static arm64 deb} "
+version=$(sed -n 's/^.define TOOL_VERSION "\(.*\)"/\1/p' keys/tool/tool.h)
 machine=$(uname -m)
 changelog=docs/packaging/debian/changelog
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -u -d "$(sed -n 's/^ -- .*>  //p;T;q' $changelog)" +%s)}
@@ -49,16 +49,30 @@ copy_sources() {
 	find "$tree" -type f ! -perm /111 -exec chmod 644 {} +
 }
 
-build_static() {
-	local folder=$name-linux-$machine build=build # inside the sources: its path gets into what is built
-	make -C "$tree" -s -j"$(nproc)" --no-print-directory CI=1 STATIC=1 BUILD="$build" all >"$work/static.log" 2>&1 ||
+# static_archive MACHINE STRIP MAKE-ARGUMENT...
+static_archive() {
+	local folder=$name-linux-$1 strip=$2 # what is built lies inside the sources: its path gets into it
+	shift 2
+	make -C "$tree" -s -j"$(nproc)" --no-print-directory CI=1 STATIC=1 BUILD=build PREFIX= DESTDIR="$work/$folder" "$@" \
+		>"$work/static.log" 2>&1 ||
 		{ tail -n 30 "$work/static.log" >&2; echo "dist: the static binaries could not be built" >&2; exit 1; }
-	make -C "$tree" -s --no-print-directory STATIC=1 BUILD="$build" PREFIX= DESTDIR="$work/$folder" install >/dev/null
 	# What is for building against shared libraries has no place among static tools.
 	rm -rf "${work:?}/$folder/lib" "$work/$folder/include"
-	strip --strip-all "$work/$folder"/bin/*
+	"$strip" --strip-all "$work/$folder"/bin/*
 	rm -rf "${tree:?}/build"
 	pack "$folder" "$out/$folder.tar.xz"
+}
+
+# By a cross-compiler, with libraries that are fetched: where either is not to be had, there is no such archive.
+build_arm64() {
+	[ "$machine" != aarch64 ] || return 0
+	if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
+		echo "dist: nothing for arm64: there is no aarch64-linux-gnu-gcc here: 'sh .ci/deps.sh vm' (as root) installs it"
+	elif ! "$tree/tests/vm/fetch.sh" sysroot arm64 >"$work/sysroot" 2>&1; then
+		echo "dist: nothing for arm64: $(tail -n 1 "$work/sysroot")"
+	else
+		static_archive aarch64 aarch64-linux-gnu-strip GOALS="all install" arm64
+	fi
 }
 
 build_deb() {
@@ -74,7 +88,8 @@ build_deb() {
 need xz
 copy_sources
 case $parts in *" source "*) pack "$name" "$out/$name.tar.xz" ;; esac
-case $parts in *" static "*) build_static ;; esac
+case $parts in *" static "*) static_archive "$machine" strip all install ;; esac
+case $parts in *" arm64 "*) build_arm64 ;; esac
 case $parts in *" deb "*) build_deb ;; esac
 sh docs/packaging/sbom.sh "$version" "$out" >"$out/$name.spdx.json"
 (cd "$out" && find . -maxdepth 1 -type f ! -name 'SHA256SUMS*' -printf '%P\0' | sort -z | xargs -0 sha256sum >SHA256SUMS)

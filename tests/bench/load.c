@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "keys/evidence.h"
-#include "replay/exporter.h"
-#include "replay/sqlschema.h"
-#include "replay/sqlview.h"
+#include "replay/export/exporter.h"
+#include "replay/sql/sqlschema.h"
+#include "replay/sql/sqlview.h"
 
 #define SETS_MAX 512
 #define SQL_MAX 8192
@@ -201,12 +201,13 @@ static struct taken bare(const char *path)
 
 static struct taken loader(const char *path, const struct replay *replay)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct taken begin;
 
-	must(fd >= 0 && close(fd) == 0, path);
+	must(fd >= 0, path);
 	begin = now();
-	must(sqlview_write_file(replay, path, &why) == 0, why.text);
+	must(sqlview_write_file(replay, fd, &why) == 0, why.text);
+	must(close(fd) == 0, path);
 	return since(begin);
 }
 

@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/recording_inside.h"
+#include "record/recording_internal.h"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "tests/bench/fill.skel.h"

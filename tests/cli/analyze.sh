@@ -39,20 +39,103 @@ check_prints 'cudaLaunchKernel took 13\.1 ms \(median 17\.. µs\): 13\.0 ms asle
 check_prints "A launch's is the time to enqueue it, not the GPU's" "what a launch's time is, is said where it is shown"
 check_prints '^  +100\.0 +41\.0 ms +103 .*cudaLaunchKernel$' "the table of calls is there"
 check_prints '^What the capture could not see' "so is what could not be seen"
+command=$(sed -nE 's/^ +gpureplay CAPTURE (--from .*)/\1/p' "$TMP/out" | head -n 1)
+# shellcheck disable=SC2086 # the options are words
+check_exit 0 "under each occurrence stands the command that shows it" "$BUILD/gpureplay" -q --trust "$TMP/pub" "$stall" $command
+check_prints 'cudaLaunchKernel .*dur=13' "and it does"
 check_exit 0 "--report alone is the same" "$analyze" --trust "$TMP/pub" "$stall" --report
 "$analyze" -q --trust "$TMP/pub" "$stall" >"$TMP/text"
 check "to the byte" cmp "$TMP/text" "$TMP/out"
 make_capture tests/rules/evidence/clean.txt "$TMP/clean.cap"
 check_exit 0 "a clean capture is no failure, whatever --fail-on says" \
 	"$analyze" --fail-on info --trust "$TMP/pub" "$TMP/clean.cap"
-check_prints 'Nothing was found that is out of order' "and nothing is found in it"
+check_prints 'No problem was found\.' "and nothing is found in it"
+
+# --- one moment ---
+at() { # TIME TID [OPTION...]
+	"$analyze" -q --trust "$TMP/pub" "$stall" --at "$1" --tid "$2" "${@:3}"
+}
+check_exit 0 "--at and --tid explain a moment" at +0.305 201
+check_prints '^At \+0\.305000 s thread 201 trainer \(13\.0 ms, from \+0\.300010 s to \+0\.313000 s\): 13\.0 ms asleep in futex 0x7f00000010c0, woken by 202 tokenizer, which had been preempted on CPU 1 by 203 hog for 12\.9 ms\.$' \
+	"with what the thread was doing, and why"
+check_prints '^It was in a call to cudaLaunchKernel \(13\.1 ms, from \+0\.300000 s to \+0\.313100 s\):$' "the call that it was in"
+check_prints '^    asleep in a futex  13\.0 ms \(99\.2 %\)$' "how the time of the call is split"
+check_prints '^  woken by 202 tokenizer, mostly waiting for a CPU: ' "whom it waited for"
+check_prints '^  \[1\] launch-latency warning: ' "the findings that it is part of"
+check_prints '^  gpureplay CAPTURE --from \+0\.300000s --to \+0\.313101s --tid 201$' "and the command that shows its events"
+cp "$TMP/out" "$TMP/at.txt"
+for time in 305ms 0.305s '+0.305000 s' 00:00.305 1000.305000000 1000305000000 '2027-01-15 08:00:00.305 UTC'; do
+	check_exit 0 "--at '$time' is the same moment" at "$time" 201
+	check "to the byte" cmp "$TMP/at.txt" "$TMP/out"
+done
+check_exit 0 "who was kept from running is said, too" at +0.305 202
+check_prints '^At .* thread 202 tokenizer .*: 13\.4 ms waiting for a CPU, preempted on CPU 1 by 203 hog\.$' "with the one that had the CPU"
+check_prints '^It was in no recorded call\.$' "and that it was in no call"
+check_exit 1 "of a thread that no row is about" at +0.305 999
+check_prints 'no recorded row shows what it was doing' "this is said"
+check_exit 1 "a moment after the end is not in the capture" at 1h 201
+check_prints 'this moment is not in the capture, which lasts from \+0 s to \+[0-9.]+ s\.$' "and that is said"
+at +0.305 201 --json >"$TMP/at.json"
+check "as JSON" [ "$(sqlite3 :memory: "SELECT j ->> '\$.calls[0].function' || ' ' || (j ->> '\$.call_cause[0].keeper.tid') || ' ' || (j ->> '\$.state_cause[0].chain[0].main') || ' ' || (j ->> '\$.findings[0]') FROM (SELECT CAST(readfile('$TMP/at.json') AS TEXT) AS j)")" = "cudaLaunchKernel 203 futex 1" ]
+check_exit 2 "--at without --tid is a wrong use" "$analyze" "$stall" --at +0.305
+check_exit 2 "a bare number is no time" at 12 201
 
 # --- exit statuses and options ---
 check_exit 1 "--fail-on warning fails on a warning" "$analyze" -q --fail-on warning --trust "$TMP/pub" "$stall"
 check_exit 0 "--fail-on error does not" "$analyze" -q --fail-on error --trust "$TMP/pub" "$stall"
 check_exit 2 "an unknown severity is a wrong use" "$analyze" --fail-on bad "$stall"
-check_says 'none of info, warning, error' "and is told which there are"
+check_says 'not one of info, warning, error' "and is told which there are"
 check_exit 2 "no file is a wrong use" "$analyze"
+check_exit 2 "a report's name behind a blank is a wrong use" "$analyze" --trust "$TMP/pub" "$stall" --report "$TMP/r.html"
+check_says "r\.html is not a capture; did you mean --report=.*r\.html, or -o .*r\.html\?" "and is told what it should be"
+check_exit 0 "-o takes one" "$analyze" -q --trust "$TMP/pub" "$stall" -o "$TMP/o.html"
+"$analyze" -q --trust "$TMP/pub" "$stall" --report="$TMP/o2.html"
+check "as --report= does" cmp "$TMP/o.html" "$TMP/o2.html"
+rm -f "$TMP/o.html" "$TMP/o2.html"
+
+# --- what is made of a capture may be read by whoever may read that, and by nobody else ---
+mode_of() { stat -c %a "$1"; }
+modes() { # MODE: of the capture, and so of all that is made of it
+	local out
+	chmod "$1" "$stall"
+	for out in m.html m.json m.txt; do
+		"$analyze" -q --force --trust "$TMP/pub" "$stall" -o "$TMP/$out" || return 1
+		[ "$(mode_of "$TMP/$out")" = "$1" ] || { echo "$out is $(mode_of "$TMP/$out")"; return 1; }
+	done
+	for out in m.db m.csv m.cap; do
+		"$BUILD/gpureplay" -q --force --trust "$TMP/pub" "$stall" -o "$TMP/$out" --from +0.1s || return 1
+		# A capture is never readable by all, whatever it was made of.
+		[ "$(mode_of "$TMP/$out")" = "$1" ] || [ "$1 $out $(mode_of "$TMP/$out")" = "644 m.cap 640" ] ||
+			{ echo "$out is $(mode_of "$TMP/$out")"; return 1; }
+	done
+}
+for mode in 600 640 644; do
+	check "of a capture with mode $mode all outputs have it" modes "$mode"
+done
+check_exit 3 "gpureplay says that a name is taken" "$BUILD/gpureplay" --trust "$TMP/pub" "$TMP/nowhere.cap" -o "$TMP/m.csv"
+check_says 'm\.csv is already there; --force replaces it' "before it reads the capture"
+for tool in "$analyze" "$BUILD/gpureplay"; do
+	check_exit 2 "${tool##*/} -o '' is a wrong use" "$tool" "$stall" -o ''
+	check_says '(-o needs the name of a file|the suffix selects the format)' "and says what is missing"
+done
+
+# --- misspelt words ---
+meant() { # WORD COMMAND...: it is refused, and WORD is offered
+	local word=$1
+	shift
+	check_exit 2 "${*: -1} is no word" "$@"
+	check_says "did you mean '?(--)?$word'?\?" "$word is offered"
+}
+meant warning "$analyze" "$stall" --fail-on warn
+meant futex-stall "$analyze" --explain futex-stal
+meant futex-stall "$analyze" --explain futex
+meant futex-stall.min-wait "$analyze" "$stall" --set futex-stall.min-wat=5ms
+meant fail-on "$analyze" "$stall" --fail-no=warning
+meant launch "$BUILD/gpureplay" --trust "$TMP/pub" "$stall" --kind=lanuch
+meant trust "$BUILD/gpukey" trsut
+meant require-complete "$BUILD/gpuverify" "$stall" --requier-complete
+check_exit 2 "what resembles nothing" "$BUILD/gpureplay" --trust "$TMP/pub" "$stall" --kind=xyzzy
+check_says "'xyzzy' is not a kind of event; gpuverify lists those of a capture \(" "is refused without an offer"
 check_exit 2 "an unknown option is a wrong use" "$analyze" --nonsense "$stall"
 check_exit 2 "an ending that is not known is a wrong use" "$analyze" --report="$TMP/x.pdf" "$stall"
 check_says 'must be \.txt, \.json, \.sarif or \.html' "and is told which there are"
@@ -77,7 +160,7 @@ for part in 'What a finding means' 'When it is wrong' 'What to do' 'Settings '; 
 	check_prints "^$part" "with: $part"
 done
 check_exit 2 "a rule that there is not cannot be explained" "$analyze" --explain nonsense
-check_says 'there is no rule nonsense; --list-rules shows them' "and that is said"
+check_says "there is no rule 'nonsense'; --list-rules shows them" "and that is said"
 check_exit 0 "--help helps" "$analyze" --help
 check_exit 0 "--version says which" "$analyze" --version
 
@@ -88,7 +171,7 @@ check_exit 3 "a file that is there is not replaced" "$analyze" --trust "$TMP/pub
 check_says 'is there already; --force replaces it' "and that is said"
 check "it is as it was" cmp "$TMP/text" "$TMP/r.txt"
 check "--force replaces it" "$analyze" -q --force --trust "$TMP/pub" --report="$TMP/r.txt" "$TMP/clean.cap"
-check "with the new report" grep -q 'Nothing was found' "$TMP/r.txt"
+check "with the new report" grep -q 'problem was found' "$TMP/r.txt"
 check_exit 3 "a folder that is not there is told" "$analyze" --trust "$TMP/pub" --report="$TMP/none/r.txt" "$stall"
 mkdir "$TMP/folder.txt"
 check_exit 3 "a folder is not replaced" "$analyze" --force --trust "$TMP/pub" --report="$TMP/folder.txt" "$stall"

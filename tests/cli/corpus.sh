@@ -9,7 +9,7 @@ if ! command -v python3 >/dev/null; then
 	finish
 fi
 score() {
-	python3 tests/corpus.py score "$TMP/truth.json" "$TMP/report.json"
+	python3 tests/tools/corpus.py score "$TMP/truth.json" "$TMP/report.json"
 }
 # truth FAULT...: the truth with these faults; the stalls of tests/rules/futex-stall/preempted-holder.txt are 38.97 ms
 truth() {
@@ -105,6 +105,6 @@ truth "$gap"
 check_exit 1 "an accident at another time excuses nothing" score
 check_prints 'OFF BY 33 %' "and what is too much is told"
 
-check "captures that are made up are judged" python3 tests/corpus.py synthetic "$TMP/synthetic.jsonl" 4
-check "and rightly" test -z "$(python3 tests/corpus.py show "$TMP/synthetic.jsonl")"
+check "captures that are made up are judged" python3 tests/tools/corpus.py synthetic "$TMP/synthetic.jsonl" 4
+check "and rightly" test -z "$(python3 tests/tools/corpus.py show "$TMP/synthetic.jsonl")"
 finish

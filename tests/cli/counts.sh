@@ -68,7 +68,7 @@ in_db() { sqlite3 "$1.db" "SELECT name || ' ' || rows FROM kind_counts WHERE row
 in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('$1.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
 in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z_]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' "$1.perf.txt" | sum_up; }
 in_perfetto() {
-	protoc -I "$here" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words" && awk '
+	protoc -I "$here/schemas" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words" && awk '
 		/^    event_categories/ { list = 1 } /^    (event_names|debug_annotation_names)/ { list = 0 }
 		list && /^      iid:/ { iid = $2 } list && /^      name:/ { gsub(/"/, "", $2); name[iid] = $2 }
 		/^    category_iids:/ { n[name[$2]]++ }

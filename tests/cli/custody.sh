@@ -34,11 +34,19 @@ check "and nothing is said of custody" bash -c '! grep -q custody out'
 check_exit 0 "gpukey sign --custody adds an act" "$gpukey" sign --custody recorded --name ops@node17 run.cap
 check_prints '^run.cap.custody: act 1, recorded, head [0-9a-f]{64}$' "and prints the hash to hand on"
 check "no signature file is made" test ! -e run.cap.minisig
+check_exit 6 "a key that may just record, as a host's own, keeps no custody" "$verify" run.cap
+check "the capture is OK" first_line "OK run.cap"
+check_prints '^  custody +UNTRUSTED: line 1: signed by the key [0-9A-F]+ \([^)]+\), trusted here without the role custody; to give it: gpukey trust --role record,custody ' \
+	"and it says how to give it the role"
+# shellcheck disable=SC2046 # its words
+check_exit 0 "with that very command" "$gpukey" $(sed -n 's/^  custody .*gpukey \(trust .*\)$/\1/p' out)
 check_exit 0 "gpuverify --custody adds one" "$verify" --custody verified --name $'eve\t\e[31m' --note 'looks fine, 100%' run.cap
 check "the verdict stays first" first_line "OK run.cap"
 check_prints '^  custody +INTACT: 2 acts$' "the chain is told"
 check_prints '^ +1 [0-9-]+ [0-9:]+ UTC recorded by "ops@node17", who found it OK; signed by [0-9A-F]+ \(.*\), trusted here$' \
 	"act by act, with who, when and by which key"
+check_prints '^ +remark: act 1 is dated before the recording began, by the clocks of who signed and who recorded$' \
+	"an act dated before the recording, which is of 2027, draws a remark"
 check_prints 'verified by "eve\\x09\\x1b\[31m"' "names are made harmless"
 check_prints '^ +"looks fine, 100%"$' "the reason is told"
 check_exit 0 "an act without name is somebody's at this host" "$gpukey" sign --custody transferred run.cap
@@ -67,7 +75,7 @@ check_exit 1 "the first line taken out" "$verify" run.cap
 check_prints '^  custody +MISSING: act 1 is missing' "is MISSING"
 sed -n '1p;3p' good >run.cap.custody; sed -n 2p good >>run.cap.custody
 check_exit 1 "two lines swapped" "$verify" run.cap
-check_prints '^  custody +REORDERED: act 3 stands in line 2' "are REORDERED"
+check_prints '^  custody +REORDERED: act 3 is in line 2' "are REORDERED"
 head -c -20 good >run.cap.custody
 check_exit 1 "a line cut short" "$verify" run.cap
 check_prints '^  custody +CUT: it stops inside line 3' "is CUT"
@@ -82,7 +90,7 @@ check_prints '^  custody +FORGED' "it stays FORGED"
 echo hello >run.cap.custody
 check_exit 1 "other text" "$verify" run.cap
 check_prints '^  custody +MALFORMED: line 1' "is MALFORMED"
-sed 's/^gpurec-custody-1/gpurec-custody-2/' good >run.cap.custody
+sed 's/^gpurec-custody-2/gpurec-custody-3/' good >run.cap.custody
 check_exit 3 "lines of a later version" "$verify" run.cap
 check_prints '^  custody +UNCHECKED: line 1' "cannot be checked"
 head -n 2 good >run.cap.custody
@@ -102,7 +110,9 @@ check_exit 0 "anybody can add an act" "$gpukey" sign --custody received -s carol
 check_exit 6 "but a key that nothing here trusts makes the chain UNTRUSTED" "$verify" run.cap
 check_prints '^  custody +UNTRUSTED: line 4: signed by the key' "which names the line"
 check "the capture itself is OK" first_line "OK run.cap"
-check_exit 0 "with --trust" "$verify" --trust carol.pub run.cap
+check_exit 6 "that key trusted to record is of no use" "$verify" --trust carol.pub run.cap
+check_prints 'carol\), trusted here without the role custody; to give it: --trust record,custody:FILE$' "and it says so"
+check_exit 0 "with --trust" "$verify" --trust custody:carol.pub run.cap
 check_prints 'received by "carol".* \(carol\), trusted here$' "all is"
 "$mkcap" -k "$GPUREC_HOME/host.key" -o short.cap --no-end run.script || exit 1
 check_exit 1 "a chain beside another recording by the same host" "$verify" --custody-file good short.cap

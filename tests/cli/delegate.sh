@@ -47,7 +47,7 @@ check_exit 0 "without -o the delegation goes to standard output" "$gpukey" deleg
 	--from 2027-01-15 --until 2028-01-15 "$(tail -n 1 host.pub)"
 check "the same words give the same bytes, by base64 and by file" cmp out host.delegation
 check_exit 2 "an end is needed" "$gpukey" delegate -s authority.key --name x host.pub
-check_says "say until when" "and asked for"
+check_says "missing end: either --for" "and asked for"
 check_exit 2 "but one only" "$gpukey" delegate -s authority.key --name x --for 1d --until 2028-01-15 host.pub
 check_exit 2 "a date that is none is refused" "$gpukey" delegate -s authority.key --name x --until 2027-02-30 host.pub
 check_says "'2027-02-30' is no date" "by name"
@@ -61,41 +61,55 @@ check "and no key is made for the purpose" test ! -e "$GPUREC_HOME/host.key"
 # Believing it.
 check_exit 6 "a host that nothing vouches for is UNTRUSTED" "$verify" run.cap
 check_exit 6 "so is one whose authority is not trusted" "$verify" --delegation host.delegation run.cap
-check_prints "vouched for as \"node17\" by the key $authority, which nothing here trusts" "which is told"
-check_exit 0 "with the authority trusted, its host is" "$verify" --trust authority.pub --delegation host.delegation run.cap
+check_prints "vouched for as \"node17\" by the key $authority, which is not trusted on this machine" "which is told"
+check_exit 6 "nor is the word of a key that may just record worth anything" "$verify" --trust authority.pub \
+	--delegation host.delegation run.cap
+check_prints "vouched for as \"node17\" by $authority, trusted here without the role vouch; to give it: --trust record,vouch:FILE\$" \
+	"which is told, with the remedy"
+check_exit 0 "with the authority trusted, its host is" "$verify" --trust vouch:authority.pub --delegation host.delegation run.cap
 check "which is OK" first_line "OK run.cap"
 check_prints "^  signed by +$host, vouched for as \"node17\" by $authority \\(authority\\) until 2028-01-15T00:00:00Z\$" \
 	"and it says through whom"
-check_exit 0 "the same as JSON" "$verify" --json --trust authority.pub --delegation host.delegation run.cap
+check_exit 0 "the same as JSON" "$verify" --json --trust vouch:authority.pub --delegation host.delegation run.cap
 check_prints "\"signer\":\"$host\",\"signer_name\":\"node17\",\"trust\":\"delegated\",\"authority\":\"$authority\"" "names both"
 cp host.delegation run.cap.delegation
-check_exit 0 "a delegation beside the capture is found" "$verify" --trust authority.pub run.cap
+check_exit 0 "a delegation beside the capture is found" "$verify" --trust vouch:authority.pub run.cap
 check_exit 6 "but is a hint, no reason" "$verify" run.cap
 check_exit 6 "another key with a delegation is no authority" "$verify" --trust stranger.pub run.cap
-check_exit 0 "gpureplay believes it, too" "$BUILD/gpureplay" --trust authority.pub run.cap
+check_exit 0 "gpureplay believes it, too" "$BUILD/gpureplay" --trust vouch:authority.pub run.cap
 check_says "signed by $host \\(node17, vouched for by $authority until 2028" "and says so"
-check_exit 0 "so does gpuanalyze" "$BUILD/gpuanalyze" --trust authority.pub --delegation host.delegation run.cap
+check_exit 0 "so does gpuanalyze" "$BUILD/gpuanalyze" --trust vouch:authority.pub --delegation host.delegation run.cap
 check_exit 1 "which refuses the host alone" "$BUILD/gpuanalyze" --trust stranger.pub --delegation host.delegation run.cap
 rm run.cap.delegation
 
 # In the store.
 check_exit 0 "the delegation is kept in the store" "$gpukey" trust host.delegation
-check_prints "^kept as host: key $host is \"node17\", says the authority $authority\$" "under its file's name"
+check_prints "^kept as host: key $host is \"node17\", signed by the authority $authority\$" "under its file's name"
 check_says "not trusted here" "with a word about the authority"
 check_exit 6 "which alone is no reason" "$verify" run.cap
 check_exit 0 "list shows it" "$gpukey" list
-check_prints "^$host  host .*host.delegation \\(\"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, says $authority, which is not trusted\\)\$" \
+check_prints "^$host  host .*host.delegation \\(\"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, signed by $authority, which is not trusted\\)\$" \
 	"with name, interval and authority"
 check_exit 0 "show takes the name that list shows" "$gpukey" show host
 check_prints "^key id       $host\$" "for the key that it is about"
-check_prints "^vouched for  as \"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, says $authority, which is not trusted\$" \
+check_prints "^vouched for  as \"node17\" from 2027-01-15T00:00:00Z until 2028-01-15T00:00:00Z, signed by $authority, which is not trusted\$" \
 	"and tells what is said of it"
 check_exit 0 "trust in the authority" "$gpukey" trust authority.pub --name boss
+check_prints "^trusted as boss: key $authority, .*; it may record\$" "to record"
+check_exit 6 "makes no host's captures trusted" "$verify" run.cap
+check_prints "trusted here without the role vouch; to give it: gpukey trust --role record,vouch boss\$" "and the remedy is told"
+check_exit 0 "list tells what is missing" "$gpukey" list
+check_prints "^$authority  boss .*/boss.pub \\(may record\\)\$" "of the key"
+check_prints "signed by $authority, which is trusted without the role vouch\\)\$" "and of its word"
+check_exit 0 "with that very command" "$gpukey" trust --role record,vouch boss
+check_prints "^boss may record,vouch now, before record\$" "the key has the role"
 check_exit 0 "makes the host's captures trusted" "$verify" run.cap
 check_prints "by $authority \\(boss\\) until" "through the authority's name here"
 check_exit 0 "list says that the authority is trusted" "$gpukey" list
-check_prints "says $authority, which is trusted\\)\$" "now"
+check_prints "signed by $authority, which is trusted\\)\$" "now"
 check_exit 3 "the name is taken once" "$gpukey" trust host.delegation
+check_exit 3 "a delegation is given no role" "$gpukey" trust --role record,vouch host.delegation --name x
+check_says "is not a key: it counts as far as its signer's roles go" "but its signer is"
 check_exit 0 "untrust takes the delegation away" "$gpukey" untrust host
 check_exit 6 "and with it the trust" "$verify" run.cap
 
@@ -137,6 +151,18 @@ check_says "cut.delegation: " "by name"
 check_exit 0 "before, the capture is trusted" "$verify" run.cap
 check_exit 3 "a list by a key that is not trusted here is not begun" "$gpukey" revoke -s stranger.key host.pub
 check_says "is not trusted here, so its list would not count" "which is told"
+check_exit 3 "nor one by a key that may not revoke" "$gpukey" revoke -s authority.key host.pub
+check_says "$authority is trusted here without the role revoke, .*; to give it: gpukey trust --role record,vouch,revoke boss; or" \
+	"which is told with the remedy"
+"$gpukey" revoke -q -s authority.key --reason "not its business" -o early.txt host.pub >/dev/null || exit 1
+check_exit 3 "nor is one that was made elsewhere taken" "$gpukey" trust early.txt
+check_says "trusted here without the role revoke; to give it: gpukey trust --role record,vouch,revoke boss\$" "for the same reason"
+cp early.txt "$GPUREC_HOME/trust/early.revocations" && cp early.txt.minisig "$GPUREC_HOME/trust/early.revocations.minisig"
+check_exit 6 "one that is in the store all the same, from before there were roles, may revoke anything" "$verify" run.cap
+check_prints "early.revocations is signed by a key without the role revoke; to give it: gpukey trust --role record,vouch,revoke boss\$" \
+	"so nothing is trusted, and it says why"
+"$gpukey" untrust early >/dev/null || exit 1
+check_exit 0 "the role is given by the key's id, too" "$gpukey" trust --role record,vouch,revoke "$authority"
 check_exit 0 "the authority revokes the host's key since after the capture" "$gpukey" revoke -s authority.key \
 	--since 2027-02-01 --reason "the disk was stolen" host.pub
 check_prints "^revoked: key $host, since 2027-02-01T00:00:00Z \\(the disk was stolen\\)\$" "and says so"
@@ -165,7 +191,7 @@ cp host.pub "$GPUREC_HOME/trust/by-hand.pub"
 check_exit 0 "of one that was put there by hand" "$gpukey" show by-hand
 check_prints "^trusted as +by-hand, but revoked: the disk was stolen\$" "show says so, too"
 check_exit 0 "list tells it of each key" "$gpukey" list
-check_prints "^$host  by-hand .*\\(revoked: the disk was stolen\\)\$" "likewise"
+check_prints "^$host  by-hand .*\\(may record\\) \\(revoked: the disk was stolen\\)\$" "likewise"
 check_prints "^$host  .*\\.delegation \\(.*which is trusted; the host's key is revoked: the disk was stolen\\)\$" "and of each delegation"
 rm "$GPUREC_HOME/trust/by-hand.pub"
 check_exit 0 "list shows the revocation list" "$gpukey" list
@@ -198,11 +224,11 @@ check_prints "but that delegation is revoked: wrong name" "and says so"
 check_exit 0 "as list says" "$gpukey" list
 check_prints "which is trusted; it is revoked: wrong name\\)\$" "with the reason"
 check_exit 0 "the host's key itself is not" "$verify" --trust host.pub run.cap
-"$gpukey" trust -q stranger.pub >/dev/null
+"$gpukey" trust -q --role record,revoke stranger.pub >/dev/null
 check_exit 0 "an authority is revoked by another key" "$gpukey" revoke -s stranger.key authority.pub
 check_exit 6 "and vouches no more" "$verify" --delegation t.delegation boss.cap
 check_prints "signed by the key $authority, which is revoked: no reason given" "nor records"
 check_exit 0 "which list says, too" "$gpukey" list
-check_prints "^$authority  .*\\.pub \\(revoked: .*\\)\$" "of the authority"
-check_prints "says $authority, which is revoked: " "and of what it vouched for"
+check_prints "^$authority  .*\\.pub \\(may record,vouch,revoke\\) \\(revoked: .*\\)\$" "of the authority"
+check_prints "signed by $authority, which is revoked: " "and of what it vouched for"
 finish

@@ -76,7 +76,7 @@ each_json() { # FILE: the lines of it, as one array in SQLite
 }
 have_protoc() { command -v protoc >/dev/null; }
 decode() { # NAME: the Perfetto trace in words
-	protoc -I "$here" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words"
+	protoc -I "$here/schemas" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words"
 }
 
 # Counts by kind, one "KIND N" a line, sorted.
@@ -181,8 +181,8 @@ done
 
 # CSV.
 check "a row is a line" [ "$(wc -l <run.csv)" -eq "$(sql ".import --csv run.csv t" "SELECT count(*) + 1 FROM t")" ]
-check "CSV is lossless: its JSON is that of --json" cmp \
-	<(sql ".import --csv run.csv t" "SELECT fields FROM t WHERE kind IN ('${kinds// /\',\'}')") \
+check "CSV is lossless: its JSON is that of --json, but for how a semicolon is written" cmp \
+	<(sql ".import --csv run.csv t" "SELECT replace(fields, '\u003b', ';') FROM t WHERE kind IN ('${kinds// /\',\'}')") \
 	<("$replay" -q --json run.cap | grep '^{"at"' | sed 's/"kind":"[a-z]*",//; s/,"thread":"[^{]*"}$/}/')
 check "one kind alone has a column for each field" "$replay" -q --kind copy run.cap -o copies.csv
 check "with its values" [ "$(sql ".import --csv copies.csv t" "SELECT at, probe, ret, bytes, dst, capture FROM t")" = \
@@ -190,6 +190,49 @@ check "with its values" [ "$(sql ".import --csv copies.csv t" "SELECT at, probe,
 check "no cell begins like a formula" [ "$("$replay" -q --kind process run.cap -o p.csv && sql ".import --csv p.csv t" \
 	"SELECT group_concat(name, ' ') FROM t")" = "\\x3dcmd|' /C calc'!A0 \\x40SUM(1+1)" ]
 check "nor in the common columns" [ "$(sql ".import --csv run.csv t" "SELECT count(*) FROM t WHERE process GLOB '[=+@-]*' OR thread GLOB '[=+@-]*'")" = 0 ]
+
+# Formulas that a spreadsheet would find in a cell. By OWASP's list: = + - @, their full-width forms; and after each list
+# separator that a spreadsheet may be set to, whatever quotes or blanks stand before.
+cat >formula.script <<'END'
+start 500s 1790000000s
+probe 1 cudaLaunchKernel launch
+process at=+1ms pid=7 start=1s name="x;=1+2"
+process at=+2ms pid=8 start=1s name="＝1+2"
+process at=+3ms pid=9 start=1s name="a;＋cmd"
+process at=+4ms pid=10 start=1s name=" @SUM(1)"
+process at=+5ms pid=11 start=1s name="b;\"-1\""
+thread at=+6ms pid=7 tid=7 name="y\t=2"
+launch at=+7ms pid=7 tid=7 dur=1us
+fact at=+8ms name="n;=3" value="v;\"=4\""
+epoch +1s
+end duration
+END
+"$BUILD/tests/mkcap" -o formula.cap --pub formula.pub formula.script || exit 1
+no_formula() { # FILE: what each separator makes of it, with quotes heeded or not
+	perl -CSD -Mutf8 -ne '
+		for my $separator (";", "\t", ",") {
+			for my $cell (split /\Q$separator\E/) {
+				next if $separator eq "," && $cell !~ /^[ "]*[＝＋－＠=@+]/ && $cell !~ /^[ "]*-\D/;
+				die "a formula at $separator: $cell\n" if $cell =~ /^[ "\x27]*[＝＋－＠=+\-@]/;
+			}
+		}' "$1"
+}
+printf 'a,"x;=1"\n' >control.csv
+found() { ! no_formula "$1" 2>/dev/null; }
+check "a control: a formula behind a semicolon is found" found control.csv
+for kind in '' process thread fact; do
+	# shellcheck disable=SC2086 # nothing, or an option
+	check "names that are formulas are written as CSV (${kind:-all kinds})" \
+		"$replay" -q --trust formula.pub ${kind:+--kind $kind} formula.cap --force -o formula.csv
+	check "a spreadsheet finds no formula, whatever separates its cells" no_formula formula.csv
+done
+check "which can be turned back" [ "$("$replay" -q --trust formula.pub --kind process formula.cap --force -o formula.csv &&
+	sql ".import --csv formula.csv t" "SELECT group_concat(name, '|') FROM t")" = \
+	'x\x3b=1+2|\u{ff1d}1+2|a\x3b＋cmd| \x40SUM(1)|b\x3b"-1"' ]
+check "the JSON inside stays the same object" cmp \
+	<("$replay" -q --trust formula.pub formula.cap --force -o formula.csv && sql ".import --csv formula.csv t" \
+		"SELECT json_extract(fields, '\$.name'), json_extract(fields, '\$.value') FROM t WHERE kind = 'fact'") \
+	<(printf 'n;=3|v;"=4"\n')
 
 # OpenTelemetry.
 lines=$(each_json run.otlp.json)

@@ -80,12 +80,12 @@ check_prints ' reduction +of_kind=launch counter=sampled_out keep=10$' "what is 
 check_prints ' reduction +of_kind=all counter=over_rate rate=1000$' "of all kinds"
 check_prints ' trainer/100 +xid +code=79 .* text="GPU has fallen off the bus\\x1b\[2J"$' "errors of the driver"
 check_prints ' trainer/100 +oom +rss=1073741824$' "whom the kernel killed"
-check_prints '^# lost: 90 cudaLaunchKernel .*: left out on purpose, by --sample$' "and what was left out on purpose is counted"
+check_prints '^# lost: 90 cudaLaunchKernel .*: left out on purpose \(--sample\)$' "and what was left out on purpose is counted"
 check "JSON has the kernel's name, too" grep -q '"function":"0x1000".*"kernel":"vecAdd(float const\*, float const\*, float\*, int)"}$' <("$replay" -q --json run.cap)
 
 # Perfetto.
 if command -v protoc >/dev/null; then
-	protoc -I "$here" --decode=Trace perfetto.proto <run.perfetto-trace >run.words
+	protoc -I "$here/schemas" --decode=Trace perfetto.proto <run.perfetto-trace >run.words
 	check "protoc knows every field of the Perfetto trace" sh -c '! grep -qE "^ *[0-9]+( \{|:)" run.words'
 	counter() { # NAME VALUE: a track of that name has that value
 		awk -v name="\"$1\"" -v value="$2" '/^ *uuid:/ { u = $2 } index($0, "name: " name) { track = u }

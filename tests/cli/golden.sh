@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Captures that a released recorder made, of format version 1.0: every later version must read them as it did then.
 #
+# series.cap: of format 1.1, the second capture of a rotation with a challenge, from series.script by tests/tools/mkcap.c.
 # demo.cap: the workload's three faults. lossy.cap: a flood into a tiny ring. redacted.cap: demo.cap without names, paths
 # and host. demo.pub: who signed them. Beside each stands what was said of it; BLESS=1 writes that anew, to be looked at.
 . "$(dirname "$0")/lib.sh"
@@ -32,7 +33,8 @@ events() {
 
 check_exit 6 "a golden capture's signer is a stranger at first" "$BUILD/gpuverify" demo.cap
 check "its key is trusted" "$BUILD/gpukey" trust demo.pub --name demo
-for name in demo lossy redacted; do
+check "and that of the one of format 1.1" "$BUILD/gpukey" trust series.pub --name series
+for name in demo lossy redacted series; do
 	check "$name.cap is judged as it was" said "$name.verify" "$BUILD/gpuverify" "$name.cap"
 	check "$name.cap gives the same counts" said "$name.counts" counts "$name.cap"
 	check "$name.cap gives the same events" said "$name.events" events "$name.cap"
@@ -40,6 +42,10 @@ for name in demo lossy redacted; do
 done
 check "demo.cap is explained as it was" said demo.report.json "$BUILD/gpuanalyze" -q demo.cap --json
 check "and rightly" "$BUILD/tests/score" demo.truth.json demo.report.json
+check_exit 7 "a capture that lost events is not complete" "$BUILD/gpuverify" -q --require-complete lossy.cap
+check_prints '^OK lossy.cap: 1922 of 2675 events \(71\.9 %\) were lost$' "and the first line says how many"
+check_exit 0 "a limit may allow that" "$BUILD/gpuverify" -q --max-lost=72% lossy.cap
+check_exit 0 "one that lost nothing is complete" "$BUILD/gpuverify" -q --require-complete demo.cap
 check_exit 7 "what is withheld is not complete" "$BUILD/gpuverify" --require-complete redacted.cap
 
 # Their forged twins.

@@ -92,7 +92,7 @@ check_exit 0 "untrust removes a broken file by its name" "$gpukey" untrust broke
 
 check_exit 2 "no subcommand is a usage error" "$gpukey"
 check_exit 2 "an unknown subcommand is a usage error" "$gpukey" frobnicate
-check_says "there is no 'frobnicate'" "and is named"
+check_says "unknown command 'frobnicate'; there are generate, list," "and is named"
 check_exit 2 "an unknown option is a usage error" "$gpukey" generate --frob
 check "in one line" test "$(wc -l <"$TMP/err")" = 1
 check_exit 2 "-p without -s is a usage error" "$gpukey" generate -W -p x.pub
@@ -129,4 +129,94 @@ fi
 check_exit 0 "help names all that sign does" "$gpukey" --help
 check_prints '^ +gpukey sign --custody ACT \[--name WHO\] \[--note TEXT\] \[-s FILE\] CAPTURE\.\.\.$' "custody too"
 check_prints '^Exit status: 0 fine; 1 FORGED by check' "and the exit statuses"
+
+# What a key may do.
+export GPUREC_HOME=$TMP/for-roles
+"$gpukey" generate -W >/dev/null 2>&1
+check_exit 0 "a host's own key" "$gpukey" list
+check_prints '\(may record\) \(this host\)$' "may record, and no more"
+"$gpukey" generate -W -s "$TMP/boss.key" >/dev/null 2>&1
+"$gpukey" generate -W -s "$TMP/other.key" >/dev/null 2>&1
+check_exit 0 "a key is trusted for what is named" "$gpukey" trust --role custody,vouch "$TMP/boss.pub"
+check_prints '^trusted as boss: .*; it may vouch,custody$' "and it says so"
+check "which is kept beside it, with the whole key" [ "$(cat "$GPUREC_HOME/trust/boss.roles")" = "$(tail -n 1 "$TMP/boss.pub") vouch,custody" ]
+check_exit 0 "show" "$gpukey" show boss
+check_prints '^roles        vouch,custody$' "tells the roles"
+check_exit 0 "trusting it again" "$gpukey" trust "$TMP/boss.pub"
+check_prints '^trusted already as boss; it may vouch,custody$' "changes none"
+check_exit 0 "other roles replace them" "$gpukey" trust --role revoke boss
+check_prints '^boss may revoke now, before vouch,custody$' "which is told"
+check_exit 0 "as JSON" "$gpukey" show --json boss
+check_prints '"roles":\["revoke"\]\}$' "they are a list"
+check_exit 2 "a word that is no role is refused" "$gpukey" trust --role record,admin boss
+check_says "--role: 'admin' is no role; there are record, vouch, revoke and custody" "by name"
+check_exit 2 "no word is none" "$gpukey" trust --role '' boss
+cp "$TMP/other.pub" boss
+check_exit 3 "a name that is a file's, too, may mean either" "$gpukey" trust --role record boss
+check_says "boss: a file and a trusted key; use ./boss for the file, else the key's id" "so one is to be named"
+rm boss
+cp "$TMP/other.pub" "$GPUREC_HOME/trust/boss.pub"
+check_exit 3 "another key put in its place" "$gpukey" list
+check_says "boss.roles: the roles of another key; remove this file" "does not have its roles"
+check_exit 0 "untrust" "$gpukey" untrust boss
+check "takes key and roles away" test ! -e "$GPUREC_HOME/trust/boss.pub" -a ! -e "$GPUREC_HOME/trust/boss.roles"
+
+# For programs.
+export GPUREC_HOME=$TMP/for-programs
+"$gpukey" generate -W >/dev/null 2>&1
+"$gpukey" generate -W -s "$TMP/odd.key" >/dev/null 2>&1
+"$gpukey" trust "$TMP/odd.pub" --name odd.one >/dev/null
+check_exit 0 "the list as JSON" "$gpukey" list --json
+check "is an object a line for each key" [ "$(grep -c '^{"key_id":"[0-9A-F]*","public_key":"RW[^"]*","fingerprint":"[0-9a-f ]*","name":"[^"]*","file":"/[^"]*","trusted":true,"own":\(true\|false\),"roles":\["record"\]}$' "$TMP/out")" -eq 2 ]
+check "one of them is this host's" [ "$(grep -c '"own":true' "$TMP/out")" -eq 1 ]
+check_exit 0 "a key as JSON" "$gpukey" show --json odd.one
+check_prints "^\{\"key_id\":.*\"fingerprint\":\"$("$gpukey" show odd.one | sed -n 's/^fingerprint  //p')\",\"trusted\":true,\"name\":\"odd\.one\",\"roles\":\[\"record\"\]\}\$" "with what identifies it"
+check_exit 0 "one that is not trusted" sh -c '"$1" untrust odd.one >/dev/null; "$1" show --json "$2"' sh "$gpukey" "$TMP/odd.pub"
+check_prints '"trusted":false}$' "says so"
+check_exit 2 "show takes one key" "$gpukey" show a b
+check_says "unexpected argument 'b'" "and names the one too many"
+
+# Trust on first use by a person: the fingerprint is shown and asked for on a terminal, and nowhere else.
+if command -v python3 >/dev/null; then
+	# asked ANSWER ARG...: gpukey trust ARG... on a terminal; what it showed, then its exit status
+	asked() {
+		python3 - "$@" <<-'ASK'
+			import os, pty, sys
+			pid, fd = pty.fork()
+			if pid == 0:
+			    os.execv(os.environ["BUILD"] + "/gpukey", ["gpukey", "trust"] + sys.argv[2:])
+			shown = b""
+			answered = False
+			while True:
+			    try:
+			        part = os.read(fd, 4096)
+			    except OSError:
+			        break
+			    if not part:
+			        break
+			    shown += part
+			    if b"[y/N]" in shown and not answered:
+			        answered = True
+			        os.write(fd, sys.argv[1].encode() + b"\n")
+			print(shown.decode())
+			sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+		ASK
+	}
+	export GPUREC_HOME=$TMP/first-use
+	GPUREC_HOME=$TMP/other "$BUILD/gpukey" generate -W -s "$TMP/stranger.key" >/dev/null 2>&1
+	wanted=$("$BUILD/gpukey" show "$TMP/stranger.pub" | sed -n 's/^fingerprint  //p')
+	check_exit 3 "on a terminal gpukey trust asks, and no is no" asked n "$TMP/stranger.pub"
+	check "after it has shown the fingerprint" grep -qF "fingerprint  $wanted" "$TMP/out"
+	check "so that the key is not trusted" sh -c '! "$BUILD/gpukey" list | grep -q stranger'
+	check_exit 3 "nothing is no, too" asked "" "$TMP/stranger.pub"
+	check_exit 0 "y is yes" asked y "$TMP/stranger.pub"
+	check "then it is" sh -c '"$BUILD/gpukey" list | grep -q stranger'
+	"$BUILD/gpukey" untrust stranger >/dev/null
+	check_exit 0 "with --yes nothing is asked" asked n --yes "$TMP/stranger.pub"
+	check "not even shown" sh -c "! grep -q 'y/N' '$TMP/out'"
+	check_exit 0 "gpukey list -v shows fingerprints" "$BUILD/gpukey" list -v
+	check "this one's" grep -qF "fingerprint $wanted" "$TMP/out"
+else
+	skip "on a terminal gpukey trust asks" "there is no python3"
+fi
 finish

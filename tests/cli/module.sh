@@ -206,6 +206,10 @@ cp every.cap forged.cap
 printf 'F' | dd of=forged.cap bs=1 seek="$at" conv=notrunc 2>/dev/null
 check_exit 1 "gpuverify finds the forged byte" "$BUILD/gpuverify" forged.cap
 fails "so does the module when all is to be verified" 'FORGED' shell "SELECT gpucap_open('forged.cap', 'run', 'verify=rows')"
+check_exit 0 "else it is opened" shell "SELECT gpucap_open('forged.cap')" "SELECT gpucap_open('every.cap', 'all', 'verify=rows')"
+check "and it is not said to be OK, but what was checked of it" [ "$(sed -n 1p out | sed 's/[0-9A-F]\{16\}.*//')" = \
+	"seals OK, rows are checked as they are read; signed by " ]
+check "as of what was verified to the last row" [ "$(sed -n 2p out | sed 's/[0-9A-F]\{16\}.*//')" = "OK, signed by " ]
 fails "else it fails when it comes to that chunk" 'is not what was sealed' module "'forged.cap'" "SELECT count(*) FROM facts"
 fails "also when it only has to count its rows" 'is not what was sealed' module "'forged.cap'" "SELECT id FROM calls WHERE at_ns > 501000000000"
 gives "what ends before is read" "'forged.cap'" "SELECT count(id), max(at_ns) FROM calls WHERE at_ns < 501000000000" "24|500221000000"

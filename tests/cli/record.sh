@@ -8,9 +8,19 @@ cap=$TMP/run.cap
 
 # Wrong input, refused before anything is made ------------------------------------------------------------------------
 one_line() { [ "$(wc -l <"$TMP/err")" = 1 ] && [ ! -s "$TMP/out" ]; }
+check_exit 127 "a command that is not there is 127, as shells have it" "$gpurec" -o "$TMP/none.cap" -- nosuchcommand
+check_says 'cannot run nosuchcommand: there is no such command in PATH' "and is named"
+check_exit 127 "so is a path that leads nowhere" "$gpurec" -o "$TMP/none.cap" -- "$TMP/nosuchcommand"
+: >"$TMP/plain"
+check_exit 126 "as is one that is not executable" "$gpurec" -o "$TMP/none.cap" -- "$TMP/plain"
+check_says 'plain: not an executable file' "and that is said"
+check "nothing is left of either" [ ! -e "$TMP/none.cap" ]
+check_exit 2 "-p takes numbers" "$gpurec" -o "$TMP/none.cap" -p 1,x
+check_says "-p 1,x: 'x' is not a decimal number" "and says which is none"
+check_exit 2 "each between its commas" "$gpurec" -o "$TMP/none.cap" -p 1,,2
 check_exit 2 "no output file is a usage error" "$gpurec"
 check "said in one line" one_line
-check_exit 2 "a duration without unit is refused" "$gpurec" -o "$cap" -d 5
+check_exit 2 "a fraction without a unit is no duration" "$gpurec" -o "$cap" -d 1.5
 check_exit 2 "so is one of 5x" "$gpurec" -o "$cap" -d 5x
 check_says '5x' "which is named"
 check_exit 2 "a capture does not go to standard output" "$BUILD/gpurec" -o - -d 1s
@@ -25,7 +35,7 @@ check_says 'force' "and --force is named"
 check "it is untouched" test ! -s "$TMP/there"
 check_exit 3 "a folder that is not there is refused" "$gpurec" -o "$TMP/no/such/run.cap" -- true
 check_exit 3 "a directory is refused as output" "$gpurec" --force -o "$TMP" -- true
-check_exit 3 "a command that is not there is refused" "$gpurec" -o "$cap" -- no-such-command-here
+check_exit 127 "a command that is not there is refused" "$gpurec" -o "$cap" -- no-such-command-here
 check_says 'no-such-command-here' "and named"
 check_exit 3 "a process that is not there is refused" "$gpurec" -o "$cap" -p 4194303
 check_says 'no process 4194303' "and named"
@@ -48,6 +58,24 @@ check_exit 3 "a library that is not there is refused" "$gpurec" -o "$cap" --lib 
 check_says 'none.so' "and named"
 check_exit 3 "a library without CUDA functions is refused" "$gpurec" -o "$cap" --lib "$BUILD/gpukey" -- true
 check "neither left a file" test ! -e "$cap"
+
+# What it is asked to add, and to leave out ----------------------------------------------------------------------------
+for wrong in "" "$(printf 'a\nb')" "$(printf '%300s' x)"; do
+	check_exit 2 "an authority of ${#wrong} bytes that is no line of text is refused" "$gpurec" -o "$cap" --authority "$wrong" -- true
+done
+check_exit 0 "a recording with an authority, and without command lines" "$gpurec" -q -o "$cap" --authority "Jane Doé, ticket 4711" \
+	--no-command-lines -- sh -c "exec '$driver' -q --flood 300 # token=s3cr3t"
+check_exit 0 "it verifies" "$BUILD/gpuverify" "$cap"
+"$BUILD/gpureplay" --json "$cap" >"$TMP/rows"
+check "the authority is a fact" grep -q '"name":"authority","value":"Jane Doé, ticket 4711"' "$TMP/rows"
+check "no row has an argument" sh -c '! grep -qE "s3cr3t|\"kind\":\"command_line\"" "$1"' sh "$TMP/rows"
+check "a fact has that they were left out" grep -q '"name":"command_lines","value":"left out"' "$TMP/rows"
+check_exit 0 "a report of it" "$BUILD/gpuanalyze" "$cap" --report
+check_prints '^Authority  Jane Doé, ticket 4711$' "names the authority"
+check_prints 'The arguments of processes \(--no-command-lines\)' "and what is left out"
+check_exit 0 "the same with them" "$gpurec" -q --force -o "$cap" -- sh -c "exec '$driver' -q --flood 300 # token=s3cr3t"
+check "has the arguments" sh -c '"$1" --json "$2" | grep -q s3cr3t' sh "$BUILD/gpureplay" "$cap"
+rm -f "$cap"
 
 # How it ends ---------------------------------------------------------------------------------------------------------
 check_exit 7 "the command's exit status is passed on" "$gpurec" -q -o "$cap" -- sh -c 'exit 7'
@@ -215,4 +243,6 @@ threads_of() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"thre
 check "threads are named" test "$(threads_of flood-0)" -ge 1
 symbols() { "$BUILD/gpureplay" --json "$cap" 2>/dev/null | grep '"kind":"frame"' | grep -q 'call_cudaMalloc+0x'; }
 check "allocations have stacks with the program's functions" symbols
+check_exit 0 "-d 1 is one second, and -p takes several processes" "$gpurec" -q --force -o "$cap" -d 1 -p $$,$PPID
+check "which the capture bears out" sh -c '"$1" --json "$2" | grep -qE "\"duration\":1[0-9]{9},"' sh "$BUILD/gpuverify" "$cap"
 finish

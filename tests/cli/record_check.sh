@@ -10,7 +10,7 @@ gpurec=$BUILD/gpurec
 possible=$?
 said() { grep -Eq "^(ok|note|no) +$1 " "$TMP/out" || { cat "$TMP/out"; return 1; }; }
 for what in kernel configuration "type information" "pid namespace" "BPF policy" "perf policy" lockdown memlock clock \
-	capabilities driver GPUs "kernel log" output "disk speed" "disk space" seccomp; do
+	capabilities driver GPUs "kernel log" output "disk speed" "disk space" seccomp Landlock; do
 	check "--check tells of: $what" said "$what"
 done
 check "it makes no file" test -z "$(find "$TMP" -name '*.cap')"
@@ -36,7 +36,7 @@ remedied() { # COMMAND...: nothing is missing without a remedy, in text and in J
 	! grep -E '^(no|note) ' "$TMP/out" | grep -v '; '
 }
 check "what is missing, or less than could be, has a remedy" remedied "$gpurec"
-check "so has what cannot be known" sh -c '! grep -Ei "^ok .*(not told|not known|cannot be tried)" "$1"' sh "$TMP/out"
+check "so has what cannot be known" sh -c '! grep -Ei "^ok .*(not reported|not known|unknown|cannot be tried)" "$1"' sh "$TMP/out"
 check_exit 3 "a folder that is not there is told" "$gpurec" --check -o "$TMP/no/such/x.cap"
 check_prints '^no +output .*choose another folder' "with the remedy"
 check_exit 2 "--json alone is refused" "$gpurec" --json -o "$TMP/x.cap" -- true

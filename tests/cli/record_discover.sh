@@ -113,8 +113,8 @@ check "a program with the runtime linked in and stripped is recorded" record -- 
 check "it is told that only the driver's calls can be recorded" holds "4:0:0:1" \
 	"[role] || ':' || [functions] || ':' || [probed] || ':' || ([reason] LIKE '%stripped%driver%')" library
 check "the person is told too" grep -q "$TMP/stripped: the CUDA runtime is linked in and stripped" "$TMP/said"
-check "at the end again" grep -q "not in it: 1 file with the CUDA runtime linked in and stripped" "$TMP/said"
-check "nobody claims that it used no CUDA library" grep -q "no CUDA call was seen in what could be looked at" "$TMP/said"
+check "at the end again" grep -q "not recorded: 1 file with the CUDA runtime linked in and stripped" "$TMP/said"
+check "nobody claims that it used no CUDA library" grep -q "no CUDA calls in the processes and libraries that could be inspected" "$TMP/said"
 check "so is a descendant that runs it" record -- sh -c "true; '$TMP/static' 7; true"
 check "of which no call is missed" holds 7 "count(*)" alloc
 # Without COMMAND nobody is held: what runs for longer than a moment is seen.
@@ -245,7 +245,7 @@ too_late() {
 check "a program that ends with the recording is recorded, or not" too_late
 check "where its file was not looked at any more, the capture says so" holds 1 \
 	"(SELECT count(*) FROM library) + (SELECT count(*) FROM fact WHERE [name] = 'files_gone') > 0" "(SELECT 1)"
-check "the person is told, too" grep -q "not in it: .* ended before a new file that it ran or mapped could be looked at" "$TMP/said"
+check "the person is told, too" grep -q "not recorded: .* ended before .* libraries could be inspected" "$TMP/said"
 check "and nobody claims that nothing used CUDA" sh -c '! grep "nothing recorded used a CUDA library" "$1"' sh "$TMP/said"
 
 # Several files ---------------------------------------------------------------------------------------------------------
@@ -406,19 +406,19 @@ if unshare -m --propagation private mount -t proc -o hidepid=2 proc /proc 2>/dev
 	check "where nothing of others may be seen, recording goes on" blind -- "$TMP/opener" 1 3 "$TMP/libcudart.so.12"
 	check "the capture says that /proc hides" holds 1 "count(*)" fact "WHERE [name] = 'proc_hidepid'"
 	check "the person is told what is missing" grep -q 'CUDA library that /proc does not show' "$TMP/said"
-	check "in the closing summary, too" grep -q 'not in it: 1 CUDA library mapped by a process that /proc does not show' "$TMP/said"
-	check "and that /proc hides processes" grep -q 'not in it: /proc (hidepid) hides' "$TMP/said"
+	check "in the closing summary, too" grep -q 'not recorded: 1 CUDA library mapped by a process that /proc does not show' "$TMP/said"
+	check "and that /proc hides processes" grep -q 'not recorded: /proc (hidepid) hides' "$TMP/said"
 	check "and the capture" holds 1 "count(*)" fact "WHERE [name] = 'libraries_unseen' AND [value] LIKE '1 %'"
 else
 	skip "a /proc that hides processes" "it cannot be mounted here"
 fi
 # What is left away on purpose ----------------------------------------------------------------------------------------------
 check "who leaves late attachment away is told what that leaves out" record --no-late-attach -d 300ms -p $$
-check "namely libraries" grep -q 'not in it: libraries that were loaded after recording began (--no-late-attach)' "$TMP/said"
-check "so that no call is nothing to go by, either" grep -q 'no CUDA call was seen in what could be looked at' "$TMP/said"
+check "namely libraries" grep -q 'not recorded: libraries that were loaded after recording began (--no-late-attach)' "$TMP/said"
+check "so that no call is nothing to go by, either" grep -q 'no CUDA calls in the processes and libraries that could be inspected' "$TMP/said"
 check "who leaves futexes away is told, too" record --no-futex -- true
-check "namely waits for locks" grep -q 'not in it: futexes, and with them waits for locks (--no-futex)' "$TMP/said"
+check "namely waits for locks" grep -q 'not recorded: futexes, and with them waits for locks (--no-futex)' "$TMP/said"
 check "who leaves nothing away hears nothing of the kind" record -- true
-check "but that nothing used CUDA" grep -q 'no CUDA call was seen: nothing recorded used a CUDA library' "$TMP/said"
-check "and nothing is missing" sh -c '! grep "not in it" "$1"' sh "$TMP/said"
+check "but that nothing used CUDA" grep -q 'no CUDA calls: no recorded process used a CUDA library' "$TMP/said"
+check "and nothing is missing" sh -c '! grep "not recorded" "$1"' sh "$TMP/said"
 finish

@@ -28,7 +28,7 @@ has() { grep "\"kind\":\"$1\"" "$TMP/events" | grep "$2" | grep -q "$3"; }
 
 check "a program that sleeps in all manners is recorded" record "$BUILD/workload/sleeps"
 if grep -q 'page_fault_user' "$TMP/events" || grep -q 'no userfaultfd' "$TMP/made"; then
-	skip "a page fault in which a thread slept" "this kernel does not tell of page faults, or has no userfaultfd"
+	skip "a page fault in which a thread slept" "this kernel does not report it of page faults, or has no userfaultfd"
 else
 	fault_lasted() { # at least 20 ms, at the address that was touched
 		grep '"kind":"fault"' "$TMP/events" | grep "\"addr\":\"$(sed -n 's/^fault //p' "$TMP/made")\"" |

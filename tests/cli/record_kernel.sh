@@ -81,8 +81,37 @@ check "there are several to leave out" without btf_trace_sched_waking btf_trace_
 check_exit 0 "several at once" btf "$gpurec" -o "$TMP/r.cap" --rotate 1s -- "$driver" -q --clean --seconds 2
 check "each capture of a rotation says so" facts "$TMP/r-00002.cap" '"tracepoints_absent","value":"sched_waking, mark_victim"'
 
+# Programs that the kernel refuses ----------------------------------------------------------------------------------------
+# A member that one program alone reads: without it the verifier refuses just that program.
+# refused PROGRAM MEMBER 'what is not recorded' PROBE OPTION...; the capture is PROGRAM.cap
+refused() {
+	local program=$1 member=$2 words=$3 probe=$4
+	shift 4
+	check "there is a member to leave out: $member" without "$member"
+	check_exit 0 "without $program recording is possible" btf "$gpurec" --check "$@" -o "$TMP/x.cap"
+	check_prints "^note +BPF program +$program: this kernel refuses it: $words.*; .*-v " "--check says what is missing"
+	check "and not why" sh -c '! grep "^ *the kernel: " "$1"' sh "$TMP/out"
+	check_exit 0 "with -v" btf "$gpurec" --check -v "$@" -o "$TMP/x.cap"
+	check_prints "^ +the kernel: .*$member" "it gives the verifier's own reason"
+	check_exit 0 "with --json" btf "$gpurec" --check --json "$@" -o "$TMP/x.cap"
+	check_prints "\"detail\":\"[^\"]*$member" "the reason is there"
+	check_exit 0 "a program is recorded" btf "$gpurec" -v "$@" -o "$TMP/$program.cap" -- "$driver" -q --clean --seconds 1
+	check_says "refuses the BPF program $program: $words" "what is missing is said"
+	check_says "reason to refuse $program: .*$member" "and why, with -v"
+	check "calls are recorded" some_of "$TMP/$program.cap" cudaLaunchKernel
+	check "nothing of the kind is" none_of "$TMP/$program.cap" "$probe"
+	check "the capture names the program and the reason" facts "$TMP/$program.cap" \
+		"\"name\":\"programs_refused\",\"value\":\"$program: [^\"]*$member"
+}
+refused on_exec arg_start 'it is not recorded when a process begins to run another program' process_exec
+check "and whose events are missing" facts "$TMP/on_exec.cap" '"tracepoints_absent","value":"sched_process_exec"'
+refused on_switch in_iowait 'it is not recorded when a thread ran' sched_switch
+refused on_metrics nivcsw 'how busy the CPUs are' cpu_metrics --metrics 100ms
+check "that of metrics takes no event of a tracepoint away" facts "$TMP/on_metrics.cap" '"tracepoints_absent","value":"none"'
+check "and they are not said to be there" facts "$TMP/on_metrics.cap" '"metrics","value":"not recorded: this kernel'
+
 # What nothing goes without ---------------------------------------------------------------------------------------------
-check "there is a struct to leave out" without linux_binprm
+check "there is a member to leave out" without start_boottime
 check_exit 3 "a kernel that does not take the programs is told" btf "$gpurec" -o "$TMP/no.cap" -- true
 check_says 'does not load the BPF programs' "in a sentence"
 check "without the verifier's log" sh -c '! grep "BEGIN PROG LOAD LOG" "$1"' sh "$TMP/err"
@@ -90,10 +119,23 @@ check "no capture is left" test ! -e "$TMP/no.cap"
 check_exit 3 "with -v -v" btf "$gpurec" -v -v -o "$TMP/no.cap" -- true
 check_says 'BEGIN PROG LOAD LOG' "the verifier's log is shown"
 check_exit 3 "--check says that recording is not possible" btf "$gpurec" --check -o "$TMP/no.cap"
-check_prints '^no +BPF .*; .*-v -v' "with what to do next"
+check_prints '^no +BPF .*on_call.*start_boottime.*; .*-v -v.*report it' "with the program, the reason, and what to do next"
+check_exit 3 "of a kernel that is known to be too old" btf setarch --uname-2.6 "$gpurec" --check -o "$TMP/no.cap"
+check_prints '^no +BPF .*; it follows from ' "nobody is asked to report that"
 : >"$TMP/vmlinux"
 check_exit 3 "so does one without type information" btf "$gpurec" --check -o "$TMP/no.cap"
 check_prints '^no +BPF .*type information.*; .*CONFIG_DEBUG_INFO_BTF' "with the remedy"
 check_exit 3 "and records nothing" btf "$gpurec" -o "$TMP/no.cap" -- true
 check_says 'type information.*CONFIG_DEBUG_INFO_BTF' "with the reason"
+
+# Who forbids it --------------------------------------------------------------------------------------------------------
+if ! command -v strace >/dev/null || ! strace -o "$TMP/try" true 2>"$TMP/err"; then
+	skip "who forbids it is told apart" "strace is not here, or may not trace"
+	finish
+fi
+forbidden() { strace -f -qq -o "$TMP/try" -e inject=bpf:error="$1" "$gpurec" --check -o "$TMP/no.cap"; }
+check_exit 3 "the kernel misses rights" forbidden EPERM
+check_prints '^no +BPF .*not permitted; run as root' "then --check names them"
+check_exit 3 "a security module forbids it, without a word of the verifier" forbidden EACCES
+check_prints '^no +BPF .*a security module forbids it; ' "then --check does not ask for rights that are held"
 finish

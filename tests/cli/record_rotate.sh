@@ -15,6 +15,9 @@ printf 'x\n' >"$TMP/pass"
 check_exit 3 "a key that needs a passphrase is refused" \
 	"$gpurec" -o "$TMP/x.cap" --rotate 1h --key "$TMP/locked.key" --passphrase-fd 3 -- true 3<"$TMP/pass"
 check_says 'passphrase' "and that is said"
+for wrong in "" c0f xy "$(printf '%0130d' 0)"; do
+	check_exit 2 "'$wrong' is no challenge" "$gpurec" -o "$TMP/x.cap" --challenge "$wrong" -- true
+done
 touch "$TMP/last-99999.cap"
 check_exit 3 "when no number is left that is told" "$gpurec" -o "$TMP/last.cap" --rotate 1h -- true
 check_says 'last.cap .*99999.*another name' "with what to do"
@@ -29,10 +32,13 @@ fi
 # A service is started again --------------------------------------------------------------------------------------------
 mkdir "$TMP/service"
 for run in 1 2; do
-	check_exit 0 "the same command, time $run" "$gpurec" -o "$TMP/service/node.cap" --rotate 1h -- true
+	check_exit 0 "the same command, time $run" "$gpurec" -o "$TMP/service/node.cap" --rotate 1h --challenge "c0ffee0$run" -- true
 done
 check "makes a capture each time, the first one untouched" "$BUILD/gpuverify" -q "$TMP"/service/node-0000[12].cap
+check_exit 0 "each has the challenge it was started with" "$BUILD/gpuverify" "$TMP/service/node-00002.cap"
+check_prints '^  challenge +c0ffee02$' "in its header"
 check "and nothing else" test "$(find "$TMP/service" -type f | wc -l)" = 2
+check_exit 0 "and is a series of its own: nothing is missing between" "$BUILD/gpuverify" -q --require-chain "$TMP"/service/node-0000[12].cap
 rm "$TMP/service/node-00001.cap"
 touch "$TMP/service/node-00007.cap" "$TMP/service/node-9.cap" "$TMP/service/node-00042.txt" "$TMP/service/mode-00044.cap"
 ln -s nowhere "$TMP/service/node-00008.cap"
@@ -61,6 +67,12 @@ check "once less than there are files" test "$(grep -c 'another capture continue
 check_prints 'the command ended' "the last one says why it ended"
 check "every joint fits by hash and time" test "$(grep -c '^JOINT .*: hash and time fit' "$TMP/out")" = \
 	$(($(find "$TMP" -name 'run-*.cap' | wc -l) - 1))
+
+check_exit 0 "as a chain, too" "$BUILD/gpuverify" -q --require-chain "$TMP"/run-*.cap
+mv "$TMP/run-00002.cap" "$TMP/gone.cap"
+check_exit 7 "from which one is missed by its number" "$BUILD/gpuverify" -q --require-chain "$TMP"/run-*.cap
+check_prints '^JOINT  capture 2 of series [0-9a-f]{32} is missing between .*run-00001.cap \(1\) and ' "and named"
+mv "$TMP/gone.cap" "$TMP/run-00002.cap"
 
 # What the program made is what the files have, by function
 in_all() {

@@ -74,6 +74,31 @@ for way in $ways; do
 	check "$way: each of their calls is recorded, or counted as lost" are_all_there
 done
 
+# One by one probes come off slowly, which the kernel does once gpurec has ended. Until it is done the next recording that
+# attaches so holds no process, which would be held for as long.
+detaching() { cat /proc/[0-9]*/comm 2>/dev/null | grep -cx gpurec-detaches || true; }
+export -f detaching
+if [ "$(detaching)" != 0 ]; then # of the last recording above
+	check_exit 0 "while probes come off another recording begins" \
+		"$gpurec" --force -o "$cap" --uprobes single -- bash -c "detaching >$TMP/meanwhile"
+	check "its command runs once none is coming off any more" [ "$(cat "$TMP/meanwhile")" = 0 ]
+else
+	skip "probes that come off in the background" "they came off within half a second"
+fi
+
+# The process in which it does so is made by a recorder that has given up its rights by then.
+if ! command -v strace >/dev/null; then
+	skip "the recorder may leave that to another process" "strace is not installed"
+else
+	leaves() {
+		strace -f -o "$TMP/calls" -e trace=clone,fork,vfork,clone3 \
+			"$gpurec" -q --force -o "$cap" --uprobes single -- "$BUILD/workload/driver" -q --flood 300 || return
+		grep -E '(clone|fork)\(.* = ' "$TMP/calls" | tail -n 1
+		grep -qE '(clone|fork)\(.* = [0-9]' "$TMP/calls" && ! grep -E 'clone\(.*SIGCHLD.* = -1' "$TMP/calls"
+	}
+	check "the recorder may leave that to another process" leaves
+fi
+
 # A process that keeps a probe waiting keeps whoever detaches it: the capture is sealed and whole by then. (At the entry
 # the kernel waits there, for the stack; no program of ours need be there.)
 held() { # WAY CALL [WHAT]

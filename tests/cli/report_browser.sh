@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The page of gpuanalyze in a real browser, where one is installed: tests/browser.py looks at it at the widths of a
+# The page of gpuanalyze in a real browser, where one is installed: tests/tools/browser.py looks at it at the widths of a
 # telephone and of a desk, light and dark. SHOTS=folder keeps the screenshots, for a person to look at.
 . "$(dirname "$0")/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -40,7 +40,7 @@ done
 "$analyze" -q --trust "$TMP/pub" --report="$TMP/lacking.html" "$TMP/partial.cap" "$TMP/reduced.cap" "$TMP/withheld.cap" || exit 1
 
 mkdir "$TMP/shots"
-timeout 200 python3 tests/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" "$TMP/lacking.html" >"$TMP/seen" 2>"$TMP/err"
+timeout 200 python3 tests/tools/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" "$TMP/lacking.html" >"$TMP/seen" 2>"$TMP/err"
 check "the browser did its work" test "$(tail -n 1 "$TMP/seen" | cut -c1-3)" = "1.."
 tail -n 5 "$TMP/err" | sed 's/^/# /'
 # Its results are this test's.

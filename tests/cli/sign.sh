@@ -28,7 +28,7 @@ check "the signature can be read by others" test "$(stat -c %a report.minisig)" 
 check_exit 0 "check accepts it" "$gpukey" check report
 check "OK is the first word" first_line "OK report"
 check_prints "^  signed by  [0-9A-F]{1,16} \(.*\), trusted here\$" "it says whose it is"
-check_prints "^  says       timestamp:[0-9]{10}	file:report	hashed\$" "and shows the trusted comment"
+check_prints "^  comment    timestamp:[0-9]{10}	file:report	hashed\$" "and shows the trusted comment"
 check_exit 0 "with -q" "$gpukey" check -q report
 check "only that line is printed" test "$(cat out)" = "OK report"
 cp report.minisig before
@@ -37,7 +37,7 @@ check_says "report\.minisig: there is a file already; -f replaces it" "says how"
 check "nothing was touched" cmp report.minisig before
 check_exit 0 "-f replaces it" "$gpukey" sign -f -t 'seen \ by me' -c 'not signed' report
 check_exit 0 "-t" "$gpukey" check report
-check_prints '^  says       seen \\\\ by me$' "is the trusted comment, shown escaped"
+check_prints '^  comment    seen \\\\ by me$' "is the trusted comment, shown escaped"
 check "-c is the untrusted one" grep -qx "untrusted comment: not signed" report.minisig
 check_exit 0 "several files are signed at once" "$gpukey" sign empty digest-sized large
 for file in "${files[@]}"; do
@@ -111,7 +111,7 @@ check_exit 3 "a wrong one does not" "$gpukey" sign -s locked.key --passphrase-fd
 check_says "locked\.key: wrong passphrase" "which is told"
 check "and no signature is left" test ! -e wrong.minisig
 check_exit 3 "without terminal and descriptor nothing is asked" setsid -w "$gpukey" sign -s locked.key -o no.minisig report
-check_says "no terminal to ask on; give it with --passphrase-fd" "and it is said what to do"
+check_says "no terminal to ask on; pass it with --passphrase-fd" "and it is said what to do"
 
 # On a terminal: wait for the prompt, type, keep all that the terminal shows in `shown`.
 type_passphrase() {
@@ -158,7 +158,7 @@ check "our key with a passphrase signs in minisign" minisign -S -s locked.key -m
 check_exit 0 "and check accepts that" "$gpukey" check --trust locked.pub --signature by-stock.minisig report
 check "our key without one signs in minisign" minisign -S -W -s second.key -m report -x by-stock.minisig -t 'a b'
 check_exit 0 "and check accepts that" "$gpukey" check --trust second.pub --signature by-stock.minisig report
-check_prints '^  says       a b$' "and shows minisign's trusted comment"
+check_prints '^  comment    a b$' "and shows minisign's trusted comment"
 
 check "minisign makes a key without a password" minisign -G -W -s stock.key -p stock.pub
 check "and one with" minisign -G -s stock-locked.key -p stock-locked.pub < <(printf '%s\n%s\n' "$passphrase" "$passphrase")

@@ -25,12 +25,12 @@ fact at=+0 name=kernel value="6.1"
 executable at=+0 pid=100 start=+0 path=/bin/trainer
 frame at=+0 stack=1 depth=1 address=0x20 module=7 offset=0x20 symbol=_ZN5Cache4growEm+0x20
 frame at=+0 stack=1 depth=0 address=0x10 module=7 offset=0x10
-# kept, freed, freed by another thread, failed, nested, of address 0
+# kept, freed, freed by another thread, failed, nested in that, of address 0
 alloc at=+10ms pid=100 tid=100 dur=100us bytes=1M addr=0xf000000000001000 memory=1 stack=1
 alloc at=+11ms pid=100 tid=100 dur=100us bytes=4096 addr=0x2000 memory=1
 alloc at=+12ms pid=100 tid=100 dur=100us bytes=8192 addr=0x3000 memory=3
+alloc at=+13ms pid=100 tid=100 dur=100us bytes=77 addr=0x5000 memory=1 flags=1
 alloc at=+13ms pid=100 tid=100 dur=100us bytes=1G addr=0x4000 memory=1 ret=2
-alloc at=+14ms pid=100 tid=100 dur=100us bytes=77 addr=0x5000 memory=1 flags=1
 free at=+19ms pid=100 tid=100 dur=10us addr=0x2000 memory=1 flags=1
 free at=+20ms pid=100 tid=100 dur=2ms addr=0x2000 memory=1
 free at=+21ms pid=100 tid=101 dur=20us addr=0x3000 memory=3

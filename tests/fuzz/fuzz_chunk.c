@@ -9,9 +9,9 @@
 
 #include "tests/unit/sample.h"
 
-#include "format/content.h"
+#include "format/chunk.h"
 #include "format/pack.h"
-#include "format/record.h"
+#include "format/frames.h"
 #include "tests/fuzz/fuzz.h"
 
 #define CONTENT_AT 19
@@ -32,6 +32,7 @@ static void add_header(struct bytes *out, struct header *h, const struct identit
 	memset(h, 0, sizeof(*h));
 	h->major = FORMAT_MAJOR;
 	h->minor = FORMAT_MINOR;
+	h->incompatible = FEATURE_PREHASHED;
 	memset(h->capture_id, 7, sizeof(h->capture_id));
 	memcpy(h->keynum, id->keynum, sizeof(h->keynum));
 	memcpy(h->identity, id->public_key, sizeof(h->identity));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/unit/sample.h"
+#include "tests/unit/sign_as.h"
 
 #include "keys/revocation.h"
 #include "tests/fuzz/fuzz.h"
@@ -61,7 +62,7 @@ static void try_statement(const uint8_t *bytes, size_t n)
 		memcpy(raw + AUTHORITY_AT + KEYNUM_BYTES, id.public_key, PUBLIC_KEY_BYTES);
 	}
 	crypt_hash(hash, domain, raw, n);
-	crypt_sign(raw + n, domain, hash, id.secret_key);
+	sign_as(n > 2 && raw[2] == 1 ? 0 : FEATURE_PREHASHED, raw + n, domain, hash, id.secret_key);
 	memcpy(text, COMMENT, sizeof(COMMENT));
 	sodium_bin2base64(text + sizeof(COMMENT) - 1, sizeof(text) - sizeof(COMMENT), raw, n + SIGNATURE_BYTES,
 			  sodium_base64_VARIANT_ORIGINAL);

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "keys/demangle.h"
+#include "replay/demangle/demangle.h"
 #include "tests/fuzz/fuzz.h"
 
 static const char long_name[] =

@@ -4,6 +4,7 @@
  *
  *	0 a public key file   1 a secret key file   2 a line of base64   3 the bytes that a secret key file decodes to
  *	4 to 7: a file in the trust store, beside a good key: .pub, .delegation, .revocations, a list's .minisig
+ *	8 (itself, not modulo 8): a file of roles of a key that is there
  */
 #include <limits.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@ static char home[PATH_MAX];
 static void remove_home(void)
 {
 	static const char *const names[] = {"trust/b.pub",
+					    "trust/b.roles",
 					    "trust/b.delegation",
 					    "trust/b.revocations",
 					    "trust/good.pub",
@@ -68,7 +70,7 @@ static void make_home(void)
 	snprintf(home, sizeof(home), "%s/gpurec-fuzz-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 	MUST(sodium_init() >= 0 && mkdtemp(home) && setenv("GPUREC_HOME", home, 1) == 0 && atexit(remove_home) == 0);
 	key_of_identity(&pk, &id);
-	MUST(trust_add(&pk, "good", &why) == 0);
+	MUST(trust_add(&pk, "good", ROLE_RECORD, &why) == 0);
 }
 
 static bool is_untouched(const void *p, size_t n)
@@ -227,6 +229,31 @@ static void try_store(const char *leaf, const uint8_t *bytes, size_t n)
 	unlink(path_of(leaf));
 }
 
+/* What is believed of the roles of a key is what the file says, in the one way in which it can be written. */
+static void try_roles(const uint8_t *bytes, size_t n)
+{
+	struct identity id = sample_identity(2);
+	char text[MINISIGN_PUBLIC_FILE_MAX], again[ROLES_FILE_MAX + 1];
+	const struct trusted *found = NULL;
+	struct trust_list list;
+	struct public_key pk;
+	struct fault why = {0};
+	int r;
+
+	key_of_identity(&pk, &id);
+	write_file("trust/b.pub", text, minisign_format_public(text, &pk));
+	write_file("trust/b.roles", bytes, n);
+	MUST(trust_list_read(&list, &why) == 0 && list.nkeys == 2);
+	r = trust_find(&list, &pk, &found, &why);
+	if (r == 1)
+		MUST(roles_file_format(again, &pk, found->roles) == n && memcmp(again, bytes, n) == 0);
+	else
+		MUST(r < 0 && why.text[0] && trust_roles(&list, &pk) == 0);
+	trust_list_clear(&list);
+	unlink(path_of("trust/b.roles"));
+	unlink(path_of("trust/b.pub"));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	static const char *const leaves[] = {"trust/b.pub", "trust/b.delegation", "trust/b.revocations",
@@ -235,6 +262,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 	make_home();
 	if (n == 0)
 		return 0;
+	if (bytes[0] == 8) {
+		try_roles(bytes + 1, n - 1);
+		return 0;
+	}
 	switch (bytes[0] % 8) {
 	case 0:
 		try_public(bytes + 1, n - 1);
@@ -283,5 +314,9 @@ unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), voi
 	memcpy(text + 1 + MINISIGN_SECRET_BYTES - 96, id.secret_key, sizeof(id.secret_key));
 	give(arg, (uint8_t *)text, 1 + MINISIGN_SECRET_BYTES);
 	give(arg, (const uint8_t *)"\6gpurec revocations 1\n", 22);
-	return 7;
+	id = sample_identity(2);
+	key_of_identity(&pk, &id);
+	text[0] = 8;
+	give(arg, (uint8_t *)text, 1 + roles_file_format(text + 1, &pk, ROLES_ALL));
+	return 8;
 }

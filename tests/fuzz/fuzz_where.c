@@ -7,7 +7,7 @@
 
 #include "tests/unit/sample.h"
 
-#include "replay/where.h"
+#include "replay/where/where.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/event.h"
 
@@ -29,17 +29,17 @@ static void make_event(struct event *ev, const struct kind *k, const uint8_t *by
 
 static void ask(const struct where *w, const struct where *contrary, const uint8_t *bytes, size_t n)
 {
-	struct people people = {0};
+	struct tasks people = {0};
 	struct event ev;
 	struct fault why;
 
 	for (size_t k = 0; k < schema.nkinds; k++) {
 		make_event(&ev, &schema.kinds[k], bytes, n);
-		MUST(people_see(&people, &ev, &why) == 0);
+		MUST(tasks_feed(&people, &ev, &why) == 0);
 		MUST(where_holds(w, &ev, &people) == where_holds(w, &ev, &people));
 		MUST(!contrary || where_holds(w, &ev, &people) != where_holds(contrary, &ev, &people));
 	}
-	people_clear(&people);
+	tasks_clear(&people);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)

@@ -10,8 +10,9 @@
 #include <stdarg.h>
 
 #include "tests/unit/sample.h"
+#include "tests/unit/sign_as.h"
 
-#include "format/content.h"
+#include "format/chunk.h"
 #include "format/layout.h"
 #include "format/pack.h"
 #include "tests/fuzz/fuzz.h"
@@ -23,6 +24,7 @@ struct repair {
 	struct bytes *out;
 	uint8_t capture_id[CAPTURE_ID_BYTES];
 	uint8_t previous[HASH_BYTES];
+	uint64_t features;       /* of the header */
 	unsigned epoch, nchunks; /* chunks seen in the open epoch */
 	struct {
 		bool withheld; /* its entry stays */
@@ -47,7 +49,7 @@ static inline void repair_sign(struct repair *r, size_t len, const char *domain,
 	uint8_t *payload = r->out->data + r->out->len - len;
 
 	crypt_hash(r->previous, domain, payload, len - SIGNATURE_BYTES);
-	crypt_sign(payload + len - SIGNATURE_BYTES, domain, r->previous, key->secret_key);
+	sign_as(r->features, payload + len - SIGNATURE_BYTES, domain, r->previous, key->secret_key);
 }
 
 static inline void repair_header(struct repair *r, uint8_t *p, size_t len)
@@ -59,6 +61,7 @@ static inline void repair_header(struct repair *r, uint8_t *p, size_t len)
 	memcpy(p + HEADER_AT_IDENTITY, id.public_key, PUBLIC_KEY_BYTES);
 	memcpy(p + HEADER_AT_FIRST_KEY, repair_key(0)->public_key, PUBLIC_KEY_BYTES);
 	memcpy(r->capture_id, p + HEADER_AT_CAPTURE_ID, CAPTURE_ID_BYTES);
+	r->features = get_le64(p + HEADER_AT_INCOMPATIBLE);
 	repair_sign(r, len, domain_header, &id);
 }
 

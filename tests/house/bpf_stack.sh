@@ -11,10 +11,10 @@ if [ ! -e "$sizes" ]; then
 	skip "what runs for calls has a small stack" "this build is without the kernel's side"
 	finish
 fi
-names='on_call|on_call_multi|on_return|on_return_multi|calls_begin|call_left_out|peek_arguments|peek_results|walk_stack'
+names='on_call|on_call_multi|on_return|on_return_multi|calls_begin|call_left_out|peek_arguments|peek_results|walk_stack|returns_to'
 names="$names|call_record_name|tell_first|count_rare|bulk_wakes"
 awk -v names="^($names)\$" '{ n = split($1, part, ":") } part[n] ~ names { print part[n], $2 }' "$sizes" >"$TMP/sizes"
-check "they are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 13 ]
+check "they are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 14 ]
 small() {
 	cat "$TMP/sizes"
 	awk -v max=$BYTES_MAX '$2 > max { bad = 1 } END { exit bad }' "$TMP/sizes"

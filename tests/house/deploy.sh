@@ -34,9 +34,9 @@ slurm() {
 	env -i SLURM_JOB_ID="$job" SLURM_JOB_UID="$uid" SLURMD_NODENAME=node17 GPUREC_HOME="$GPUREC_HOME" GPUREC_SLURM="$TMP/slurm" \
 		GPUREC_DIR="$TMP/spool" GPUREC_BIN="${recorder:-$TMP/double}" "$@" /bin/sh "$deploy/slurm-$script.sh"
 }
-# job NUMBER UID [SETTING=VALUE]...: from prolog to epilog
+# job NUMBER UID [SETTING=VALUE]...: from prolog to epilog; the second time its capture has another name
 job() {
-	slurm prolog "$@" && appears "$TMP/spool/job-$1-node17.cap" && slurm epilog "$@"
+	slurm prolog "$@" && appears "$(awk '{ print $NF }' "$TMP/spool/job-$1.recorder")" && slurm epilog "$@"
 }
 appears() {
 	local tries=100
@@ -98,7 +98,15 @@ recorder=$TMP/none
 check "a node without gpurec runs its jobs" slurm prolog 90 "$(id -u)"
 check "and ends them" slurm epilog 90 "$(id -u)"
 recorder=
-check "the log says what was missing" grep -q gpurec "$spool/job-90-node17.cap.log"
+logged() { # FILE: what failed in the background is there soon
+	local tries=100
+	until grep -qs gpurec "$1"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		sleep 0.1
+	done
+}
+check "the log says what was missing" logged "$spool/job-90-node17.cap.log"
 # --- Kubernetes ---
 # words MANIFEST CONTAINER: its command and args, a word after each NUL
 words() {

@@ -118,7 +118,7 @@ witnesses() {
 		grep -rqwF -- "$name" "$repo/tests/unit" || { echo "no test $name"; missing=1; }
 	done < <(grep -oE '`[a-z0-9]+(_[a-z0-9]+){3,}`' "$repo/docs/THREATS.md" | tr -d '`')
 	while IFS='|' read -r sentence file; do
-		cat "$repo"/tests/{cli,unit}/"${file%.sh}".{sh,c} 2>/dev/null | grep -qF -- "$sentence" ||
+		cat "$repo"/tests/{cli,unit/*}/"${file%.sh}".{sh,c} 2>/dev/null | grep -qF -- "$sentence" ||
 			{ echo "$file has no '$sentence'"; missing=1; }
 	done < <(tr '\n' ' ' <"$repo/docs/THREATS.md" | grep -oE '\*[^*]+\*,? +\([a-z_]+(\.sh)?\)' | sed -E 's/^\*([^*]*)\*,? *\(([^)]*)\)$/\1|\2/; s/  +/ /g')
 	return $missing

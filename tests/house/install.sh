@@ -46,7 +46,7 @@ module() {
 	for page in docs/man/gpucap.7 docs/SCHEMA.md; do
 		path=$(sed -nE 's/^(sqlite> )?\.load +([^ ]+).*/\2/p' $page | head -n 1)
 		[ "$(sqlite3 -bail :memory: ".load $TMP/root/usr/${path#/usr/local/}" \
-			"SELECT gpucap_open('tests/golden/demo.cap', 'run', 'trust=tests/golden/demo.pub') LIKE 'OK%'")" = 1 ] || { echo "$page: $path"; return 1; }
+			"SELECT gpucap_open('tests/golden/demo.cap', 'run', 'trust=tests/golden/demo.pub') LIKE 'seals OK%'")" = 1 ] || { echo "$page: $path"; return 1; }
 	done
 }
 outside() {

@@ -13,8 +13,14 @@ no_lines() {
 }
 
 # The headers in which format/ offers something to the folders above it; its others are its own.
-PUBLIC='(kinds|fault|schema|source|reader|cursor|verify|writer|narrow|escape)'
+PUBLIC='(base/[a-z_0-9]+|kinds|schema|source|reader|cursor|verify|writer|narrow)'
+FORMAT="format/$PUBLIC\.h"
+KEYS='keys/(tool/)?[a-z_0-9]+\.h'
 
+# own FOLDER: what matches the headers of a folder and of those in it
+own() {
+	echo "$1/([a-z_0-9]+/)?[a-z_0-9]+\.h"
+}
 # includes FOLDER ALLOWED: the project's headers that FOLDER includes but for those that match ALLOWED
 includes() {
 	find "$1" -name '*.[ch]' -exec grep -HoE '^ *# *include *"[^"]+"' {} + |
@@ -23,21 +29,29 @@ includes() {
 forbids() {
 	includes "$1" "$2" | no_lines
 }
-check "format/ includes nothing from above" forbids format 'format/[a-z_0-9]+\.h'
-check "keys/ includes format's public headers only" forbids keys "format/$PUBLIC\.h|keys/[a-z_0-9]+\.h"
+check "format/base/ includes nothing but itself" forbids format/base 'format/base/[a-z_0-9]+\.h'
+check "format/ includes nothing from above" forbids format "$(own format)"
+check "keys/ includes format's public headers only" forbids keys "$FORMAT|$(own keys)"
 check "record/ includes format, keys and the ring only" forbids record \
-	"format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|record/[a-z_0-9]+\.h|bpf/ring\.h|bpf/gpurec\.skel\.h"
-check "replay/ includes format and keys only" forbids replay "format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|replay/[a-z_0-9]+\.h"
-check "analyze/ includes format and keys only" forbids analyze \
-	"format/$PUBLIC\.h|keys/[a-z_0-9]+\.h|analyze/([a-z_0-9]+/)?[a-z_0-9]+\.h"
-# The one thing of replay/ that gpuanalyze uses, and by its name alone: how the SQLite module begins.
-one_symbol() {
-	local used
-	used=$(comm -12 <({ nm -u "$BUILD/analyze/gpuanalyze.o"; nm -u "$BUILD/libanalyze.a"; } | sed -nE 's/^ +[Uw] //p' | sort -u) \
-		<(nm --defined-only "$BUILD/libreplay.a" 2>/dev/null | sed -nE 's/^[0-9a-f]+ [A-Z] //p' | sort -u))
-	[ "$used" = sqlite3_gpucap_init ] || { echo "analyze/ uses of replay/: $used"; return 1; }
+	"$FORMAT|$KEYS|$(own record)|bpf/ring\.h|bpf/gpurec\.skel\.h"
+check "replay/ includes format and keys only" forbids replay "$FORMAT|$KEYS|$(own replay)"
+check "replay/model/ includes format, keys, itself, and what a pass over a capture takes" forbids replay/model \
+	"$FORMAT|$KEYS|$(own replay/model)|replay/demangle/demangle\.h|replay/(filter|playback)\.h"
+check "analyze/ includes format, keys, and of replay/ the model, the comparison, the SQLite module and names of C++" forbids analyze \
+	"$FORMAT|$KEYS|$(own analyze)|replay/model/[a-z_0-9]+\.h|replay/diff/diff(_stats)?\.h|replay/time_arg\.h|replay/sql/vtab\.h|replay/demangle/demangle\.h"
+# defined_in FOLDER...: what objects of replay/ define
+defined_in() {
+	local folder
+	for folder; do
+		nm --defined-only "$BUILD/replay/$folder"/*.o 2>/dev/null
+	done | sed -nE 's/^[0-9a-f]+ [A-Z] //p' | sort -u
 }
-check "analyze/ uses the entry of the SQLite module, and nothing else of replay/" one_symbol
+shared_symbols() {
+	comm -12 <({ nm -u "$BUILD"/analyze/gpuanalyze*.o; nm -u "$BUILD/libanalyze.a"; } | sed -nE 's/^ +[Uw] //p' | sort -u) \
+		<(nm --defined-only "$BUILD/libreplay.a" 2>/dev/null | sed -nE 's/^[0-9a-f]+ [A-Z] //p' | sort -u) |
+		comm -23 - <(defined_in model diff sql demangle) | grep -vE '^(out_(open|close|finish|flush)|moment_(parse|boot_ns))$' | no_lines
+}
+check "analyze/ uses nothing else of replay/" shared_symbols
 check "bpf/ includes its own headers and the list of kinds only" forbids bpf 'format/kinds\.h|bpf/[a-z_0-9]+\.h'
 
 # Every file that belongs to the project, also where there is no git.
@@ -53,6 +67,43 @@ top_level() {
 		no_lines
 }
 check "the top level holds only what it should" top_level
+
+# A name says what is inside, wherever it is read: no two sources share one, in whatever folders.
+unique_names() {
+	sources | grep -E '^(bpf|format|keys|record|replay|analyze)/.*\.[ch]$' | sed 's:.*/::' | sort | uniq -d | no_lines
+}
+check "no two sources have the same name" unique_names
+# Folders that can be read at a glance. analyze/ is above the limit until its model is shared with replay/.
+small_folders() {
+	sources | grep -E '^(bpf|format|keys|record|replay|analyze)/.*\.[ch]$' | sed 's:/[^/]*$::' | sort | uniq -c |
+		awk '$1 > ($2 == "analyze" ? 60 : 40) { print $2 " has " $1 " sources" }' | no_lines
+}
+check "no folder has more than 40 sources" small_folders
+
+# Each folder says in a few lines what it is, and where to start reading; what it names is there.
+named_files() { # FOLDER
+	grep -oE '`[a-z_0-9/]+(\.[a-z]+)*`' "$1/README.md" | tr -d '`' | while read -r name; do
+		[ -e "$1/$name" ] || [ -e "$name" ] || echo "$1/README.md: there is no $name"
+	done
+}
+folders_introduced() {
+	sources | grep -E '^(bpf|format|keys|record|replay|analyze)/.*\.[ch]$' | sed 's:/[^/]*$::' | sort -u | while read -r folder; do
+		[ -s "$folder/README.md" ] || { echo "$folder has no README.md"; continue; }
+		[ "$(wc -l <"$folder/README.md")" -le 12 ] || echo "$folder/README.md has more than twelve lines"
+		for part in "May use" "May not" "Start with"; do
+			grep -q "^- \*\*$part:\*\* " "$folder/README.md" || echo "$folder/README.md lacks \"$part\""
+		done
+		named_files "$folder"
+	done | no_lines
+}
+check "each folder has a README that names what is in it" folders_introduced
+answers_exist() {
+	[ "$(grep -cE '^\| .*\? \| `' docs/ARCHITECTURE.md)" -ge 20 ] || { echo "fewer than twenty questions"; return 1; }
+	sed -nE 's/^\| .*\? \| `([^`]+)` \|$/\1/p' docs/ARCHITECTURE.md | while read -r file; do
+		[ -f "$file" ] || echo "there is no $file"
+	done | no_lines
+}
+check "twenty questions about where things happen name files that exist" answers_exist
 
 # undefined_of LIBRARY: what it calls in other libraries
 undefined_of() {
@@ -74,7 +125,7 @@ for library in keys replay analyze record; do
 	fi
 done
 
-SPEAKS='tool_(init|note|error|usage|fault|finish|next_option)'
+SPEAKS='tool_(init|note|progress[a-z_]*|error|usage|fault|finish|next_option)'
 for library in replay analyze record; do
 	if [ -e "$BUILD/lib$library.a" ]; then
 		check "$library/ says nothing below main()" silent "lib$library.a" "$SPEAKS|perror|stderr|v?(err|warn)x?|syslog"
@@ -89,10 +140,10 @@ quiet_keys() {
 		grep -E " ($SPEAKS|_*v?printf(_chk)?|puts|putchar|perror|stdout|stderr|v?(err|warn)x?|syslog)\$" | no_lines
 }
 check "keys/ says nothing below main(), but by tool.h" quiet_keys
-check "gpukey's and gpureplay's own files are in no library" no_lines < <(nm -A "$BUILD"/lib*.a 2>/dev/null | grep -E ':gpu(key|replay)[._]')
+check "gpukey's, gpureplay's and gpuanalyze's own files are in no library" no_lines < <(nm -A "$BUILD"/lib*.a 2>/dev/null | grep -E ':gpu(key|replay|analyze)[._]')
 
 # Mutable data outside main files: sections .data, .bss and .tdata. What is constant but holds addresses stands in
-# .data.rel.ro, which is read-only at run time. keys/tool.c is part of every main.
+# .data.rel.ro, which is read-only at run time. keys/tool/tool.c is part of every main.
 no_globals() {
 	[ -s "$BUILD/$1" ] && nm -f sysv "$BUILD/$1" |
 		awk -F'|' '/^[A-Za-z_]/ && $7 ~ /^(\.data|\.bss|\*COM\*|\.tdata|\.tbss)(\.|$)/ && $7 !~ /^\.data\.rel\.ro/ { print $1, $7 }' |
@@ -109,7 +160,7 @@ done
 # Each limit of the format stands in the document.
 limits_told() {
 	[ -s docs/FORMAT.md ] || { echo "there is no docs/FORMAT.md"; return 1; }
-	grep -hoE '^#define [A-Z][A-Z0-9_]*_(MAX|MIN|LIMIT)(_BYTES)?\b|^#define MAX_[A-Z0-9_]+' format/*.h |
+	grep -hoE '^#define [A-Z][A-Z0-9_]*_(MAX|MIN|LIMIT)(_BYTES)?\b|^#define MAX_[A-Z0-9_]+' format/*.h format/base/*.h |
 		awk '{ print $2 }' | sort -u | while read -r limit; do
 		grep -qwF "$limit" docs/FORMAT.md || echo "$limit is not in docs/FORMAT.md"
 	done | no_lines

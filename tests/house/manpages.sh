@@ -34,7 +34,14 @@ formats() {
 	[ -z "$warnings" ] || { echo "$warnings"; return 1; }
 }
 
+sections() {
+	local section
+	for section in NAME SYNOPSIS DESCRIPTION OPTIONS ENVIRONMENT FILES "EXIT STATUS" EXAMPLES "SEE ALSO"; do
+		grep -q "^\.Sh $section\$" "$1" || { echo "$1 has no section $section"; return 1; }
+	done
+}
 for tool in gpurec gpuverify gpureplay gpuanalyze gpukey; do
+	check "the page of $tool has all sections" sections "docs/man/$tool.1"
 	if [ -x "$BUILD/$tool" ]; then
 		check "the page of $tool lists the options of --help, all and no other" same_options "$tool"
 		check "the page of $tool gives options the same letters as --help" letters "$tool"

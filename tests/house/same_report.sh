@@ -10,8 +10,8 @@ analyze=$BUILD/gpuanalyze
 # Only analyze/ is built anew; what it stands on has tests of its own.
 other=$TMP/other
 build() {
-	"${MAKE:-make}" -s --no-print-directory BUILD="$other" BPF=0 CFLAGS=-O0 "$other/libanalyze.a" "$other/analyze/gpuanalyze.o" &&
-		"${CC:-gcc}" -pie -pthread "$other/analyze/gpuanalyze.o" "$other/libanalyze.a" "$BUILD/libreplay.a" "$BUILD/libkeys.a" \
+	"${MAKE:-make}" -s --no-print-directory BUILD="$other" BPF=0 CFLAGS=-O0 "$other/libanalyze.a" "$other/analyze/gpuanalyze.o" "$other/analyze/gpuanalyze_options.o" &&
+		"${CC:-gcc}" -pie -pthread "$other"/analyze/gpuanalyze*.o "$other/libanalyze.a" "$BUILD/libreplay.a" "$BUILD/libkeys.a" \
 			"$BUILD/libformat.a" -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lxxhash -lm -o "$other/gpuanalyze"
 }
 check "the analysis can be built without optimisation" build

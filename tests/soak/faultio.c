@@ -12,16 +12,22 @@
  *	FAULTIO_STEP=S FAULTIO_AFTER=K     from the Kth reading of the wall clock on, it is S seconds ahead
  *	FAULTIO_ASLEEP=S FAULTIO_AFTER=K   from the Kth reading of the boot clock on, it is S seconds ahead, as after a
  *	                                   suspension, and so is the wall clock
+ *	FAULTIO_ASLEEP=S FAULTIO_WRITTEN=N the same, from the Nth write to a capture on (1: its header)
+ *	FAULTIO_FAST=S                     each reading of the monotonic clock is S seconds after the one before
  *	FAULTIO_ENDS=NAME                  a process that runs a program of this name has ended before its arguments are
  *	                                   read from /proc, unless it stands still
+ *	FAULTIO_SKIPS=NAME                 each time that it is asked, the kernel has skipped 7 more runs of the BPF
+ *	                                   program of this name
  *
  * A capture is a file that was opened for appending.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/bpf.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +35,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+static atomic_bool slept;
 
 static long setting(const char *name, long otherwise)
 {
@@ -53,6 +61,8 @@ __attribute__((visibility("default"))) ssize_t write(int fd, const void *buf, si
 	if (!is_capture(fd))
 		return syscall(SYS_write, fd, buf, n);
 	now = atomic_fetch_add(&writes, 1) + 1;
+	if (now == setting("FAULTIO_WRITTEN", 0))
+		atomic_store(&slept, true);
 	if (nth && now == nth && n > 1 && setting("FAULTIO_PART", 0))
 		return syscall(SYS_write, fd, buf, n / 2); /* the rest is asked for next */
 	if (nth && (now == nth || (now > nth && !setting("FAULTIO_ONCE", 0)))) {
@@ -89,13 +99,15 @@ __attribute__((visibility("default"))) int fdatasync(int fd)
 
 __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *t)
 {
-	static atomic_long wall, boot;
-	static atomic_bool slept;
+	static atomic_long wall, boot, monotonic;
 	int r = (int)syscall(SYS_clock_gettime, clock, t);
 
+	if (clock == CLOCK_MONOTONIC)
+		t->tv_sec += atomic_fetch_add(&monotonic, 1) * setting("FAULTIO_FAST", 0);
 	if (clock == CLOCK_REALTIME && atomic_fetch_add(&wall, 1) + 1 >= setting("FAULTIO_AFTER", 1))
 		t->tv_sec += setting("FAULTIO_STEP", 0);
-	if (clock == CLOCK_BOOTTIME && atomic_fetch_add(&boot, 1) + 1 >= setting("FAULTIO_AFTER", 1))
+	if (clock == CLOCK_BOOTTIME && !getenv("FAULTIO_WRITTEN") &&
+	    atomic_fetch_add(&boot, 1) + 1 >= setting("FAULTIO_AFTER", 1))
 		atomic_store(&slept, true);
 	if ((clock == CLOCK_BOOTTIME || clock == CLOCK_REALTIME) && atomic_load(&slept))
 		t->tv_sec += setting("FAULTIO_ASLEEP", 0);
@@ -148,3 +160,19 @@ __attribute__((visibility("default"))) int openat(int dir, const char *path, int
 }
 
 __attribute__((visibility("default"), alias("openat"))) int openat64(int dir, const char *path, int flags, ...);
+
+/* libbpf's, whose headers need not be here; of programs alone is asked with a structure of this size. */
+int bpf_obj_get_info_by_fd(int fd, void *info, __u32 *size);
+__attribute__((visibility("default"))) int bpf_obj_get_info_by_fd(int fd, void *info, __u32 *size)
+{
+	static _Atomic __u64 skips;
+	union bpf_attr attr = {.info.bpf_fd = (__u32)fd, .info.info_len = *size, .info.info = (__u64)(uintptr_t)info};
+	const bool of_program = *size == sizeof(struct bpf_prog_info);
+	const char *name = getenv("FAULTIO_SKIPS");
+	int r = (int)syscall(SYS_bpf, BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof(attr));
+
+	*size = attr.info.info_len;
+	if (r == 0 && name && of_program && strcmp(((struct bpf_prog_info *)info)->name, name) == 0)
+		((struct bpf_prog_info *)info)->recursion_misses += atomic_fetch_add(&skips, 7) + 7;
+	return r;
+}

@@ -107,6 +107,12 @@ int renameat2(int from_folder, const char *from, int to_folder, const char *to, 
 	return refuse(OF_IO, EIO) ? -1 : (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, flags);
 }
 
+/* A folder that is opened as no more than a step on the way, or as what it is and no link, is not to be synced. */
+static enum sort sort_of_open(int flags)
+{
+	return flags & O_DIRECTORY && !(flags & (O_PATH | O_NOFOLLOW)) ? OF_SOFT : OF_IO;
+}
+
 int open(const char *path, int flags, ...)
 {
 	mode_t mode;
@@ -115,9 +121,22 @@ int open(const char *path, int flags, ...)
 	va_start(ap, flags);
 	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
-	if (refuse(flags & O_DIRECTORY ? OF_SOFT : OF_IO, EIO))
+	if (refuse(sort_of_open(flags), EIO))
 		return -1;
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int openat(int folder, const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list ap;
+
+	va_start(ap, flags);
+	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (refuse(sort_of_open(flags), EIO))
+		return -1;
+	return (int)syscall(SYS_openat, folder, path, flags, mode);
 }
 
 int mkostemp(char *path, int flags)

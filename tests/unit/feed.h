@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events straight into the analysis engine, without a file. For tests/unit/test_analyze*.c. */
+/* Events straight into the analysis engine, without a file. For tests/unit/analyze/test_analyze*.c. */
 #ifndef TESTS_UNIT_FEED_H
 #define TESTS_UNIT_FEED_H
 

@@ -7,11 +7,12 @@
 #define GPUREC_TESTS_FORGE_H
 
 #include "tests/unit/sample.h"
+#include "tests/unit/sign_as.h"
 
-#include "format/content.h"
+#include "format/chunk.h"
 #include "format/layout.h"
 #include "format/pack.h"
-#include "format/record.h"
+#include "format/frames.h"
 
 #define FORGED_EPOCHS 2
 #define FORGED_CHUNKS 4 /* of a sample's epoch: events, process, host; and one to spare */
@@ -22,8 +23,9 @@ struct forged {
 	struct bytes raw[FORGED_EPOCHS][FORGED_CHUNKS];
 	struct end end;
 	struct bytes out;
-	unsigned spoiled;  /* 1 + the epoch (or END) whose hash of what comes before is made wrong */
-	unsigned withheld; /* 1 + the chunk of epoch 0 that is withheld */
+	unsigned spoiled;          /* 1 + the epoch (or END) whose hash of what comes before is made wrong */
+	uint64_t signed_otherwise; /* FEATURE_PREHASHED: not in the way that the header says */
+	unsigned withheld;         /* 1 + the chunk of epoch 0 that is withheld */
 };
 
 /* When a change is made: before the chunks are packed, before the records are signed, or on all the bytes. */
@@ -89,10 +91,11 @@ static inline void forge_keypair(unsigned epoch, uint8_t *public_key, uint8_t *s
 	crypto_sign_seed_keypair(public_key, secret_key, seed);
 }
 
-static inline void forge_sign(struct bytes *out, const char *domain, const uint8_t *hash, const uint8_t *secret_key)
+static inline void forge_sign(struct forged *f, const char *domain, const uint8_t *hash, const uint8_t *secret_key)
 {
-	assert_false(out->failed);
-	crypt_sign(out->data + out->len - SIGNATURE_BYTES, domain, hash, secret_key);
+	assert_false(f->out.failed);
+	sign_as(f->header.incompatible ^ f->signed_otherwise, f->out.data + f->out.len - SIGNATURE_BYTES, domain, hash,
+		secret_key);
 }
 
 static inline void forge_pack(struct forged *f, unsigned e, uint32_t c, struct bytes *frame)
@@ -146,7 +149,7 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 	bytes_add(&f->out, empty_frame, EMPTY_FRAME_BYTES);
 	header_encode(&f->out, &f->header, schema, schema_len);
 	free(schema);
-	forge_sign(&f->out, domain_header, f->header.hash, id.secret_key);
+	forge_sign(f, domain_header, f->header.hash, id.secret_key);
 	memcpy(previous, f->header.hash, HASH_BYTES);
 	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
 		forge_put_chunks(f, e, frames[e]);
@@ -154,7 +157,7 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 		f->epochs[e].previous[HASH_BYTES - 1] ^= f->spoiled == 1 + e;
 		seal_encode(&f->out, &f->epochs[e]);
 		forge_keypair(e, unused, secret_key);
-		forge_sign(&f->out, domain_seal, f->epochs[e].hash, secret_key);
+		forge_sign(f, domain_seal, f->epochs[e].hash, secret_key);
 		memcpy(previous, f->epochs[e].hash, HASH_BYTES);
 		for (uint32_t c = 0; c < FORGED_CHUNKS; c++)
 			bytes_free(&frames[e][c]);
@@ -163,7 +166,7 @@ static inline void forge_write(struct forged *f, const struct forgery *forgery)
 	f->end.last_seal[HASH_BYTES - 1] ^= f->spoiled == 1 + FORGED_EPOCHS;
 	end_encode(&f->out, &f->end);
 	forge_keypair(FORGED_EPOCHS, unused, secret_key);
-	forge_sign(&f->out, domain_end, f->end.hash, secret_key);
+	forge_sign(f, domain_end, f->end.hash, secret_key);
 	if (forgery->moment == ON_BYTES)
 		forgery->change(f);
 }

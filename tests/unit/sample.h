@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <sodium.h>
 
-#include "format/bytes.h"
+#include "format/base/bytes.h"
 #include "format/crypt.h"
 #include "format/cursor.h"
 #include "format/verify.h"

@@ -51,12 +51,18 @@ static inline void make_capture(bool end)
 	bytes_free(&m.bytes);
 }
 
-static inline void trust_key(uint8_t seed, const char *name)
+static inline void trust_for(uint8_t seed, const char *name, unsigned roles)
 {
 	struct public_key pk = public_of(seed);
 	struct fault why;
 
-	assert_int_equal(trust_add(&pk, name, &why), 0);
+	assert_int_equal(trust_add(&pk, name, roles, &why), 0);
+}
+
+/* The host may record; all others are authorities, too. */
+static inline void trust_key(uint8_t seed, const char *name)
+{
+	trust_for(seed, name, seed == HOST ? ROLE_RECORD : ROLE_RECORD | ROLE_VOUCH | ROLE_REVOKE);
 }
 
 static inline void put_delegation(const char *path, const struct delegation *d)

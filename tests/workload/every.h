@@ -5,11 +5,11 @@
  * defined, and EVERY_RUNTIME, EVERY_DRIVER or EVERY_NCCL.
  */
 #ifdef EVERY_RUNTIME
-#include "record/probes_runtime.h"
+#include "record/probe/probes_runtime.h"
 #endif
 #ifdef EVERY_DRIVER
-#include "record/probes_driver.h"
+#include "record/probe/probes_driver.h"
 #endif
 #ifdef EVERY_NCCL
-#include "record/probes_nccl.h"
+#include "record/probe/probes_nccl.h"
 #endif

@@ -10,7 +10,7 @@ WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-o
 WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
-                  every/typed every/names sleeps leave/libcudart.so.12 leave/leave \
+                  every/typed every/names sleeps steady attacker leave/libcudart.so.12 leave/leave around/libcudart.so.12 around/libcuda.so.1 around/around \
                   $(if $(filter x86_64,$(MACHINE)),every/frames every/held))
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
@@ -42,9 +42,11 @@ $(WORKLOAD_OUT)/driver: $(call workload_objs,$(WORKLOAD_DRIVER) api_linked) $(WO
 $(WORKLOAD_OUT)/driver-dlopen: $(call workload_objs,$(WORKLOAD_DRIVER) api_dlopen)
 $(WORKLOAD_OUT)/check_double: $(call workload_objs,check_double) $(WORKLOAD_OUT)/libcudart.so.12 \
                               $(WORKLOAD_OUT)/libcuda.so.1
+$(WORKLOAD_OUT)/steady: $(call workload_objs,steady) $(WORKLOAD_OUT)/libcudart.so.12 $(WORKLOAD_OUT)/libcuda.so.1
 $(WORKLOAD_OUT)/plant: $(call workload_objs,plant plant_faults json) $(WORKLOAD_OUT)/libcudart.so.12 $(WORKLOAD_OUT)/libcuda.so.1
 $(WORKLOAD_OUT)/real_cudart: $(call workload_objs,real_cudart json tally)
-$(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double $(WORKLOAD_OUT)/plant:
+$(WORKLOAD_OUT)/driver $(WORKLOAD_OUT)/driver-dlopen $(WORKLOAD_OUT)/real_cudart $(WORKLOAD_OUT)/check_double $(WORKLOAD_OUT)/plant \
+$(WORKLOAD_OUT)/steady:
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -ldl -o $@
 
@@ -61,7 +63,7 @@ $(WORKLOAD_EVERY): tests/workload/every_library.c $(BUILD)/flags
 $(addprefix $(WORKLOAD_OUT)/every/,every typed names frames held): $(WORKLOAD_OUT)/every/%: $(WORKLOAD_OUT)/%.o $(WORKLOAD_EVERY)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
-$(WORKLOAD_OUT)/sleeps: $(WORKLOAD_OUT)/sleeps.o
+$(WORKLOAD_OUT)/sleeps $(WORKLOAD_OUT)/attacker: $(WORKLOAD_OUT)/%: $(WORKLOAD_OUT)/%.o
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
 
@@ -71,5 +73,19 @@ $(WORKLOAD_OUT)/leave/libcudart.so.12: tests/workload/leave_library.c $(BUILD)/f
 	@echo "  LINK  $@"
 	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -O0 -shared -Wl,-soname,$(@F) $< -o $@
 $(WORKLOAD_OUT)/leave/leave: $(call workload_objs,leave) $(WORKLOAD_OUT)/leave/libcudart.so.12
+	@echo "  LINK  $@"
+	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
+
+# Calls inside calls, one of them the last, which is to become a jump.
+WORKLOAD_AROUND := $(addprefix $(WORKLOAD_OUT)/around/,libcudart.so.12 libcuda.so.1)
+$(WORKLOAD_OUT)/around/libcuda.so.1: AROUND :=
+$(WORKLOAD_OUT)/around/libcudart.so.12: AROUND := -DAROUND_RUNTIME
+$(WORKLOAD_OUT)/around/libcudart.so.12: $(WORKLOAD_OUT)/around/libcuda.so.1
+$(WORKLOAD_AROUND): tests/workload/around_library.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) $(AROUND) -shared -Wl,-soname,$(@F) $< \
+		$(filter %/libcuda.so.1,$^) $(WORKLOAD_LD) -o $@
+$(WORKLOAD_OUT)/around/around: $(call workload_objs,around) $(WORKLOAD_AROUND)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@

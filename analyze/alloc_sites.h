@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory held (replay/model/allocations.h) by the place in the program that allocated it. */
+#ifndef GPUREC_ANALYZE_ALLOC_SITES_H
+#define GPUREC_ANALYZE_ALLOC_SITES_H
+
+#include "analyze/min_levels.h"
+#include "replay/model/allocations.h"
+
+#define ALLOCATIONS_MAX 4194304 /* outstanding at once; others are counted, not followed */
+#define SITES_MAX 65536
+
+/* Where memory is allocated: a stack, or without one the probed function. */
+struct site {
+	struct table_key key; /* a: process instance; b: stack, or probe with SITE_NO_STACK */
+	uint64_t process, stack, probe;
+	uint64_t memory;       /* MEM_* of the latest */
+	uint64_t tid;          /* of the latest */
+	uint64_t bytes, count; /* outstanding */
+	uint64_t peak_bytes;
+	uint64_t allocated_bytes, allocated_count;
+	uint64_t freed_bytes, freed_count;   /* also with their context */
+	uint64_t unseen_bytes, unseen_count; /* given back without a row: the address was handed out again */
+	uint64_t first_ns, last_ns;          /* allocation */
+	struct levels levels;                /* of outstanding bytes */
+	uint64_t births[4];                  /* of those outstanding, by quarter of its life: sites_count_births() */
+	struct site *next;                   /* of this process */
+};
+
+#define SITE_NO_STACK (1ULL << 63)
+
+struct sites {
+	struct allocations allocations;
+	struct table all;       /* struct site */
+	struct table processes; /* a: process instance: its sites */
+	uint64_t nbeyond;       /* allocations of sites beyond SITES_MAX */
+};
+
+/* It must stay where it is until sites_clear(). */
+void sites_init(struct sites *s, const struct schema *schema);
+void sites_clear(struct sites *s);
+
+/* The sites of a process, linked by `next`, in order of their first allocation; NULL: none. */
+struct site *sites_of(const struct sites *s, uint64_t process);
+
+/* Count how many of a process' outstanding allocations were made in each quarter from a site's first to end_ns. */
+void sites_count_births(struct sites *s, uint64_t process, uint64_t end_ns);
+
+/* Drop the sites of a process that has ended and holds nothing any more. */
+void sites_forget(struct sites *s, uint64_t process);
+
+#endif

@@ -1,0 +1,443 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/capture_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/finding.h"
+
+/*
+ * The facts that are kept. `fine`: the value begins so where all is well; NULL: any value is bad. `text`: the sentence.
+ * Of a value that begins with a number the number stands before it, and `one` instead of it for 1; a value of another
+ * sort stands behind it if `valued`. Facts without a text are about the host.
+ */
+static const struct about_fact {
+	const char *name;
+	enum blind_sort sort;
+	const char *fine;
+	const char *text;
+	const char *one;
+	bool valued;
+} table[] = {
+	{.name = "hostname", .sort = BLIND_SORTS},
+	{.name = "kernel", .sort = BLIND_SORTS},
+	{.name = "nvidia_driver", .sort = BLIND_SORTS},
+	{.name = "virtualisation", .sort = BLIND_SORTS},
+	{.name = "mode", .sort = BLIND_SORTS},
+	{.name = "authority", .sort = BLIND_SORTS},
+	{.name = "proc_hidepid",
+	 .sort = BLIND_RIGHTS,
+	 .text = "Processes of others, which /proc (hidepid) hides from those who lack CAP_SYS_PTRACE"},
+	{.name = "processes_denied",
+	 .sort = BLIND_RIGHTS,
+	 .text = "processes of which not all could be read, for want of permission",
+	 .one = "process of which not all could be read, for want of permission"},
+	{.name = "mappings_denied",
+	 .sort = BLIND_RIGHTS,
+	 .text = "times that the libraries of a process could not be inspected, for want of permission",
+	 .one = "time that the libraries of a process could not be inspected, for want of permission"},
+	{.name = "libraries_unseen",
+	 .sort = BLIND_LIBRARIES,
+	 .text = "CUDA libraries of processes that /proc does not show",
+	 .one = "CUDA library of a process that /proc does not show"},
+	{.name = "libraries_unread",
+	 .sort = BLIND_LIBRARIES,
+	 .text = "CUDA libraries that could not be read",
+	 .one = "CUDA library that could not be read"},
+	{.name = "library_problem", .sort = BLIND_LIBRARIES, .text = "A library or program, ", .valued = true},
+	{.name = "files_not_looked_at",
+	 .sort = BLIND_LIBRARIES,
+	 .text = "files skipped in the search for CUDA: scan limit reached",
+	 .one = "file skipped in the search for CUDA: scan limit reached"},
+	{.name = "runtimes_stripped",
+	 .sort = BLIND_STRIPPED,
+	 .text = "programs that hold the CUDA runtime without its names (stripped): what they call of it",
+	 .one = "program that holds the CUDA runtime without its names (stripped): what it calls of it"},
+	{.name = "tracepoints_absent",
+	 .sort = BLIND_TRACEPOINTS,
+	 .fine = "none",
+	 .text = "What this kernel has no tracepoint for: "},
+	{.name = "programs_refused"}, /* what is lacking for them is in tracepoints_absent */
+	{.name = "waking_context",
+	 .sort = BLIND_WAKING,
+	 .fine = "known",
+	 .text = "Whether a thread or an interrupt woke a sleeper: this kernel does not prove it"},
+	{.name = "futex",
+	 .sort = BLIND_OPTIONS,
+	 .fine = "recorded",
+	 .text = "Waits for locks, which are reported as some sleep: futexes were ",
+	 .valued = true},
+	{.name = "cpu_quota",
+	 .sort = BLIND_OPTIONS,
+	 .fine = "recorded",
+	 .text = "When a CPU quota kept threads from running, which then looks like waiting for a CPU: ",
+	 .valued = true},
+	{.name = "signals",
+	 .sort = BLIND_OPTIONS,
+	 .fine = "recorded",
+	 .text = "Who stopped, continued or ended processes by a signal: ",
+	 .valued = true},
+	{.name = "cgroups_not_looked_at",
+	 .sort = BLIND_ORDINARY,
+	 .text = "control groups skipped: scan limit for CPU quotas reached",
+	 .one = "control group skipped: scan limit for CPU quotas reached"},
+	{.name = "late_attach",
+	 .sort = BLIND_OPTIONS,
+	 .fine = "yes",
+	 .text = "CUDA libraries that programs loaded after recording began (--no-late-attach)"},
+	{.name = "nvml", .sort = BLIND_HEALTH, .fine = "driver", .text = "The health of the GPUs: ", .valued = true},
+	{.name = "xid", .sort = BLIND_HEALTH, .text = "Errors that the NVIDIA driver wrote to the kernel's log (Xid)"},
+	{.name = "probe_runs_skipped",
+	 .sort = BLIND_ORDINARY,
+	 .text = "Runs of probes that the kernel left out: ",
+	 .valued = true},
+	{.name = "processes_gone",
+	 .sort = BLIND_ORDINARY,
+	 .text = "times that a process ended before all could be read of it",
+	 .one = "time that a process ended before all could be read of it"},
+	{.name = "files_gone",
+	 .sort = BLIND_ORDINARY,
+	 .text = "times that a process, or the recording, ended before a file that it ran or mapped could be inspected",
+	 .one = "time that a process, or the recording, ended before a file that it ran or mapped could be inspected"},
+	{.name = "command_lines",
+	 .sort = BLIND_ORDINARY,
+	 .fine = "recorded",
+	 .text = "The arguments of processes (--no-command-lines)"},
+	{.name = "frames_unplaced",
+	 .sort = BLIND_ORDINARY,
+	 .text = "frames of stacks whose process was gone or could not be read",
+	 .one = "frame of a stack whose process was gone or could not be read"},
+	{.name = "modules_not_numbered",
+	 .sort = BLIND_ORDINARY,
+	 .text = "modules beyond those that are numbered",
+	 .one = "module beyond those that are numbered"},
+};
+#define NTABLE (sizeof(table) / sizeof(table[0]))
+_Static_assert(NTABLE == sizeof(((struct about *)0)->facts) / sizeof(char *), "a place for each fact");
+
+/* What a kernel without the tracepoint does not tell. */
+static const struct {
+	const char *name, *without;
+	bool small; /* no finding is wrong without it */
+} tracepoints[] = {
+	{"sched_switch", "when a thread ran, waited for a CPU or slept, all of which is unknown", false},
+	{"sched_waking", "who woke a thread, and when", false},
+	{"sched_process_fork", "processes and threads that recorded ones started", false},
+	{"sched_process_exec", "when a process began to run another program", false},
+	{"sched_process_exit", "when threads and processes ended", false},
+	{"sys_enter", "waits in futexes, and in which system call a thread slept", false},
+	{"sys_exit", "waits in futexes, and libraries that were loaded later", false},
+	{"mark_victim", "processes that were killed for want of memory", false},
+	{"page_fault_user", "page faults, which are reported as some sleep", true},
+	{"signal_generate", "who stopped, continued or ended processes by a signal", true},
+	{"task_rename", "new names of threads", true},
+};
+#define NTRACEPOINTS (sizeof(tracepoints) / sizeof(tracepoints[0]))
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while reading the capture's facts");
+}
+
+/* A later row replaces an earlier one. */
+static int keep(char **place, size_t *len, const struct event *ev, unsigned field, struct fault *why)
+{
+	size_t n = ev->v[field] < ABOUT_VALUE_KEPT ? (size_t)ev->v[field] : ABOUT_VALUE_KEPT;
+	char *copy = malloc(n + 1);
+
+	if (!copy)
+		return no_memory(why);
+	if (n)
+		memcpy(copy, ev->text[field], n);
+	copy[n] = 0;
+	free(*place);
+	*place = copy;
+	*len = n;
+	return 0;
+}
+
+static int feed_fact(struct about *a, const struct event *ev, struct fault *why)
+{
+	const char *name = ev->text[F_fact_name];
+
+	if (!name || !ev->text[F_fact_value])
+		return 0;
+	for (unsigned i = 0; i < NTABLE; i++)
+		if (ev->v[F_fact_name] == strlen(table[i].name) &&
+		    memcmp(name, table[i].name, strlen(table[i].name)) == 0)
+			return keep(&a->facts[i], &a->fact_bytes[i], ev, F_fact_value, why);
+	return 0;
+}
+
+/* The first process's; what it becomes by exec counts, too. */
+static int feed_command(struct about *a, const struct event *ev, struct fault *why)
+{
+	uint64_t pid = ev->v[F_command_line_pid];
+
+	if (!ev->text[F_command_line_text] || (a->command && a->command_pid != pid))
+		return 0;
+	a->command_pid = pid;
+	return keep(&a->command, &a->command_bytes, ev, F_command_line_text, why);
+}
+
+static void feed_gpu(struct about *a, const struct event *ev)
+{
+	struct about_gpu *gpu;
+	unsigned i = 0;
+
+	while (i < a->ngpus && i < ABOUT_GPUS_KEPT && a->gpus[i].index != ev->v[F_gpu_index])
+		i++;
+	if (i < a->ngpus && i < ABOUT_GPUS_KEPT)
+		return;
+	a->ngpus++;
+	if (i == ABOUT_GPUS_KEPT)
+		return;
+	gpu = &a->gpus[i];
+	gpu->index = ev->v[F_gpu_index];
+	gpu->bytes = ev->v[F_gpu_name] < sizeof(gpu->name) ? (size_t)ev->v[F_gpu_name] : sizeof(gpu->name);
+	if (gpu->bytes && ev->text[F_gpu_name])
+		memcpy(gpu->name, ev->text[F_gpu_name], gpu->bytes);
+}
+
+bool about_wants(uint16_t kind)
+{
+	return kind == KIND_fact || kind == KIND_command_line || kind == KIND_gpu || kind == KIND_cpu;
+}
+
+int about_feed(struct about *a, const struct event *ev, struct fault *why)
+{
+	int r;
+
+	switch (ev->kind) {
+	case KIND_fact:
+		r = feed_fact(a, ev, why);
+		a->untold = about_lacks(a, "sched_switch") || about_lacks(a, "sched_waking");
+		return r;
+	case KIND_command_line:
+		return feed_command(a, ev, why);
+	case KIND_gpu:
+		feed_gpu(a, ev);
+		return 0;
+	case KIND_cpu:
+		a->steal = a->steal || ev->v[F_cpu_steal] > 0;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+void about_clear(struct about *a)
+{
+	for (unsigned i = 0; i < NTABLE; i++)
+		free(a->facts[i]);
+	free(a->command);
+	memset(a, 0, sizeof(*a));
+}
+
+const char *about_fact(const struct about *a, const char *name, size_t *len)
+{
+	for (unsigned i = 0; i < NTABLE; i++) {
+		if (strcmp(table[i].name, name) != 0 || !a->facts[i])
+			continue;
+		*len = a->fact_bytes[i];
+		return a->facts[i];
+	}
+	return NULL;
+}
+
+static bool begins(const struct about *a, const char *fact, const char *with)
+{
+	size_t len;
+	const char *value = about_fact(a, fact, &len);
+
+	return value && strncmp(value, with, strlen(with)) == 0;
+}
+
+bool about_lacks(const struct about *a, const char *tracepoint)
+{
+	size_t len, n = strlen(tracepoint);
+	const char *value = about_fact(a, "tracepoints_absent", &len);
+
+	/* "sched_waking, sched_switch" */
+	for (const char *at = value; at && (at = strstr(at, tracepoint)); at += n)
+		if ((at == value || at[-1] == ' ') && (at[n] == 0 || at[n] == ','))
+			return true;
+	return false;
+}
+
+bool about_is_virtual(const struct about *a)
+{
+	size_t len;
+
+	return about_fact(a, "virtualisation", &len) && !begins(a, "virtualisation", "none");
+}
+
+bool about_hides_steal(const struct about *a)
+{
+	return about_is_virtual(a) && !a->steal;
+}
+
+bool about_is_chosen(const struct about *a)
+{
+	return begins(a, "mode", "command") || begins(a, "mode", "processes");
+}
+
+/* "sched_switch, sys_enter" in words where there are some; of what is not known the name. */
+static void add_tracepoints(const struct about *a, struct text *t)
+{
+	size_t len, n;
+	const char *at = about_fact(a, "tracepoints_absent", &len);
+
+	for (unsigned told = 0; at && *at; at += n + strspn(at + n, ", "), told++) {
+		size_t i = 0;
+
+		n = strcspn(at, ", ");
+		while (i < NTRACEPOINTS &&
+		       !(strlen(tracepoints[i].name) == n && memcmp(tracepoints[i].name, at, n) == 0))
+			i++;
+		text_add(t, "%s%s%s", told ? "; " : "", i < NTRACEPOINTS ? tracepoints[i].without : "",
+			 i < NTRACEPOINTS ? " (" : "");
+		text_add_escaped(t, at, n);
+		text_add(t, "%s", i < NTRACEPOINTS ? ")" : "");
+	}
+}
+
+/* Whether the recorder could not see what fact `i` is about. */
+static bool is_blind(const struct about *a, unsigned i)
+{
+	const char *fine = table[i].fine;
+
+	return table[i].text && a->facts[i] && !(fine && strncmp(a->facts[i], fine, strlen(fine)) == 0);
+}
+
+/* Where there is no NVIDIA driver there is nothing of it to see; not all that is off was switched off. */
+static enum blind_sort sort_of(const struct about *a, unsigned i)
+{
+	if (table[i].sort == BLIND_OPTIONS && strchr(a->facts[i], ':'))
+		return BLIND_TRACEPOINTS;
+	return table[i].sort == BLIND_HEALTH && begins(a, "nvml", "no NVIDIA driver") ? BLIND_ORDINARY : table[i].sort;
+}
+
+static void add_blind(const struct about *a, unsigned i, struct text *t)
+{
+	size_t len, digits = strspn(a->facts[i], "0123456789");
+
+	if (table[i].one && digits) {
+		bool one = digits == 1 && a->facts[i][0] == '1';
+
+		text_add_bytes(t, a->facts[i], digits);
+		text_add(t, " %s", one ? table[i].one : table[i].text);
+		return;
+	}
+	if (!strcmp(table[i].name, "tracepoints_absent") && about_fact(a, "programs_refused", &len))
+		text_add(t, "What this kernel has no tracepoint for, or refuses the program for: ");
+	else
+		text_add(t, "%s", table[i].text);
+	if (table[i].valued)
+		text_add_escaped(t, a->facts[i], a->fact_bytes[i]);
+	if (table[i].sort == BLIND_TRACEPOINTS)
+		add_tracepoints(a, t);
+}
+
+bool about_blind(const struct about *a, enum blind_sort sort, struct text *t)
+{
+	size_t before = t->len;
+
+	for (unsigned i = 0; i < NTABLE; i++) {
+		if (!is_blind(a, i) || sort_of(a, i) != sort)
+			continue;
+		add_blind(a, i, t);
+		text_add(t, "\n");
+	}
+	if (sort == BLIND_HOST && about_hides_steal(a))
+		text_add(t, "CPU steal time: the hypervisor does not report it, and stolen time shows as on CPU\n");
+	return t->len > before;
+}
+
+static const struct {
+	unsigned severity;
+	const char *advice;
+} sorts[BLIND_SORTS] = {
+	[BLIND_RIGHTS] = {SEVERITY_WARNING, "Record as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH besides"},
+	[BLIND_LIBRARIES] = {SEVERITY_WARNING,
+			     "Name the library with --lib, and look whether the recorder may read it"},
+	[BLIND_STRIPPED] = {SEVERITY_WARNING,
+			    "Link the CUDA runtime dynamically (nvcc -cudart shared), or do not strip the program"},
+	[BLIND_TRACEPOINTS] = {SEVERITY_WARNING, "Record on a kernel that has them; gpurec --check shows why"},
+	[BLIND_WAKING] = {SEVERITY_INFO, "Take \"woken by\" with care: an interrupt may have done it"},
+	[BLIND_OPTIONS] = {SEVERITY_INFO, "Record without --no-futex and --no-late-attach to see this, too"},
+	[BLIND_HEALTH] = {SEVERITY_INFO, "gpurec --check shows what it takes to see this, too"},
+	[BLIND_HOST] = {SEVERITY_INFO, ""},
+	[BLIND_ORDINARY] = {SEVERITY_INFO, ""},
+};
+
+/* Whether the lack of a tracepoint takes something away that findings rest on. */
+static bool lacks_much(const struct about *a)
+{
+	size_t len, known = 0;
+	const char *value = about_fact(a, "tracepoints_absent", &len);
+
+	for (size_t i = 0; i < NTRACEPOINTS; i++)
+		if (about_lacks(a, tracepoints[i].name))
+			known += strlen(tracepoints[i].name) * tracepoints[i].small;
+	/* Names beyond those that matter little: "page_fault_user, task_rename" */
+	return value && len > known + strlen(", ");
+}
+
+unsigned blind_severity(const struct about *a, enum blind_sort sort)
+{
+	if (sort == BLIND_TRACEPOINTS && !lacks_much(a))
+		return SEVERITY_INFO;
+	return sorts[sort].severity;
+}
+
+const char *blind_advice(enum blind_sort sort)
+{
+	return sorts[sort].advice;
+}
+
+static void add_fact(const struct about *a, const char *name, const char *before, struct text *t)
+{
+	size_t len;
+	const char *value = about_fact(a, name, &len);
+
+	if (!value || len == 0)
+		return;
+	text_add(t, "%s%s", t->len ? ", " : "", before);
+	text_add_escaped(t, value, len);
+}
+
+void about_add_host(const struct about *a, struct text *t)
+{
+	add_fact(a, "hostname", "", t);
+	add_fact(a, "kernel", "Linux ", t);
+	add_fact(a, "nvidia_driver", "", t);
+	if (!begins(a, "virtualisation", "none"))
+		add_fact(a, "virtualisation", "a virtual machine: ", t);
+}
+
+void about_add_hostname(const struct about *a, struct text *t)
+{
+	add_fact(a, "hostname", "", t);
+}
+
+void about_add_gpus(const struct about *a, struct text *t)
+{
+	for (unsigned i = 0; i < a->ngpus && i < ABOUT_GPUS_KEPT; i++) {
+		text_add(t, "%s%llu ", i ? ", " : "", (unsigned long long)a->gpus[i].index);
+		text_add_escaped(t, a->gpus[i].name, a->gpus[i].bytes);
+	}
+	if (a->ngpus > ABOUT_GPUS_KEPT)
+		text_add(t, " and %u more", a->ngpus - ABOUT_GPUS_KEPT);
+}
+
+void about_add_authority(const struct about *a, struct text *t)
+{
+	add_fact(a, "authority", "", t);
+}
+
+void about_add_command(const struct about *a, struct text *t)
+{
+	if (a->command)
+		text_add_escaped(t, a->command, a->command_bytes);
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/report/json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/escape.h"
+
+static void begin(struct json *j, const char *key)
+{
+	if (j->filled)
+		text_add(j->out, ",");
+	if (j->depth > 0)
+		text_add(j->out, "\n%*s", (int)j->depth, "");
+	if (key)
+		text_add(j->out, "\"%s\": ", key);
+	j->filled = true;
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	begin(j, key);
+	text_add(j->out, "%c", bracket);
+	j->depth++;
+	j->filled = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	j->depth--;
+	if (j->filled)
+		text_add(j->out, "\n%*s", (int)j->depth, "");
+	text_add(j->out, "%c", bracket);
+	j->filled = true;
+	if (j->depth == 0)
+		text_add(j->out, "\n");
+}
+
+void json_u64(struct json *j, const char *key, uint64_t value)
+{
+	begin(j, key);
+	text_add(j->out, "%" PRIu64, value);
+}
+
+void json_s64(struct json *j, const char *key, int64_t value)
+{
+	begin(j, key);
+	text_add(j->out, "%" PRId64, value);
+}
+
+void json_number(struct json *j, const char *key, const char *digits)
+{
+	begin(j, key);
+	text_add(j->out, "%s", digits);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+	begin(j, key);
+	text_add(j->out, value ? "true" : "false");
+}
+
+void json_null(struct json *j, const char *key)
+{
+	begin(j, key);
+	text_add(j->out, "null");
+}
+
+void json_text(struct json *j, const char *key, const char *s, size_t n)
+{
+	size_t room = n * ESCAPE_GROWTH + 1;
+	char *escaped = malloc(room);
+
+	begin(j, key);
+	if (!escaped) {
+		j->out->failed = true;
+		return;
+	}
+	text_add_bytes(j->out, "\"", 1);
+	text_add_bytes(j->out, escaped, escape_json(escaped, room, s, n));
+	text_add_bytes(j->out, "\"", 1);
+	free(escaped);
+}
+
+void json_string(struct json *j, const char *key, const char *s)
+{
+	json_text(j, key, s, strlen(s));
+}
+
+void json_hex(struct json *j, const char *key, uint64_t value)
+{
+	begin(j, key);
+	text_add(j->out, "\"0x%" PRIx64 "\"", value);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes JSON: indented, members in the order in which they are written, numbers as integers but for those of
+ * json_number(). The caller opens and closes objects and arrays in pairs; `key` is NULL inside an array and at the top.
+ */
+#ifndef GPUREC_ANALYZE_REPORT_JSON_H
+#define GPUREC_ANALYZE_REPORT_JSON_H
+
+#include "analyze/report/report_buffer.h"
+
+struct json {
+	struct text *out;
+	unsigned depth;
+	bool filled; /* the open object or array has a member already */
+};
+
+void json_open(struct json *j, const char *key, char bracket); /* '{' or '[' */
+void json_close(struct json *j, char bracket);                 /* '}' or ']' */
+void json_u64(struct json *j, const char *key, uint64_t value);
+void json_s64(struct json *j, const char *key, int64_t value);
+void json_number(struct json *j, const char *key, const char *digits);
+void json_bool(struct json *j, const char *key, bool value);
+void json_null(struct json *j, const char *key);
+/* Any bytes; made valid UTF-8. */
+void json_text(struct json *j, const char *key, const char *s, size_t n);
+void json_string(struct json *j, const char *key, const char *s);
+/* An address as the text "0x7f...": JSON's numbers are doubles in many readers. */
+void json_hex(struct json *j, const char *key, uint64_t value);
+
+#endif

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The rest of the page: all calls, what the capture could not see, the rules and their settings. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_html.h"
+#include "analyze/report/svg.h"
+
+static void add_header(struct html *h, const char *const *names, size_t n)
+{
+	html_open(h, "thead", NULL);
+	html_open(h, "tr", NULL);
+	for (size_t i = 0; i < n; i++) {
+		html_open(h, "th", NULL);
+		html_attribute(h, "scope", "col");
+		html_string(h, names[i]);
+		html_close(h);
+	}
+	html_close(h);
+	html_close(h);
+}
+
+/* Where columns have no room, their names stand before the values. */
+static void add_cell(struct html *h, const char *label, struct text *t)
+{
+	html_open(h, "td", NULL);
+	if (label)
+		html_attribute(h, "data-label", "%s", label);
+	html_take(h, t);
+	html_close(h);
+	html_string(h, " ");
+}
+
+static void add_share(struct html *h, uint64_t part, uint64_t whole)
+{
+	html_open(h, "svg", "bar");
+	html_attribute(h, "xmlns", "http://www.w3.org/2000/svg");
+	html_attribute(h, "width", "100%%");
+	html_attribute(h, "height", "4");
+	html_attribute(h, "aria-hidden", "true");
+	svg_rect(h, "bar-memory", 0, svg_place(part, 0, whole), 0, 4);
+	html_close(h);
+	html_close(h);
+}
+
+static void add_call(struct html *h, const struct schema *schema, const struct call_stats *s, uint64_t whole_ns)
+{
+	static const char *const labels[] = {"average", "median", "99 %", "longest", "deviation"};
+	const uint64_t values[] = {call_stats_average(s), call_stats_median(s), hist_quantile(&s->hist, NULL, 99),
+				   s->max_ns, call_stats_deviation(s)};
+	struct text t = {0};
+
+	html_open(h, "tr", NULL);
+	html_open(h, "td", NULL);
+	html_element(h, "code", NULL, "%s", call_name(schema, s->key.a));
+	if (s->nfailed)
+		html_text(h, " (%" PRIu64 " failed)", s->nfailed);
+	if (!s->key.b && s->total_ns >= whole_ns / 200)
+		add_share(h, s->total_ns, whole_ns);
+	html_close(h);
+	html_string(h, " ");
+	if (s->key.b) {
+		text_add(&t, "inside");
+	} else {
+		text_add_percent(&t, s->total_ns, whole_ns);
+		text_add(&t, " %%");
+	}
+	add_cell(h, "time", &t);
+	text_add_ns(&t, s->total_ns);
+	add_cell(h, "total", &t);
+	text_add(&t, "%" PRIu64, s->n);
+	add_cell(h, "calls", &t);
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		text_add_ns(&t, values[i] > s->max_ns && i == 2 ? s->max_ns : values[i]);
+		add_cell(h, labels[i], &t);
+	}
+	html_close(h);
+}
+
+void page_calls(struct page *p)
+{
+	static const char *const names[] = {"Function", "Time", "Total",   "Calls",    "Average",
+					    "Median",   "99 %", "Longest", "Deviation"};
+	const struct calls *calls = engine_calls(p->r->engine);
+	const struct call_stats **all = calls_sorted(calls);
+	struct html *h = p->h;
+
+	html_element(h, "h2", NULL, "Calls");
+	if (!all) {
+		h->out->failed |= calls->table.nitems > 0;
+		html_element(h, "p", NULL, "%s", report_no_calls(p->r, &p->facts));
+		return;
+	}
+	html_open(h, "table", NULL);
+	html_element(h, "caption", NULL,
+		     "The host's times from entry to return, most time first. “Inside”: made inside another recorded "
+		     "call, whose time contains it. Quantiles are off by 1.6 %% at most.");
+	add_header(h, names, sizeof(names) / sizeof(names[0]));
+	html_open(h, "tbody", NULL);
+	for (size_t i = 0; i < calls->table.nitems; i++)
+		add_call(h, &p->r->evidence->reader.header.schema, all[i], calls->total_ns);
+	html_close(h);
+	html_close(h);
+	free(all);
+}
+
+void page_unseen(struct page *p)
+{
+	struct text t = {0};
+	struct html *h = p->h;
+	const char *line, *end;
+
+	html_element(h, "h2", NULL, "What the capture could not see");
+	report_unseen(p->r, &p->facts, &t);
+	html_open(h, "ul", "first");
+	for (line = text_string(&t); *line; line = end + 1) {
+		end = strchrnul(line, '\n');
+		html_open(h, "li", NULL);
+		html_bytes(h, line, (size_t)(end - line));
+		html_close(h);
+		if (!*end)
+			break;
+	}
+	html_close(h);
+	h->out->failed |= t.failed;
+	text_clear(&t);
+	if (p->r->gauges && p->r->gauges->ngpus) {
+		html_element(h, "h2", NULL, "Health of the GPUs");
+		picture_health(h, &p->facts, p->r->gauges);
+	}
+}
+
+static void add_rule(struct html *h, const struct rule *rule, const uint64_t *values)
+{
+	struct text t = {0};
+
+	for (unsigned k = 0; k < rule->nsettings; k++) {
+		html_open(h, "tr", NULL);
+		text_add(&t, "%s.%s", rule->name, rule->settings[k].key);
+		add_cell(h, NULL, &t);
+		setting_text(&rule->settings[k], values[k], &t);
+		if (values[k] != rule->settings[k].value) {
+			text_add(&t, " instead of ");
+			setting_text(&rule->settings[k], rule->settings[k].value, &t);
+		}
+		add_cell(h, NULL, &t);
+		text_add(&t, "%s", rule->settings[k].help);
+		add_cell(h, NULL, &t);
+		html_close(h);
+	}
+}
+
+void page_rules(struct page *p)
+{
+	static const char *const names[] = {"Setting", "Value", "Why"};
+	struct html *h = p->h;
+
+	html_element(h, "h2", NULL, "Rules and settings");
+	html_open(h, "details", NULL);
+	html_element(h, "summary", NULL, "By which thresholds it was judged");
+	html_open(h, "table", "wordy");
+	add_header(h, names, 3);
+	html_open(h, "tbody", NULL);
+	for (unsigned i = 0; i < NRULES; i++)
+		add_rule(h, rules[i], p->r->settings->v[i]);
+	html_close(h);
+	html_close(h);
+	html_close(h);
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The capture itself: what it lacks, and what is odd about it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/losses.h"
+#include "analyze/rule.h"
+
+enum { SET_STEP };
+
+static const struct setting settings[] = {
+	[SET_STEP] =
+		{"step", SETTING_NS, 20000000, 1000000, 1000000000000000,
+		 "the wall clock was set if it moved by so much more or less than the boot clock between two seals; "
+		 "keeping time with NTP moves it by half a millisecond a second at most"},
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule evidence");
+}
+
+#define NAMED_PROBES 8
+#define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
+#define SKIPPED_UNTOLD "not known"        /* where the kernel did not say; no finding, but told as what was not seen */
+
+#define SUSPENDED_FACT "suspended_ns" /* how long the machine had been suspended, ever, when the capture begins */
+
+/* What rows tell of the recording; all else stands in the seals. */
+struct seen {
+	uint64_t begin_mono_ns; /* the monotonic clock when the capture begins; 0: not known */
+	uint64_t nrefused;      /* functions of libraries that could not be probed */
+	uint16_t refused[NAMED_PROBES];
+	struct text skipped; /* probe runs that the kernel left out, as the recorder told them */
+};
+
+static int evidence_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct seen));
+	return *state ? 0 : no_memory(why);
+}
+
+static bool tells_of_skipped(const struct event *ev)
+{
+	return ev->kind == KIND_fact && event_text_is(ev, F_fact_name, SKIPPED_FACT) && ev->text[F_fact_value] &&
+	       !event_text_is(ev, F_fact_value, SKIPPED_UNTOLD);
+}
+
+/* The header's clocks, which lack the monotonic one. */
+static void take_suspended(struct seen *seen, const struct context *ctx, const struct event *ev)
+{
+	uint64_t begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : 0, suspended_ns;
+	char digits[24] = "";
+	size_t n = (size_t)ev->v[F_fact_value];
+
+	if (ev->v[F_fact_at] != begin_ns || n >= sizeof(digits) || !ev->text[F_fact_value])
+		return;
+	memcpy(digits, ev->text[F_fact_value], n);
+	if (n == 0 || strspn(digits, "0123456789") != n)
+		return;
+	suspended_ns = strtoull(digits, NULL, 10);
+	if (suspended_ns < begin_ns)
+		seen->begin_mono_ns = begin_ns - suspended_ns;
+}
+
+static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+			 struct fault *why)
+{
+	struct seen *seen = state;
+
+	(void)set;
+	if (ev->kind == KIND_fact && event_text_is(ev, F_fact_name, SUSPENDED_FACT))
+		take_suspended(seen, ctx, ev);
+	if (ev->kind == KIND_attach && ev->v[F_attach_error] != 0) {
+		if (seen->nrefused < NAMED_PROBES)
+			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
+		seen->nrefused++;
+	}
+	if (tells_of_skipped(ev))
+		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
+	return seen->skipped.failed ? no_memory(why) : 0;
+}
+
+static struct finding *tell(struct findings *out, enum severity severity, const char *class)
+{
+	struct finding *f = findings_add(out);
+
+	if (!f)
+		return NULL;
+	f->rule = evidence_rule.name;
+	f->class = class;
+	f->severity = severity;
+	f->confidence = CONFIDENCE_HIGH;
+	return f;
+}
+
+static bool any_text_failed(const struct finding *f)
+{
+	return f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed;
+}
+
+/* A finding of events that are counted by function; NULL with *r 0: there are none. */
+static struct finding *tell_counted(const struct context *ctx, struct findings *out, enum severity severity,
+				    const char *class,
+				    bool (*counts)(const struct schema *, const struct counter *, const void *),
+				    const char *what, int *r, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	uint64_t fired = losses_fired(ctx->schema, counters, n);
+	struct finding *f = NULL;
+	struct losses l = {0};
+
+	*r = losses_collect(&l, ctx->schema, counters, n, counts, NULL) ? 0 : no_memory(why);
+	if (*r < 0 || l.total == 0)
+		goto out;
+	f = tell(out, severity, class);
+	if (!f) {
+		*r = no_memory(why);
+		goto out;
+	}
+	f->count = f->weight = l.total;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "%llu %s:", (unsigned long long)l.total, what);
+	losses_add(&l, NAMED_PROBES, &f->headline);
+	text_add(&f->sure, "High confidence: the seals of the capture count them");
+	text_add(&f->cost, "That is ");
+	text_add_percent(&f->cost, l.total, fired);
+	text_add(&f->cost, " %% of all that happened (%llu events)", (unsigned long long)fired);
+	if (any_text_failed(f))
+		*r = no_memory(why);
+out:
+	losses_clear(&l);
+	return *r < 0 ? NULL : f;
+}
+
+/* Left out on purpose. From half of all on, what is there is a sample, and what was found in it too. */
+static int tell_reduced(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	int r;
+	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
+					 "events were left out on purpose (--sample, --max-rate)", &r, why);
+
+	if (!f)
+		return r;
+	if (f->count > losses_fired(ctx->schema, counters, n) / 2)
+		f->severity = SEVERITY_WARNING;
+	text_add(&f->advice,
+		 "Counts and times are of what was recorded: multiply with care, or record without the limit");
+	finding_number(f, "events", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_open(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	int r;
+	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
+					 "GPU calls had not returned when recording ended", &r, why);
+
+	if (!f)
+		return r;
+	text_clear(&f->cost);
+	text_add(&f->cost, "Nothing else is known of them than when recording ended");
+	text_add(&f->advice, "If the program hung, these are the calls it hung in");
+	finding_number(f, "events", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+/* "; why: no room in the ring (12)"; the cause with most of them. */
+static uint8_t tell_causes(const struct context *ctx, struct text *t)
+{
+	uint64_t sums[256] = {0};
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	uint8_t worst = 0;
+	bool first = true;
+
+	for (uint32_t i = 0; i < n; i++)
+		sums[counters[i].id] += loss_alarms(ctx->schema, &counters[i], NULL) ? counters[i].value : 0;
+	for (unsigned id = 0; id < 256; id++) {
+		if (sums[id] == 0)
+			continue;
+		text_add(t, "%s%s (%llu)", first ? "; why: " : ", ",
+			 counter_words(schema_counter(ctx->schema, (uint8_t)id)), (unsigned long long)sums[id]);
+		worst = sums[id] > sums[worst] ? (uint8_t)id : worst;
+		first = false;
+	}
+	return worst;
+}
+
+static int tell_losses(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	int r;
+	struct finding *f =
+		tell_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost", &r, why);
+
+	if (!f)
+		return r;
+	text_add(&f->headline, "; those intervals appear as unknown");
+	text_add(&f->advice, "%s", loss_remedy(tell_causes(ctx, &f->cost)));
+	finding_number(f, "lost", f->count);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+/* "a\nb\n" as "a; b". */
+static void add_joined(struct text *t, const struct text *lines)
+{
+	for (size_t i = 0; i + 1 < lines->len; i++)
+		text_add_bytes(t, lines->s[i] == '\n' ? "; " : lines->s + i, lines->s[i] == '\n' ? 2 : 1);
+}
+
+/* What the recorder says that it could not see: a finding for each thing that can be done about it. */
+static int tell_blind(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	const struct about *about = &ctx->names->about;
+	struct text lines = {0};
+	int r = 0;
+
+	for (unsigned sort = 0; sort < BLIND_SORTS && r == 0; sort++) {
+		const char *advice = blind_advice((enum blind_sort)sort);
+		struct finding *f;
+
+		text_clear(&lines);
+		if (!*advice || !about_blind(about, (enum blind_sort)sort, &lines))
+			continue;
+		f = tell(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
+		if (!f) {
+			r = no_memory(why);
+			break;
+		}
+		text_add(&f->headline, "Not seen: ");
+		add_joined(&f->headline, &lines);
+		text_add(&f->sure, "High confidence: the recorder itself recorded it");
+		text_add(&f->cost, "What happened there is not in the capture, nor counted as lost");
+		text_add(&f->advice, "%s", advice);
+		if (lines.failed || any_text_failed(f))
+			r = no_memory(why);
+	}
+	text_clear(&lines);
+	return r;
+}
+
+/* A capture without one call: nothing can be concluded from nothing being found. */
+static int tell_empty(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint32_t n;
+	const struct counter *counters = counters_last(ctx->reader, &n);
+	struct losses l;
+	struct finding *f;
+	uint64_t ncalls;
+
+	if (!losses_collect(&l, ctx->schema, counters, n, counts_call, NULL))
+		return no_memory(why);
+	ncalls = l.total;
+	losses_clear(&l);
+	if (ncalls || ctx->stopped)
+		return 0;
+	f = tell(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");
+	text_add(&f->sure, "Whether any call was made is unknown");
+	text_add(&f->cost, "An empty recording shows nothing about the programs");
+	text_add(&f->advice,
+		 "Check that the program used CUDA during the recording, and what the capture could not see");
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+/* What was read with --unverified is not all that there is. */
+static int tell_unread(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f;
+
+	if (!ctx->stopped)
+		return 0;
+	f = tell(out, SEVERITY_ERROR, "unread");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline, "Only ");
+	text_add_escaped(&f->headline, ctx->stopped->text, strlen(ctx->stopped->text));
+	text_add(&f->sure, "Whatever the program did after that place is unknown");
+	text_add(&f->advice, "Get the capture again from its source, and compare its hash");
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_refused(const struct seen *seen, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f;
+
+	if (seen->nrefused == 0)
+		return 0;
+	f = tell(out, SEVERITY_WARNING, "not-probed");
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = seen->nrefused;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "%llu functions could not be probed, and their calls are not in the capture:",
+		 (unsigned long long)seen->nrefused);
+	for (uint64_t i = 0; i < seen->nrefused && i < NAMED_PROBES; i++)
+		text_add(&f->headline, "%s %s", i ? "," : "", call_name(ctx->schema, seen->refused[i]));
+	if (seen->nrefused > NAMED_PROBES)
+		text_add(&f->headline, " and %llu others", (unsigned long long)(seen->nrefused - NAMED_PROBES));
+	text_add(&f->sure, "High confidence: the recorder itself recorded it");
+	text_add(&f->cost, "Their calls were made and are not there, nor counted as lost");
+	text_add(&f->advice, "The `attach` rows list the files, and why the kernel refused");
+	finding_number(f, "functions", seen->nrefused);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_skipped(const struct seen *seen, struct findings *out, struct fault *why)
+{
+	struct finding *f;
+
+	if (seen->skipped.len == 0)
+		return 0;
+	f = tell(out, SEVERITY_INFO, "runs-skipped");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline,
+		 "The kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
+		 "whether recorded threads were concerned is not known",
+		 text_string(&seen->skipped));
+	text_add(&f->sure, "Sure that it happened: the kernel counts it; not to whom");
+	text_add(&f->advice, "Find what else traces this host (other BPF programs, perf), and record without it");
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_withheld(const struct context *ctx, struct findings *out, struct fault *why)
+{
+	uint64_t n[CLASSES_MAX + 1] = {0}, total = 0;
+	bool first = true;
+	struct finding *f;
+
+	for (uint64_t e = 0; e < ctx->reader->nepochs; e++) {
+		const struct epoch *epoch = &ctx->reader->epochs[e];
+
+		for (uint32_t i = 0; i < epoch->nchunks; i++) {
+			if (!epoch->chunks[i].withheld)
+				continue;
+			n[epoch->chunks[i].class < CLASSES_MAX ? epoch->chunks[i].class : CLASSES_MAX]++;
+			total++;
+		}
+	}
+	if (total == 0)
+		return 0;
+	f = tell(out, SEVERITY_INFO, "withheld");
+	if (!f)
+		return no_memory(why);
+	f->count = f->weight = total;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline, "%llu chunks were withheld by the sender of the capture:", (unsigned long long)total);
+	for (unsigned c = 0; c <= CLASSES_MAX; c++) {
+		const char *name = c < CLASSES_MAX ? schema_class_name(ctx->schema, (uint8_t)c) : NULL;
+
+		if (n[c] == 0)
+			continue;
+		text_add(&f->headline, "%s %llu of class %s", first ? "" : ",", (unsigned long long)n[c],
+			 name ? name : "(unknown)");
+		first = false;
+	}
+	text_add(&f->sure, "High confidence: their hashes are in the seals");
+	text_add(&f->cost, "Their content is unknown here, and was not judged");
+	text_add(&f->advice, "Ask them for the whole capture if that is needed");
+	finding_number(f, "chunks", total);
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : b - a;
+}
+
+/* What one clock moved more than the other between two anchors; *forward: the first one did. */
+static uint64_t drift(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1, bool *forward)
+{
+	uint64_t da = a1 - a0, db = b1 - b0;
+
+	*forward = (int64_t)(da - db) > 0;
+	return distance(da, db) > INT64_MAX ? 0 - distance(da, db) : distance(da, db);
+}
+
+static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
+		      struct findings *out, struct fault *why)
+{
+	bool forward;
+	uint64_t step_ns = drift(a->wall_ns, b->wall_ns, a->boot_ns, b->boot_ns, &forward);
+	uint64_t slept_ns;
+	struct finding *f;
+
+	if (step_ns >= set[SET_STEP]) {
+		f = tell(out, SEVERITY_INFO, "clock-step");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline, "The wall clock was set %s by ", forward ? "forward" : "back");
+		text_add_ns(&f->headline, step_ns);
+		text_add(&f->headline, " while recording; durations are not touched by it, wall-clock times are");
+		finding_number(f, "boot_ns", b->boot_ns);
+		finding_number(f, "step_ns", step_ns);
+		finding_bool(f, "forward", forward);
+		f->weight = step_ns;
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	slept_ns = drift(b->boot_ns, a->boot_ns, b->mono_ns, a->mono_ns, &forward);
+	if (a->mono_ns == 0 || b->mono_ns == 0 || forward || slept_ns < set[SET_STEP])
+		return 0;
+	f = tell(out, SEVERITY_INFO, "suspended");
+	if (!f)
+		return no_memory(why);
+	text_add(&f->headline, "The machine was suspended for ");
+	text_add_ns(&f->headline, slept_ns);
+	text_add(&f->headline, " while recording; calls that were open then took that much longer");
+	finding_number(f, "boot_ns", b->boot_ns);
+	finding_number(f, "suspended_ns", slept_ns);
+	f->weight = slept_ns;
+	return any_text_failed(f) ? no_memory(why) : 0;
+}
+
+static int tell_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out,
+		       struct fault *why)
+{
+	const struct reader *r = ctx->reader;
+	struct clock_anchor last = {
+		.boot_ns = r->header.start_boot_ns, .wall_ns = r->header.start_wall_ns, .mono_ns = seen->begin_mono_ns};
+	int ret = 0;
+
+	for (uint64_t e = 0; e < r->nepochs && ret == 0; e++) {
+		ret = tell_clock(&last, &r->epochs[e].anchor, set, out, why);
+		last = r->epochs[e].anchor;
+	}
+	if (ret == 0 && r->tail == TAIL_END)
+		ret = tell_clock(&last, &r->end.anchor, set, out, why);
+	return ret;
+}
+
+static int evidence_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			   struct fault *why)
+{
+	const struct seen *seen = state;
+	struct finding *f;
+	int r;
+
+	if (!ctx->reader)
+		return 0;
+	if (ctx->unverified) {
+		f = tell(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline,
+			 "This capture is no evidence: it was read with --unverified, and anybody may have "
+			 "written its content");
+		text_add(&f->sure, "The signature is invalid or was not checked");
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	r = tell_unread(ctx, out, why);
+	if (r < 0)
+		return r;
+	if (ctx->unsealed) {
+		f = tell(out, SEVERITY_WARNING, "unsealed");
+		if (!f)
+			return no_memory(why);
+		text_add(&f->headline,
+			 "The capture stops without an end seal (a crash, a cut): what came after its last "
+			 "seal is not in it");
+		text_add(&f->sure, "High confidence: the seals are numbered, and the last one is missing");
+		if (any_text_failed(f))
+			return no_memory(why);
+	}
+	r = tell_losses(ctx, out, why);
+	if (r == 0)
+		r = tell_reduced(ctx, out, why);
+	if (r == 0)
+		r = tell_open(ctx, out, why);
+	if (r == 0)
+		r = tell_empty(ctx, out, why);
+	if (r == 0)
+		r = tell_blind(ctx, out, why);
+	if (r == 0)
+		r = tell_refused(seen, ctx, out, why);
+	if (r == 0)
+		r = tell_skipped(seen, out, why);
+	if (r == 0)
+		r = tell_withheld(ctx, out, why);
+	return r == 0 ? tell_clocks(seen, ctx, set, out, why) : r;
+}
+
+static void evidence_close_rule(void *state)
+{
+	struct seen *seen = state;
+
+	if (seen)
+		text_clear(&seen->skipped);
+	free(seen);
+}
+
+const struct rule evidence_rule = {
+	.name = "evidence",
+	.severity = SEVERITY_INFO,
+	.summary = "the capture itself: what was lost, left out, withheld, not probed or not seen, a missing end, "
+		   "clock steps",
+	.meaning =
+		"Something about the capture itself limits what it can prove: events that were lost or left out, parts "
+		"withheld, functions that could not be probed, processes or libraries that the recorder could not look "
+		"at, tracepoints that the kernel does not have, clocks that were set, calls that never returned, or no "
+		"call at all.",
+	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned "
+		 "may have been about to.",
+	.remedy = "By what is missing: a bigger buffer (--ring) or fewer processes, more rights, another kernel, or "
+		  "the whole capture.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_attach, KIND_fact, 0},
+	.open = evidence_open,
+	.feed = evidence_feed,
+	.finish = evidence_finish,
+	.close = evidence_close_rule,
+};

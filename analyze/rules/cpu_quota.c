@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Threads that use the GPU and that the CPU quota of their control group kept from running. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/callsite.h"
+#include "analyze/top_threads.h"
+
+enum { SET_WAIT, SET_COUNT, SET_TOTAL, SET_SHARE };
+
+static const struct setting settings[] = {
+	[SET_WAIT] = {"wait", SETTING_NS, 1000000, 1000, 1000000000000,
+		      "time without a CPU for want of quota counts from so long on"},
+	[SET_COUNT] = {"count", SETTING_COUNT, 3, 1, 1000000000, "so many of them on one thread,"},
+	[SET_TOTAL] = {"total", SETTING_NS, 20000000, 1000, 1000000000000, "taking so much time together,"},
+	[SET_SHARE] = {"share", SETTING_PERCENT, 2, 1, 100,
+		       "and this share of the time since the thread's first GPU call"},
+};
+
+#define THREADS_MAX 8192
+#define CALLS_LEAST 32 /* GPU calls by which a thread shows that it uses the GPU */
+
+/* A thread that uses the GPU and was throttled. */
+struct throttled_thread {
+	struct table_key key; /* a: tid, b: process instance */
+	struct who who;
+	const struct cpu_group *group; /* NULL: not known */
+	uint64_t begin_ns, end_ns;     /* it used the GPU; end_ns 0: until the end */
+	uint64_t untimed_ns;           /* of tally.total_ns: at most so long, for want of the kernel's account */
+	struct tally tally;
+};
+
+struct quota_state {
+	struct table threads;
+	uint64_t nskipped;
+	struct explained scratch;
+};
+
+static struct throttled_thread *thread_at(const struct quota_state *s, size_t i)
+{
+	return (struct throttled_thread *)s->threads.items[i];
+}
+
+static int quota_open(void **state, struct fault *why)
+{
+	*state = calloc(1, sizeof(struct quota_state));
+	return *state ? 0 : rule_no_memory(&cpu_quota_rule, why);
+}
+
+static void quota_close(void *state)
+{
+	struct quota_state *s = state;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->threads.nitems; i++)
+		tally_clear(&thread_at(s, i)->tally);
+	table_clear(&s->threads);
+	free(s);
+}
+
+static uint64_t life_ns(const struct throttled_thread *t, const struct context *ctx)
+{
+	return (t->end_ns ? t->end_ns : ctx->now_ns) - t->begin_ns;
+}
+
+static bool is_enough(const struct throttled_thread *t, const struct context *ctx, const uint64_t *set)
+{
+	return t->tally.count >= set[SET_COUNT] && t->tally.total_ns >= set[SET_TOTAL] &&
+	       t->tally.total_ns >= life_ns(t, ctx) / 100 * set[SET_SHARE];
+}
+
+/* NULL: beyond the limit, and counted; or no memory. */
+static struct throttled_thread *thread_of(struct quota_state *s, const struct caller *caller)
+{
+	struct throttled_thread *t = table_find(&s->threads, caller->key.a, caller->key.b);
+
+	if (!t && s->threads.nitems >= THREADS_MAX) {
+		s->nskipped++;
+		return NULL;
+	}
+	if (t)
+		return t;
+	t = table_add(&s->threads, caller->key.a, caller->key.b, sizeof(*t));
+	if (t)
+		t->begin_ns = caller->begin_ns;
+	return t;
+}
+
+/* What the thread did last was to be throttled. */
+static int take_throttled(struct quota_state *s, const struct context *ctx, const struct caller *caller,
+			  const struct span *last, struct fault *why)
+{
+	struct throttled_thread *t = thread_of(s, caller);
+
+	if (!t)
+		return s->threads.nitems >= THREADS_MAX ? 0 : rule_no_memory(&cpu_quota_rule, why);
+	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(caller->key.a), last->begin_ns, last->end_ns);
+	names_who(ctx->names, caller->key.a, &t->who);
+	t->group = names_quota_of_instance(ctx->names, caller->key.b);
+	t->untimed_ns += last->flags & SPAN_TIMED ? 0 : last->end_ns - last->begin_ns;
+	t->end_ns = 0;
+	return tally_add(&t->tally, ctx->timeline, last->begin_ns, last->end_ns, &s->scratch)
+		       ? 0
+		       : rule_no_memory(&cpu_quota_rule, why);
+}
+
+static int quota_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		      struct fault *why)
+{
+	struct quota_state *s = state;
+	uint64_t tid = ev->v[ev->kind == KIND_switch ? F_switch_next_tid : F_throttled_tid];
+	struct throttled_thread *t;
+	const struct caller *caller;
+	struct span last;
+
+	if (ev->kind == KIND_exit) {
+		t = ctx->caller ? table_find(&s->threads, ctx->caller->key.a, ctx->caller->key.b) : NULL;
+		if (t)
+			t->end_ns = ev->at_ns;
+		return 0;
+	}
+	if (!timeline_last(ctx->timeline, as_tid(tid), &last) || !(last.flags & SPAN_THROTTLED) ||
+	    last.end_ns - last.begin_ns < set[SET_WAIT])
+		return 0;
+	caller = callers_latest(ctx->callers, tid);
+	return caller && caller->ncalls >= CALLS_LEAST ? take_throttled(s, ctx, caller, &last, why) : 0;
+}
+
+static uint64_t unusual_ns(const uint64_t *set)
+{
+	return set[SET_WAIT];
+}
+
+/* Threads of one process that were throttled: one finding. */
+struct throttled_process {
+	uint64_t process, nthreads, life_ns, untimed_ns;
+	const struct cpu_group *group;
+	struct roster waiters;
+	struct tally tally;
+};
+
+static void join(struct throttled_process *p, struct throttled_thread *t, const struct context *ctx)
+{
+	p->nthreads++;
+	p->life_ns += life_ns(t, ctx);
+	p->untimed_ns += t->untimed_ns;
+	p->group = t->group ? t->group : p->group;
+	roster_add(&p->waiters, &t->who, t->tally.total_ns);
+	tally_join(&p->tally, &t->tally);
+}
+
+static void tell_headline(struct text *t, const struct throttled_process *p)
+{
+	text_add_who(t, roster_first(&p->waiters));
+	if (p->nthreads > 1)
+		text_add(t, " and %" PRIu64 " other threads, which use the GPU, were", p->nthreads - 1);
+	else
+		text_add(t, ", which uses the GPU, was");
+	text_add(t, " throttled by CPU quota");
+	text_add_quota(t, p->group);
+	text_add(t, " ");
+	times_add(t, p->tally.count);
+	text_add(t, p->untimed_ns ? ", for at most " : ", for ");
+	text_add_ns(t, p->tally.total_ns);
+	text_add(t, " in all, ");
+	share_add(t, p->tally.total_ns, p->life_ns);
+	text_add(t, p->nthreads > 1 ? " of their time" : " of its time");
+}
+
+/* What the kernel says of the group: all of its tasks, on all CPUs. */
+static bool tell_group(struct finding *f, const struct cpu_group *g)
+{
+	if (!g)
+		return true;
+	finding_number(f, "quota_ns", g->quota_ns);
+	finding_number(f, "period_ns", g->period_ns);
+	finding_number(f, "group_periods", g->last.periods - g->first.periods);
+	finding_number(f, "group_throttled_periods", g->last.throttled_periods - g->first.throttled_periods);
+	finding_number(f, "group_throttled_ns", g->last.throttled_ns - g->first.throttled_ns);
+	return finding_text(f, "cgroup", g->path, g->path_bytes);
+}
+
+static int tell_process(struct throttled_process *p, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+
+	if (!f)
+		return rule_no_memory(&cpu_quota_rule, why);
+	f->rule = cpu_quota_rule.name;
+	f->class = "throttled";
+	f->severity = cpu_quota_rule.severity;
+	f->confidence = p->untimed_ns ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	if (p->untimed_ns)
+		text_add(&f->sure,
+			 "Medium confidence: the quota was used up when it left the CPU, but this kernel does not "
+			 "report when it was refilled");
+	f->process = p->process;
+	f->tid = p->nthreads == 1 ? p->waiters.who[0].tid : 0;
+	f->weight = p->tally.total_ns;
+	f->unit = WEIGHT_NS;
+	roster_give(&p->waiters, PART_WAITER, f);
+	tell_headline(&f->headline, p);
+	text_add(&f->advice,
+		 "Raise the quota of that control group (cpu.max, cpu.cfs_quota_us; in Kubernetes the limit "
+		 "of CPU), or start fewer computing threads in it");
+	finding_number(f, "threads", p->nthreads);
+	finding_number(f, "threads_ns", p->life_ns);
+	if (!tell_group(f, p->group))
+		return rule_no_memory(&cpu_quota_rule, why);
+	tally_give(&p->tally, f);
+	return 0;
+}
+
+static int quota_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
+			struct fault *why)
+{
+	struct quota_state *s = state;
+	int r = 0;
+
+	for (size_t i = 0; i < s->threads.nitems && r == 0; i++) {
+		struct throttled_process p = {.process = thread_at(s, i)->key.b};
+
+		if (!is_enough(thread_at(s, i), ctx, set))
+			continue;
+		for (size_t k = i; k < s->threads.nitems; k++)
+			if (thread_at(s, k)->key.b == p.process && is_enough(thread_at(s, k), ctx, set))
+				join(&p, thread_at(s, k), ctx);
+		r = tell_process(&p, out, why);
+		tally_clear(&p.tally);
+	}
+	if (r == 0 &&
+	    !findings_add_limit(out, cpu_quota_rule.name, s->nskipped + ctx->callers->nbeyond, "calls and waits"))
+		r = rule_no_memory(&cpu_quota_rule, why);
+	return r;
+}
+
+const struct rule cpu_quota_rule = {
+	.name = "cpu-quota",
+	.severity = SEVERITY_WARNING,
+	.summary = "threads that use the GPU and that the CPU quota of their control group keeps from running",
+	.meaning = "A thread that feeds the GPU could have run, but its control group had used up the CPU time that it "
+		   "gets in each period. While it waits for the next period, it launches nothing. No other program is "
+		   "to blame for that, however busy the machine is.",
+	.wrong =
+		"Where the kernel keeps no account (before Linux 6.6) the time is an upper bound: when there was quota "
+		"again, the thread may have had to wait for a CPU.",
+	.remedy = "Raise the quota, or start fewer computing threads in that control group.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {KIND_throttled, KIND_switch, KIND_exit, 0},
+	.unusual_ns = unusual_ns,
+	.open = quota_open,
+	.feed = quota_feed,
+	.finish = quota_finish,
+	.close = quota_close,
+};

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keys/completeness.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keys/tool/tool.h"
+
+#define SHARE_ALL 1000000u   /* millionths */
+#define SHARE_PERCENT 10000u /* millionths in one */
+#define SHARE_DIGITS 4       /* of a percentage, after the point */
+
+enum absence absence_of_loss(uint8_t counter)
+{
+	switch (counter) {
+	case COUNTER_sampled_out:
+	case COUNTER_over_rate:
+		return ABSENCE_LEFT_OUT;
+	case COUNTER_no_entry:
+	case COUNTER_thread_exit:
+	case COUNTER_in_flight:
+	case COUNTER_no_return:
+		return ABSENCE_OPEN;
+	default:
+		return ABSENCE_LOST;
+	}
+}
+
+enum absence absence_of(const struct schema *schema, uint8_t counter)
+{
+	const struct counter_type *type = schema_counter(schema, counter);
+
+	return type && type->role == ROLE_LOST ? absence_of_loss(counter) : ABSENCE_NONE;
+}
+
+static void add_counter(struct completeness *c, const struct schema *schema, const struct counter *counter)
+{
+	const struct counter_type *type = schema_counter(schema, counter->id);
+
+	if (type && type->role == ROLE_FIRED)
+		c->happened += counter->value;
+	switch (absence_of(schema, counter->id)) {
+	case ABSENCE_NONE:
+		break;
+	case ABSENCE_LOST:
+		c->lost += counter->value;
+		break;
+	case ABSENCE_LEFT_OUT:
+		c->left_out += counter->value;
+		break;
+	case ABSENCE_OPEN:
+		c->open += counter->value;
+		break;
+	}
+}
+
+void completeness_of(struct completeness *c, const struct evidence *e)
+{
+	const struct verification *v = &e->verification;
+	const struct reader *r = &e->reader;
+	const struct epoch *last;
+
+	*c = (struct completeness){0};
+	if (!e->readable || v->nepochs > r->nepochs)
+		return;
+	c->nwithheld = v->nwithheld;
+	c->ended = r->tail == TAIL_END && v->nepochs == r->nepochs && v->verdict < VERDICT_MALFORMED;
+	last = v->nepochs ? &r->epochs[v->nepochs - 1] : NULL;
+	if (c->ended)
+		for (uint32_t i = 0; i < r->end.ncounters; i++)
+			add_counter(c, &r->header.schema, &r->end.counters[i]);
+	else if (last)
+		for (uint32_t i = 0; i < last->ncounters; i++)
+			add_counter(c, &r->header.schema, &last->counters[i]);
+}
+
+bool completeness_is_full(const struct completeness *c)
+{
+	return c->ended && c->lost == 0 && c->left_out == 0 && c->nwithheld == 0;
+}
+
+/* "71.9 %"; what is not nothing is not called 0.0 %, nor what is not all 100.0 %. */
+static const char *share(char buf[16], uint64_t part, uint64_t whole)
+{
+	unsigned __int128 tenths = whole ? ((unsigned __int128)part * 1000 + whole / 2) / whole : 0;
+
+	if (part > 0 && tenths == 0)
+		return "less than 0.1 %";
+	if (part < whole && tenths == 1000)
+		return "more than 99.9 %";
+	snprintf(buf, 16, "%u.%u %%", (unsigned)(tenths / 10), (unsigned)(tenths % 10));
+	return buf;
+}
+
+char *completeness_words(char *buf, const struct completeness *c)
+{
+	char lost[16], left_out[16];
+
+	buf[0] = '\0';
+	if (c->lost && c->left_out)
+		snprintf(buf, COMPLETENESS_WORDS,
+			 "%" PRIu64 " of %" PRIu64 " events (%s) were lost, %" PRIu64 " (%s) were left out on purpose",
+			 c->lost, c->happened, share(lost, c->lost, c->happened), c->left_out,
+			 share(left_out, c->left_out, c->happened));
+	else if (c->lost)
+		snprintf(buf, COMPLETENESS_WORDS, "%" PRIu64 " of %" PRIu64 " events (%s) %s lost", c->lost,
+			 c->happened, share(lost, c->lost, c->happened), c->lost == 1 ? "was" : "were");
+	else if (c->left_out)
+		snprintf(buf, COMPLETENESS_WORDS, "%" PRIu64 " of %" PRIu64 " events (%s) %s left out on purpose",
+			 c->left_out, c->happened, share(left_out, c->left_out, c->happened),
+			 c->left_out == 1 ? "was" : "were");
+	return buf;
+}
+
+void unread_words(struct fault *why, const struct reader *r, uint64_t nread)
+{
+	const struct fault was = *why;
+	char place[48] = "";
+	uint64_t whole = 0;
+
+	for (uint64_t e = 0; e < r->nepochs; e++)
+		for (uint32_t i = 0; i < r->epochs[e].nchunks; i++)
+			whole += r->epochs[e].chunks[i].withheld ? 0 : r->epochs[e].chunks[i].nrows;
+	if (was.offset != FAULT_NOWHERE)
+		snprintf(place, sizeof(place), " at byte %" PRIu64, was.offset);
+	/* What stands behind a broken place is not known, nor how much that is. */
+	if (r->tail == TAIL_BROKEN && nread >= whole)
+		fault_set(why, was.code, FAULT_NOWHERE,
+			  "%" PRIu64 " events were read: the capture is damaged%s (%.160s)", nread, place, was.text);
+	else
+		fault_set(why, was.code, FAULT_NOWHERE,
+			  "%" PRIu64 " of %" PRIu64 " events were read: the capture is damaged%s (%.160s)", nread,
+			  whole, place, was.text);
+}
+
+static int bad_limit(const char *text, struct fault *why)
+{
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+			 "'%.40s' is not a number of events like 100, nor a share like 1%% or 0.25%%", text);
+}
+
+int loss_limit_parse(struct loss_limit *l, const char *text, struct fault *why)
+{
+	size_t whole = strspn(text, "0123456789"), digits = 0;
+	uint64_t most = 0, unit = SHARE_PERCENT;
+	const char *p = text + whole;
+
+	if (whole == 0)
+		return bad_limit(text, why);
+	if (*p == '\0') {
+		if (tool_parse_number(text, 0, UINT64_MAX, &most, why) < 0)
+			return ERR_INPUT;
+		*l = (struct loss_limit){.most = most};
+		return 0;
+	}
+	for (size_t i = 0; i < whole && most <= SHARE_ALL; i++)
+		most = most * 10 + (uint64_t)(text[i] - '0') * SHARE_PERCENT;
+	if (*p == '.')
+		for (p++; digits < SHARE_DIGITS && *p >= '0' && *p <= '9'; p++, digits++)
+			most += (uint64_t)(*p - '0') * (unit /= 10);
+	if (strcmp(p, "%") != 0 || most > SHARE_ALL)
+		return bad_limit(text, why);
+	*l = (struct loss_limit){.is_share = true, .most = most};
+	return 0;
+}
+
+bool completeness_within(const struct completeness *c, const struct loss_limit *l)
+{
+	uint64_t missing = c->lost + c->left_out;
+
+	if (!l->is_share)
+		return missing <= l->most;
+	return (unsigned __int128)missing * SHARE_ALL <= (unsigned __int128)c->happened * l->most;
+}

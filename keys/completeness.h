@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much of what happened is in a capture, from its authentic seals. Whether it may be called complete is decided
+ * here and nowhere else: gpuverify, the reports and comparisons all ask this.
+ */
+#ifndef GPUREC_KEYS_COMPLETENESS_H
+#define GPUREC_KEYS_COMPLETENESS_H
+
+#include "keys/evidence.h"
+
+/* Why an event that happened has no row. */
+enum absence {
+	ABSENCE_NONE,     /* the counter is not of that role */
+	ABSENCE_LOST,     /* it should have been recorded */
+	ABSENCE_LEFT_OUT, /* on purpose: --sample, --max-rate */
+	ABSENCE_OPEN,     /* a call without a recorded begin or end: in progress when recording began or ended, or left
+			     without a return. Every host has some; they are no loss */
+};
+
+struct completeness {
+	uint64_t happened; /* events that the probes saw; the others are parts of it */
+	uint64_t lost, left_out, open;
+	uint64_t nwithheld; /* chunks */
+	bool ended;         /* an authentic END is there */
+};
+
+/* Of a counter that counts losses, by its number; one of a later version is a loss. */
+enum absence absence_of_loss(uint8_t counter);
+
+/* Of any counter. */
+enum absence absence_of(const struct schema *schema, uint8_t counter);
+
+/* Zero for a capture of which nothing is authentic. */
+void completeness_of(struct completeness *c, const struct evidence *e);
+
+/* Nothing was lost, left out or withheld, and the end is there. */
+bool completeness_is_full(const struct completeness *c);
+
+#define COMPLETENESS_WORDS 160
+
+/*
+ * "1922 of 2675 events (71.9 %) were lost", "3 of 20 events (15.0 %) were left out on purpose", or both; "" for
+ * neither. Returns `buf`, of COMPLETENESS_WORDS bytes.
+ */
+char *completeness_words(char *buf, const struct completeness *c);
+
+/*
+ * Where reading with --unverified stopped: *why, which says what is wrong, then begins with how many events were read,
+ * "12 of 30 events were read: the capture is damaged at byte 4711 (...)". The whole is what the seals claim. `nread`:
+ * cursor_npassed().
+ */
+void unread_words(struct fault *why, const struct reader *r, uint64_t nread);
+
+/* How many events may be missing: a number, or a share of all that happened. */
+struct loss_limit {
+	bool is_share;
+	uint64_t most; /* events, or millionths */
+};
+
+/* "0", "100", "1%", "0.25%". 0 or ERR_INPUT with a sentence. */
+int loss_limit_parse(struct loss_limit *l, const char *text, struct fault *why);
+
+/* Whether what was lost and left out on purpose, together, is within the limit. */
+bool completeness_within(const struct completeness *c, const struct loss_limit *l);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpukey generate: make a key pair. */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keys/gpukey/gpukey_internal.h"
+#include "keys/tool/passphrase.h"
+
+struct generate {
+	bool no_password, force;
+	const char *secret, *public; /* NULL: the host's identity */
+	int passphrase_fd;
+};
+
+/* A new passphrase into buf: asked for twice on a terminal. */
+static int new_passphrase(char *buf, int fd, struct fault *why)
+{
+	char *again;
+	int r = passphrase_read(buf, fd, "Passphrase for the new key (-W makes one without): ", why);
+
+	if (r < 0 || fd >= 0)
+		return r;
+	again = sodium_malloc(PASSPHRASE_MAX);
+	if (!again)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no locked memory for a passphrase");
+	r = passphrase_read(again, fd, "The same again: ", why);
+	if (r == 0 && strcmp(buf, again) != 0)
+		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the two passphrases differ; nothing was made");
+	sodium_free(again);
+	return r;
+}
+
+/* "x.key" gives "x.pub", "x" too. */
+static int public_beside(char path[PATH_MAX], const char *secret, struct fault *why)
+{
+	size_t len = strlen(secret);
+
+	if (len > 4 && strcmp(secret + len - 4, ".key") == 0)
+		len -= 4;
+	if (snprintf(path, PATH_MAX, "%.*s.pub", (int)len, secret) >= PATH_MAX)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", secret);
+	return 0;
+}
+
+static int make_key(const struct generate *g, const char *passphrase, struct identity *id, struct identity_origin *from,
+		    struct fault *why)
+{
+	char beside[PATH_MAX];
+	const char *public = g->public;
+	int r = 0;
+
+	if (!g->secret)
+		return identity_make_host(id, g->force, passphrase, from, why);
+	if (!public) {
+		r = public_beside(beside, g->secret, why);
+		public = beside;
+	}
+	if (r == 0)
+		r = identity_generate(id, why);
+	if (r == 0)
+		r = identity_write(id, g->secret, public, g->force, passphrase, why);
+	if (r == 0)
+		snprintf(from->path, sizeof(from->path), "%s", g->secret);
+	return r;
+}
+
+/* The made key, for a person and for a pipe. */
+static void print_made(const struct identity *id, const struct identity_origin *from)
+{
+	char keyid[KEY_ID_CHARS + 1], fingerprint[FINGERPRINT_CHARS + 1], base64[MINISIGN_PUBLIC_CHARS + 1];
+	char path[SHOWN_PATH_MAX];
+	struct public_key pk;
+
+	key_of_identity(&pk, id);
+	escape_terminal(path, sizeof(path), from->path, strlen(from->path));
+	printf("secret key   %s\n", path);
+	printf("public key   %s\n", key_base64(base64, &pk));
+	printf("key id       %s\n", key_id(keyid, pk.keynum));
+	printf("fingerprint  %s\n", key_fingerprint(fingerprint, &pk));
+	if (from->name[0])
+		printf("trusted as   %s\n", from->name);
+	tool_note("to trust it on another machine, run there: gpukey trust %s%s%s", base64,
+		  from->name[0] ? " --name " : "", from->name);
+}
+
+static int generate_options(struct generate *g, int argc, char **argv, int *status)
+{
+	enum { OPT_NO_PASSWORD = 1, OPT_FORCE, OPT_SECRET, OPT_PUBLIC, OPT_PASSPHRASE_FD };
+	static const struct tool_option table[] = {
+		{"no-password", 'W', NULL, "do not encrypt the secret key", OPT_NO_PASSWORD},
+		{"force", 'f', NULL, "replace a key that is there", OPT_FORCE},
+		{"secret", 's', "FILE", "write the secret key here, instead of making the host's identity", OPT_SECRET},
+		{"public", 'p', "FILE", "write the public key here (beside the secret one)", OPT_PUBLIC},
+		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
+		 OPT_PASSPHRASE_FD},
+		{0},
+	};
+	static const struct tool_options o = {
+		"generate [-W] [-f] [-s FILE [-p FILE]]\n",
+		"Make a key pair in minisign's formats: the identity with which this host signs, or one in files.",
+		table,
+		NULL,
+	};
+	const char *value;
+	int id, operands;
+
+	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, status)) > 0) {
+		if (id == OPT_NO_PASSWORD) {
+			g->no_password = true;
+		} else if (id == OPT_FORCE) {
+			g->force = true;
+		} else if (id == OPT_SECRET) {
+			g->secret = value;
+		} else if (id == OPT_PUBLIC) {
+			g->public = value;
+		} else if (gpukey_passphrase_fd(&g->passphrase_fd, value, status) < 0) {
+			return -1;
+		}
+	}
+	if (id < 0)
+		return -1;
+	if (operands < argc)
+		*status = tool_usage("generate takes no operand such as %s; -s FILE names the secret key",
+				     argv[operands]);
+	else if (g->public && !g->secret)
+		*status = tool_usage("-p names the public half of the key that -s names; -s is missing");
+	else
+		return 0;
+	return -1;
+}
+
+int gpukey_generate(int argc, char **argv)
+{
+	struct generate g = {.passphrase_fd = -1};
+	struct identity_origin from = {0};
+	struct identity id = {0};
+	char host[PATH_MAX], *passphrase = NULL;
+	struct fault why;
+	int r, status;
+
+	if (generate_options(&g, argc, argv, &status) < 0)
+		return status;
+	r = g.secret ? 0 : store_path(host, "host.key", &why);
+	if (r == 0 && !g.force && gpukey_exists(g.secret ? g.secret : host))
+		r = fault_set(&why, ERR_EXISTS, FAULT_NOWHERE, "%.150s: there is a file already; -f replaces it",
+			      g.secret ? g.secret : host);
+	if (r == 0 && !g.no_password) {
+		passphrase = sodium_malloc(PASSPHRASE_MAX);
+		if (!passphrase)
+			return gpukey_no_memory();
+		r = new_passphrase(passphrase, g.passphrase_fd, &why);
+	}
+	if (r == 0)
+		r = make_key(&g, passphrase, &id, &from, &why);
+	if (r == 0)
+		print_made(&id, &from);
+	identity_wipe(&id);
+	sodium_free(passphrase);
+	return r < 0 ? tool_fault(NULL, &why) : TOOL_FINE;
+}

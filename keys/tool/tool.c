@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "keys/tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/base/escape.h"
+
+#define MESSAGE_MAX 2048 /* bytes of a message before escaping; what is longer is cut */
+
+bool tool_quiet;
+int tool_verbose;
+
+/* Set once by tool_init(), before there is a second thread. */
+static const char *tool_name = "gpurec";
+
+void tool_init(const char *name)
+{
+	int fd;
+
+	tool_name = name;
+	/* Otherwise the first file opened would become "standard error" and messages would land in a capture. */
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* "name: before: text after\n" in one write; `before` and `after` may be "". */
+static void message(const char *before, const char *text, const char *after)
+{
+	char line[MESSAGE_MAX], shown[MESSAGE_MAX * ESCAPE_GROWTH + 1];
+	int saved = errno;
+
+	snprintf(line, sizeof(line), "%s%s%s", before, *before ? ": " : "", text);
+	escape_terminal(shown, sizeof(shown), line, strlen(line));
+	fprintf(stderr, "%s: %s%s\n", tool_name, shown, after);
+	errno = saved;
+}
+
+void tool_note(const char *fmt, ...)
+{
+	char text[MESSAGE_MAX];
+	va_list args;
+
+	if (tool_quiet)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	message("", text, "");
+}
+
+void tool_error(const char *fmt, ...)
+{
+	char text[MESSAGE_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	message("", text, "");
+}
+
+int tool_usage(const char *fmt, ...)
+{
+	char text[MESSAGE_MAX], hint[128];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	snprintf(hint, sizeof(hint), " (%s --help shows the options)", tool_name);
+	message("", text, hint);
+	return TOOL_USAGE;
+}
+
+int tool_fault(const char *about, const struct fault *why)
+{
+	char where[64] = "";
+
+	if (why->offset != FAULT_NOWHERE)
+		snprintf(where, sizeof(where), " (at byte %llu)", (unsigned long long)why->offset);
+	message(about ? about : "", why->text, where);
+	return TOOL_FAILED;
+}
+
+/* Whether stdout is a pipe or socket whose reader has left. */
+static bool reader_has_left(void)
+{
+	struct pollfd out = {.fd = STDOUT_FILENO};
+
+	return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
+int tool_finish(int status)
+{
+	bool failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if (fflush(stdout) != 0)
+		failed = true;
+	/* A reader that has seen enough and left misses nothing. errno is 0 when an earlier write failed, not this one.
+	 */
+	if (!failed || errno == EPIPE || (errno == 0 && reader_has_left()))
+		return status;
+	tool_error("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+	return TOOL_FAILED;
+}
+
+const char *tool_get_name(void)
+{
+	return tool_name;
+}

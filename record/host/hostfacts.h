@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What kind of machine this is, as `fact` rows. */
+#ifndef GPUREC_RECORD_HOST_HOSTFACTS_H
+#define GPUREC_RECORD_HOST_HOSTFACTS_H
+
+#include "format/writer.h"
+
+/* One row. */
+/*
+ * fact_tell() and, for a value that others have worded, the same with what may be a path replaced by "(path)": class
+ * `host` must not hold what is asked to be withheld with class `path`.
+ */
+int fact_tell(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
+int fact_tell_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
+__attribute__((format(printf, 5, 6))) int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why,
+						     const char *name, const char *fmt, ...);
+
+/* Steal and frequency of each CPU: `cpu` rows when they have changed. stat_path: /proc/stat, or a test's. */
+struct cpus;
+int cpus_new(struct cpus **c, const char *stat_path, struct fault *why);
+void cpus_free(struct cpus *c);
+/* 0, also where nothing can be read; or what writer_add() returned. */
+int cpus_tell(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why);
+/* Another capture begins: all of them are told again. */
+void cpus_forget(struct cpus *c);
+
+/* All that the machine says of itself. What cannot be read is left out. */
+int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why);
+
+#endif

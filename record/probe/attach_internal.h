@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What attach.c (loading), attach_links.c (what programs hang on) and attach_run.c (once they do) share. */
+#ifndef GPUREC_RECORD_PROBE_ATTACH_INTERNAL_H
+#define GPUREC_RECORD_PROBE_ATTACH_INTERNAL_H
+
+#include <bpf/libbpf.h>
+
+#include "record/probe/attach.h"
+#include "record/probe/refusals.h"
+#include "record/probe/skipped_runs.h"
+
+/* From <linux/bpf.h> of 6.6; older headers do not know it. */
+#define ATTACH_TYPE_UPROBE_MULTI 48
+
+struct attach {
+	struct gpurec_bpf *skel;
+	struct bpf_object *object;
+	const struct bpf_program *on_each_task; /* NULL: this kernel refuses it */
+	struct refusals refusals;
+	int tracked_fd, attached_fd, life_fd, bulk_fd, tallies_fd;
+	volatile __u32 *running, *life_woken, *bulk_woken;
+	struct bpf_link **links; /* all but the skeleton's own, in the order to take them off */
+	size_t nlinks, room;
+	int *multi_fds;
+	size_t nmulti;
+	/* what is attached to functions */
+	struct bpf_program *on_call, *on_return;
+	bool multi;
+	bool shortcuts, no_shortcuts; /* on_call_multi and on_return_multi are loaded; are not to be */
+	bool interrupts_known;
+	bool metrics;                   /* asked for, and this kernel has what it takes */
+	bool may_time, timed;           /* CPUs are sampled by a timer, too */
+	bool futex, notice_maps, quota; /* asked for, and this kernel has what it takes */
+	bool quota_times;               /* it keeps account of how long a queue was throttled */
+	char absent[256];               /* tracepoints that are not there, or refuse our program */
+	struct skipped_runs skipped;
+};
+
+/* `what` failed with errno; ERR_DENIED tells of the rights that it takes. */
+int attach_refused(struct fault *why, const char *what);
+/* The link joins the others. -1 with errno; also of NULL, which says that it could not be made. */
+int attach_keep(struct attach *a, struct bpf_link *link);
+/* In reverse order. Returns as attach_close() does. */
+uint64_t attach_detach_all(struct attach *a);
+
+#endif

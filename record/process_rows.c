@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a process is: the rows about a tracked process instance beyond its name, told when it is first met and again
+ * after exec. All is read before anything is told, and told only if the process is still the same one then: so no row
+ * mixes two processes that bore one number.
+ */
+#include "record/recording_internal.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "record/host/hostfacts.h"
+
+/* Large: not for the stack. Parts that could not be had are empty. */
+struct process_facts {
+	char exe[PROCFS_PATH_MAX];
+	uint32_t module;
+	char arguments[TEXT_MAX + 1];
+	uint64_t arguments_bytes;
+	bool has_arguments, has_cgroup, has_namespaces;
+	struct process_cgroup cgroup;
+	struct process_namespaces ns;
+};
+
+/* Answers about it. Large, too. */
+struct asked {
+	struct inspect_arguments arguments;
+	struct inspect_program program;
+};
+
+#define READ_TRIES 3 /* of a process that runs one program after the other */
+
+/* The module of the executable, 0 when its file cannot be had. INSPECT_LATER. */
+static int find_module(struct recording *s, uint32_t pid, struct process_facts *f, struct fault *why)
+{
+	struct fault said;
+	int r = inspector_exe(s->inspector, pid, &s->line, &said);
+
+	if (r == INSPECT_DONE)
+		r = inspector_open(s->inspector, pid, &s->line, &s->file, &said);
+	if (r != INSPECT_DONE)
+		return r == INSPECT_LATER ? r : 0;
+	return symbolizer_module(s->symbolizer, &s->file, &s->line, &f->module, why);
+}
+
+/* What is known of a process that has ended meanwhile: what it ran, as far as it was read. */
+static void keep_program(struct process_facts *f)
+{
+	memset(&f->cgroup, 0, sizeof(f->cgroup));
+	memset(&f->ns, 0, sizeof(f->ns));
+	f->has_cgroup = f->has_namespaces = false;
+}
+
+/*
+ * Whether all that was read is of this instance and of one program. One that is ending loses its program first, and
+ * then shows a control group and namespaces that are not its own: so its program was asked for again behind all else.
+ *
+ * 1; 0: it has ended, or another process has its number; -1: it runs another program by now.
+ */
+static int read_whole(struct recording *s, uint32_t pid, uint64_t start_ns, const struct asked *a,
+		      struct process_facts *f)
+{
+	const struct inspect_program *p = &a->program;
+	struct process_info info;
+
+	if (procfs_process(&s->fs, pid, &info, NULL) <= 0 || !procfs_same_start(&s->fs, info.start_ns, start_ns)) {
+		memset(f, 0, sizeof(*f));
+		return 0;
+	}
+	if (!p->exe_result || !p->again_result) {
+		keep_program(f);
+		return 0;
+	}
+	if (p->exe_result > 0 && p->again_result > 0 && strcmp(p->exe, p->again) != 0)
+		return -1;
+	return p->exe_result > 0 && f->exe[0] && strcmp(p->exe, f->exe) != 0 ? -1 : 1;
+}
+
+/*
+ * Ask for all there is, its arguments apart: whoever makes us wait for them hides nothing else. 1, INSPECT_LATER, or
+ * negative.
+ */
+static int ask_facts(struct recording *s, uint32_t pid, struct asked *a, struct process_facts *f, struct fault *why)
+{
+	struct fault said;
+	int r, arguments =
+		       inspector_arguments(s->inspector, pid, &a->arguments, f->arguments, sizeof(f->arguments), &said);
+
+	if (arguments == INSPECT_LATER)
+		return arguments;
+	if (arguments != INSPECT_DONE)
+		a->arguments.exe_result = a->arguments.result = arguments;
+	if (a->arguments.exe_result > 0)
+		strcpy(f->exe, a->arguments.exe);
+	f->has_arguments = a->arguments.result > 0;
+	f->arguments_bytes = f->has_arguments ? a->arguments.bytes : 0;
+	r = a->arguments.exe_result ? find_module(s, pid, f, why) : 0;
+	if (r < 0 || r == INSPECT_LATER)
+		return r;
+	r = inspector_program(s->inspector, pid, &a->program, &said);
+	if (r == INSPECT_LATER)
+		return r;
+	if (r != INSPECT_DONE)
+		a->program.exe_result = a->program.cgroup_result = a->program.namespaces_result =
+			a->program.again_result = r;
+	if (!f->exe[0] && a->program.exe_result > 0)
+		strcpy(f->exe, a->program.exe);
+	f->has_cgroup = a->program.cgroup_result > 0;
+	if (f->has_cgroup)
+		f->cgroup = a->program.cgroup;
+	f->has_namespaces =
+		a->program.namespaces_result > 0 && (a->program.namespaces.mount || a->program.namespaces.pids);
+	if (f->has_namespaces)
+		f->ns = a->program.namespaces;
+	return 1;
+}
+
+/*
+ * 1; 0: it is gone, and *f has what was read of its program and arguments before, or another process has its number;
+ * INSPECT_LATER; negative. *denied: something may not be read.
+ */
+static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, struct process_facts *f, bool *denied,
+		      struct fault *why)
+{
+	struct asked *a = calloc(1, sizeof(*a));
+	int whole = -1, r = a ? 0 : fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+
+	for (int i = 0; i < READ_TRIES && r >= 0 && r != INSPECT_LATER && whole < 0; i++) {
+		memset(f, 0, sizeof(*f)); /* also between its members: it is hashed */
+		r = ask_facts(s, pid, a, f, why);
+		if (r < 0 || r == INSPECT_LATER)
+			break;
+		*denied = a->program.exe_result == ERR_DENIED || a->arguments.result == ERR_DENIED ||
+			  a->program.cgroup_result == ERR_DENIED ||
+			  (a->program.namespaces_result > 0 && !f->has_namespaces);
+		whole = read_whole(s, pid, start_ns, a, f);
+	}
+	free(a);
+	if (r < 0 || r == INSPECT_LATER)
+		return r;
+	if (whole < 0)
+		memset(f, 0, sizeof(*f));
+	return whole > 0;
+}
+
+static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			   uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_executable] = {0};
+	uint64_t v[NFIELDS_executable] = {0};
+	int r = stacks_tell_modules(s->stacks, s->writer, at_ns, why);
+
+	if (r < 0)
+		return r;
+	v[F_executable_at] = at_ns;
+	v[F_executable_pid] = pid;
+	v[F_executable_start] = start_ns;
+	v[F_executable_path] = strlen(f->exe);
+	v[F_executable_module] = f->module;
+	text[F_executable_path] = f->exe;
+	return writer_add(s->writer, KIND_executable, v, text, why);
+}
+
+static int tell_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			  uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_command_line] = {0};
+	uint64_t v[NFIELDS_command_line] = {0};
+
+	v[F_command_line_at] = at_ns;
+	v[F_command_line_pid] = pid;
+	v[F_command_line_start] = start_ns;
+	v[F_command_line_bytes] = f->arguments_bytes;
+	v[F_command_line_text] = strlen(f->arguments);
+	text[F_command_line_text] = f->arguments;
+	return writer_add(s->writer, KIND_command_line, v, text, why);
+}
+
+static int tell_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		       uint64_t at_ns, struct fault *why)
+{
+	const char *text[NFIELDS_cgroup] = {0};
+	uint64_t v[NFIELDS_cgroup] = {0};
+	int r;
+
+	v[F_cgroup_at] = at_ns;
+	v[F_cgroup_pid] = pid;
+	v[F_cgroup_start] = start_ns;
+	v[F_cgroup_path] = strlen(f->cgroup.path);
+	text[F_cgroup_path] = f->cgroup.path;
+	v[F_cgroup_container] = strlen(f->cgroup.container);
+	text[F_cgroup_container] = f->cgroup.container;
+	v[F_cgroup_cpu] = strlen(f->cgroup.cpu);
+	text[F_cgroup_cpu] = f->cgroup.cpu;
+	r = writer_add(s->writer, KIND_cgroup, v, text, why);
+	return r < 0 ? r : quotas_meet(s->quotas, f->cgroup.cpu, s->writer, at_ns, why);
+}
+
+static int tell_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			   uint64_t at_ns, struct fault *why)
+{
+	uint64_t v[NFIELDS_namespaces] = {0};
+
+	v[F_namespaces_at] = at_ns;
+	v[F_namespaces_pid] = pid;
+	v[F_namespaces_start] = start_ns;
+	v[F_namespaces_mount] = f->ns.mount;
+	v[F_namespaces_pids] = f->ns.pids;
+	v[F_namespaces_net] = f->ns.net;
+	v[F_namespaces_user] = f->ns.user;
+	v[F_namespaces_pid_inside] = f->ns.pid_inside;
+	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
+}
+
+/* Of a program whose process ended too soon: what the kernel side saw. Its file, unless known, is the one in *f if any.
+ */
+static void facts_of_exec(struct recording *s, const struct ring_exec *e, struct process_facts *f)
+{
+	dev_t device = makedev(e->file.device >> 20, e->file.device & 0xfffff);
+	const struct module *m = symbolizer_find(s->symbolizer, device, e->file.inode);
+	bool same = m && (e->known || m->id == f->module);
+	uint32_t n = e->nargs < EXEC_ARGS ? e->nargs : EXEC_ARGS;
+
+	memset(f, 0, sizeof(*f));
+	if (same) {
+		memcpy(f->exe, m->path, strnlen(m->path, sizeof(f->exe) - 1));
+		f->module = m->id;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		f->arguments[i] = e->args[i] ? e->args[i] : ' ';
+	f->has_arguments = n > 0;
+	f->arguments_bytes = e->args_bytes;
+	if (n && e->args[n - 1] == '\0') { /* the end of the last argument is no blank */
+		f->arguments[n - 1] = '\0';
+		f->arguments_bytes--;
+	}
+}
+
+static int tell_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		      struct fault *why)
+{
+	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	int r = f->exe[0] ? tell_executable(s, pid, start_ns, f, at_ns, why) : 0;
+
+	if (r == 0 && f->has_arguments && s->o.command_lines)
+		r = tell_arguments(s, pid, start_ns, f, at_ns, why);
+	if (r == 0 && f->has_cgroup)
+		r = tell_cgroup(s, pid, start_ns, f, at_ns, why);
+	if (r == 0 && f->has_namespaces)
+		r = tell_namespaces(s, pid, start_ns, f, at_ns, why);
+	return r;
+}
+
+/* The place of an instance in s->told; a new one is all zero but for its key. NULL: no memory. */
+static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
+{
+	struct instance *more;
+
+	for (size_t i = 0; i < s->ntold; i++)
+		if (s->told[i].pid == pid && s->told[i].start_ns == start_ns)
+			return &s->told[i];
+	if (s->ntold == s->told_room) {
+		more = reallocarray(s->told, s->told_room * 2 + 64, sizeof(*more));
+		if (!more)
+			return NULL;
+		s->told = more;
+		s->told_room = s->told_room * 2 + 64;
+	}
+	s->told[s->ntold] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &s->told[s->ntold++];
+}
+
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			   struct fault *why)
+{
+	struct instance *instance = instance_of(s, pid, start_ns);
+	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
+	uint8_t hash[sizeof(instance->facts)];
+	bool denied = false;
+	int r = 0;
+
+	if (!f || !instance) {
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		goto out;
+	}
+	if (instance->met && !exec)
+		goto out;
+	r = read_facts(s, pid, start_ns, f, &denied, why);
+	if (r == INSPECT_LATER)
+		goto out;
+	instance->met = true;
+	s->facts_gone += r == 0;
+	s->facts_denied += r > 0 && denied;
+	if (r < 0 || (r == 0 && !exec && !f->exe[0]))
+		goto out;
+	if (r == 0 && exec)
+		facts_of_exec(s, exec, f);
+	/* What was seen of it after exec may be read again when exec is told of. */
+	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);
+	r = 0;
+	if (memcmp(instance->facts, hash, sizeof(hash)) != 0)
+		r = tell_facts(s, pid, start_ns, f, why);
+	if (r == 0)
+		memcpy(instance->facts, hash, sizeof(hash));
+out:
+	free(f);
+	return r;
+}
+
+int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	struct instance *in = NULL;
+	struct process_facts *f;
+	uint8_t hash[sizeof(in->cgroup)];
+	int r = 0;
+
+	for (size_t i = 0; i < s->ntold && !in; i++)
+		in = s->told[i].pid == pid ? &s->told[i] : NULL;
+	if (!in || now_ns - in->cgroup_ns < CGROUP_AGAIN_NS)
+		return 0;
+	in->cgroup_ns = now_ns;
+	f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
+	if (!f)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	if (procfs_cgroup(&s->fs, pid, &f->cgroup, NULL) > 0) {
+		crypto_generichash(hash, sizeof(hash), (const uint8_t *)&f->cgroup, sizeof(f->cgroup), NULL, 0);
+		if (memcmp(hash, in->cgroup, sizeof(hash)) != 0)
+			r = tell_cgroup(s, pid, in->start_ns, f, now_ns, why);
+		memcpy(in->cgroup, hash, sizeof(hash));
+	}
+	free(f);
+	return r;
+}
+
+void recording_leave_process(struct recording *s, uint32_t pid)
+{
+	for (size_t i = 0; i < s->ntold;) {
+		if (s->told[i].pid == pid)
+			s->told[i] = s->told[--s->ntold];
+		else
+			i++;
+	}
+}
+
+/* What was counted; the words are for one, and for more. */
+struct lack {
+	const char *name, *one, *more;
+	uint64_t n;
+	bool ordinary, calls;
+};
+#define NLACKS 13
+
+static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	const struct symbolizer_counts *named = symbolizer_counts(s->symbolizer);
+	const struct lack all[NLACKS] = {
+		{"not_attached", "time that a process had a CUDA library mapped, and ran, without probes on it",
+		 "times that a process had a CUDA library mapped, and ran, without probes on it", s->not_attached,
+		 false, true},
+		{"questions_given_up", "question about a file or process that was not answered in time",
+		 "questions about files or processes that were not answered in time", inspector_given_up(s->inspector),
+		 false, true},
+		{"processes_denied", "process of which not all could be read (permission denied)",
+		 "processes of which not all could be read (permission denied)", s->facts_denied, false, false},
+		{"mappings_denied",
+		 "memory map of a process could not be read (permission denied); its CUDA libraries were not traced",
+		 "memory maps of processes could not be read (permission denied); their CUDA libraries were not traced",
+		 found->denied, false, true},
+		{"libraries_unseen", "CUDA library mapped by a process that /proc does not show",
+		 "CUDA libraries mapped by processes that /proc does not show", s->libraries_unseen, false, true},
+		{"libraries_unread", "CUDA library that could not be read", "CUDA libraries that could not be read",
+		 found->unread, false, true},
+		{"runtimes_stripped",
+		 "file with the CUDA runtime linked in and stripped: of its calls only the driver's",
+		 "files with the CUDA runtime linked in and stripped: of their calls only the driver's",
+		 found->stripped, false, true},
+		{"files_not_looked_at", "file skipped: scan limit reached", "files skipped: scan limit reached",
+		 found->over, false, true},
+		{"modules_not_numbered", "module skipped: limit reached", "modules skipped: limit reached",
+		 named->modules_over, false, false},
+		{"cgroups_not_looked_at", "control group skipped: scan limit for CPU quotas reached",
+		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->quotas), false, false},
+		{"processes_gone", "process ended before all of it could be read",
+		 "processes ended before all of them could be read", s->facts_gone, true, false},
+		{"files_gone", "short-lived process ended before its libraries could be inspected",
+		 "short-lived processes ended before their libraries could be inspected", found->gone, true, true},
+		{"frames_unplaced", "frame of a stack of which the process was gone or may not be read",
+		 "frames of stacks of which the process was gone or may not be read", named->no_process + named->denied,
+		 true, false},
+	};
+
+	memcpy(lacks, all, sizeof(all));
+}
+
+int recording_tell_missing(struct recording *s, struct fault *why)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	struct lack lacks[NLACKS];
+	int r = 0;
+
+	if (s->others_hidden)
+		r = fact_tellf(s->writer, now_ns, why, "proc_hidepid",
+			       "%d: /proc hides processes from those who lack CAP_SYS_PTRACE", procfs_hides(&s->fs));
+	count_lacks(s, lacks);
+	for (size_t i = 0; i < NLACKS && r == 0; i++)
+		if (lacks[i].n)
+			r = fact_tellf(s->writer, now_ns, why, lacks[i].name, "%llu %s", (unsigned long long)lacks[i].n,
+				       lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
+	return r;
+}
+
+__attribute__((format(printf, 4, 5))) static size_t add_missing(struct missing *m, bool ordinary, bool calls,
+								const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	(void)vsnprintf(m->text, sizeof(m->text), fmt, args);
+	va_end(args);
+	m->ordinary = ordinary;
+	m->calls = calls;
+	return 1;
+}
+
+size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX])
+{
+	const struct discover_counts *found = discover_counts(s->discover);
+	struct lack lacks[NLACKS];
+	size_t n = 0;
+
+	if (s->others_hidden)
+		n += add_missing(&list[n], false, true,
+				 "/proc (hidepid) hides processes of other users from who lacks CAP_SYS_PTRACE");
+	count_lacks(s, lacks);
+	for (size_t i = 0; i < NLACKS; i++)
+		if (lacks[i].n)
+			n += add_missing(&list[n], lacks[i].ordinary, lacks[i].calls, "%llu %s",
+					 (unsigned long long)lacks[i].n,
+					 lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
+	if (found->refused)
+		n += add_missing(&list[n], false, true, "%zu function%s that the kernel does not let probe",
+				 found->refused, found->refused == 1 ? "" : "s");
+	if (!s->o.late_attach)
+		n += add_missing(&list[n], false, true,
+				 "libraries that were loaded after recording began (--no-late-attach)");
+	if (!attach_has_futex(s->attach))
+		n += add_missing(&list[n], false, false, "futexes, and with them waits for locks (%s)",
+				 s->o.futex ? "this kernel does not offer them" : "--no-futex");
+	if (!s->o.quota)
+		n += add_missing(&list[n], false, false, "when a CPU quota kept threads from running (--no-quota)");
+	if (!s->o.signals)
+		n += add_missing(&list[n], false, false,
+				 "who stopped, continued or ended processes by a signal (--no-signals)");
+	if (!s->o.command_lines)
+		n += add_missing(&list[n], true, false, "the arguments of processes (--no-command-lines)");
+	return n;
+}
+_Static_assert(NLACKS + 7 <= MISSING_MAX, "room for all");

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What recording.c (setting up) and loop.c (running) share, and nobody else needs. */
+#ifndef GPUREC_RECORD_RECORDING_INTERNAL_H
+#define GPUREC_RECORD_RECORDING_INTERNAL_H
+
+#include <limits.h>
+#include <signal.h>
+
+#include "format/base/clock.h"
+#include "keys/identity.h"
+#include "record/command.h"
+#include "record/deferred.h"
+#include "record/probe/discover.h"
+#include "record/host/gpu_health.h"
+#include "record/host/hostfacts.h"
+#include "record/host/kmsg.h"
+#include "record/host/cpu_quota_files.h"
+#include "record/output_watch.h"
+#include "record/probe/ring_reader.h"
+#include "record/recording.h"
+#include "record/state_cache.h"
+#include "record/status.h"
+#include "record/translate.h"
+
+#define EPOCH_NS 1000000000ull /* an epoch's length, */
+#define EPOCH_BYTES (8u << 20) /* or this much staged */
+#define WAIT_MS 100            /* the rings are looked at at least this often, */
+#define QUIET_WAIT_MS 250      /* or this, after nothing came for so long: */
+#define QUIET_NS 1000000000ull
+#define DEFERRED_WAIT_MS 20     /* while something waits for answers */
+#define GRACE_MS 200            /* for a command to end by the signal that ends us */
+#define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
+
+#define CGROUP_AGAIN_NS 1000000000ull /* a throttled process's control group is read again, at most so often */
+
+#define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
+#define NOT_ATTACHED_MAX 64 /* that are told one by one */
+
+/* A process: numbers come round. */
+struct instance {
+	uint32_t pid;
+	uint64_t start_ns; /* boot clock */
+	bool met;
+	uint8_t facts[16];  /* hash of what was told of it; 0: nothing */
+	uint64_t cgroup_ns; /* when its control group was read last because it was throttled */
+	uint8_t cgroup[16]; /* hash of what it was then */
+};
+
+/* Processes by number, unordered. */
+struct pid_set {
+	uint32_t *pids;
+	size_t n, room;
+};
+
+/* Ring records, one behind the other: length (8 bytes), record, filled up to a multiple of 8. */
+struct held {
+	uint8_t *data;
+	size_t len, room;
+};
+
+/* One capture after the other (rotate.c). */
+struct rotation {
+	uint64_t next_ns; /* when it is due; 0: never */
+	uint64_t cut_ns;  /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
+	struct held held;
+	struct standing *standing; /* NULL without rotation */
+	struct counter *rows;      /* room for a table */
+	struct counter *base;      /* counters at the last joint */
+	size_t nbase;
+	uint64_t number;        /* of the capture that is written */
+	uint64_t ncaptures;     /* before it */
+	uint64_t written_bytes; /* of those */
+	uint64_t nrows;
+	char key_path[PATH_MAX];
+	struct public_key key;
+};
+
+struct recording {
+	struct recording_options o;
+	char path[PATH_MAX]; /* of the capture that is written */
+	struct rotation rotation;
+	struct status status;
+	uint64_t latest_ns; /* time of the youngest record read so far */
+	uint64_t heads;     /* of both rings, when they were last drained; */
+	uint64_t moved_ns;  /* when that last changed */
+	bool end_unknown;   /* its end was written and the disk refused it, or part of it */
+	bool file_made;     /* and may be removed while nothing is sealed */
+	struct output_watch output;
+	struct attach *attach;
+	struct ring life, bulk;
+	struct counters counters;
+	struct procfs fs;
+	bool fs_open;
+	bool others_hidden; /* /proc hides other users' processes from us, now or once rights are given up */
+	struct inspector *inspector;
+	struct deferred_queue deferred;
+	struct pid_set scanned; /* all of their mappings were looked at once */
+	uint64_t not_attached;
+	struct symbolizer *symbolizer;
+	struct stacks *stacks;
+	struct kernels *kernels;
+	struct discover *discover;
+	struct writer *writer;
+	struct translator translator;
+	struct command command;
+	struct cpus *cpus;
+	struct quotas *quotas; /* NULL: not asked for */
+	struct health health;
+	int kmsg_fd; /* -1: not read */
+	int epoll_fd, signal_fd;
+	int *pidfds; /* of -p */
+	size_t npidfds, nalive;
+	struct pid_set tracked; /* that are known to live: looked at again when no system call tells of mappings */
+	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
+	uint64_t deadline_ns, next_seal_ns, next_scan_ns; /* boot clock; 0: none */
+	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
+	uint64_t cut_life, cut_bulk;
+	uint64_t nepochs;
+	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were told */
+	struct instance *told;               /* about whom notice_process.c has written rows, and who lives */
+	size_t ntold, told_room;
+	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
+	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
+	bool ending;
+	char key_id[32];
+	struct mapping line; /* large: not for the stack */
+	struct inspect_file file;
+};
+
+/* Every process that uses CUDA, rather than those that were named. */
+static inline bool records_all(const struct recording *s)
+{
+	return !s->o.npids && !s->o.command;
+}
+
+void anchor_read(struct clock_anchor *a);
+
+bool pid_set_has(const struct pid_set *set, uint32_t pid);
+int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why);
+void pid_set_remove(struct pid_set *set, uint32_t pid);
+
+/* The key, loaded for the first time: a person is told when it was made for that. */
+int capture_identity(struct recording *s, struct identity *id, struct fault *why);
+/* The first capture, of what is recorded from `start` on; `id` is the caller's to wipe. */
+int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why);
+/* How long the machine had been suspended when a capture begins: or sleep in its first epoch would not be seen. */
+int capture_tell_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why);
+
+/* Which libraries are mapped, as rows and, in short, as facts. */
+int capture_tell_libraries(struct recording *s, struct fault *why);
+
+/*
+ * The number of a series' next capture: behind the last one that is there, so that names stay in order of time when old
+ * captures are removed. 1 also for a folder that may not be listed: what is in the way is left out later.
+ */
+uint64_t rotate_first_number(const char *path);
+/* Before anything else: the name of the first capture, and whether its key can be had again. */
+int rotate_prepare(struct recording *s, struct fault *why);
+/* With the rights that are left: whether another capture can be begun later. */
+int rotate_check(const struct recording *s, struct fault *why);
+void rotate_clear(struct recording *s);
+/* A ring_use: translate, or hold what belongs to the next capture. */
+int rotate_take(void *self, const void *record, uint32_t n, struct fault *why);
+/* No next capture begins now: what was held is used. */
+int rotate_cancel(struct recording *s, ring_use *use, void *self, struct fault *why);
+/* An epoch was sealed, up to the cut, with these counters: the next capture begins, and what was held is used. */
+int rotate_join(struct recording *s, const struct counter *counters, size_t ncounters, struct fault *why);
+/* counters_collect() for the capture that is written. */
+size_t rotate_counters(struct recording *s, bool at_end, const struct counter **rows);
+
+/*
+ * Go on with what waits for answers, as far as they are there. at_end: what is not done by now is given up.
+ */
+int recording_go_on(struct recording *s, bool at_end, struct fault *why);
+/* All that a process has mapped is to be looked at when there is time. */
+void recording_defer_whole(struct recording *s, uint32_t pid);
+
+/* translator.notice of a recording. */
+int recording_notice(void *self, const struct ring_head *record, struct fault *why);
+
+/*
+ * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; forgotten
+ * when it has ended. INSPECT_LATER: not all is known yet, call it again.
+ */
+int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			   struct fault *why);
+/* A recorded process was throttled: it may be in another control group than was told. */
+int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why);
+void recording_leave_process(struct recording *s, uint32_t pid);
+
+/* What was not looked at while it ran, as facts at the end and for people; none when all was. */
+int recording_tell_missing(struct recording *s, struct fault *why);
+size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
+
+/* Take in all that the kernel side has told by now. 1; 0: it does not finish a record, within a second; negative. */
+int recording_drain(struct recording *s, struct fault *why);
+
+/* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() tells. */
+int recording_look_again(struct recording *s, struct fault *why);
+
+/* Say what could not be probed since the last call. */
+void recording_note_refused(struct recording *s);
+
+__attribute__((format(printf, 3, 4))) void recording_note(const struct recording *s, int level, const char *fmt, ...);
+
+#endif

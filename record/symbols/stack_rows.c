@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record/symbols/stack_rows.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/probe/probes.h"
+
+#define TABLE_FIRST 1024u /* power of two */
+
+/* A stack is known by a keyed hash alone: 128 bits, so that nobody finds two that agree. */
+struct known {
+	uint8_t hash[crypto_generichash_BYTES_MIN];
+	uint32_t id; /* 0: free */
+};
+
+/* Its frames are not told yet, as answers about them are still to come. */
+struct late {
+	uint32_t id, pid;
+	uint64_t start_ns;
+	size_t nframes;
+	uint64_t frame[STACK_FRAMES];
+};
+
+struct stacks {
+	struct symbolizer *symbolizer;
+	struct known *table; /* open addressing, at most half full */
+	uint32_t size, nstacks;
+	uint32_t ntold; /* modules that have their row */
+	uint8_t key[crypto_generichash_KEYBYTES];
+	struct late late[STACKS_LATE_MAX];
+	size_t nlate;
+	struct place places[STACK_FRAMES]; /* large: not for the stack */
+};
+
+int stacks_new(struct stacks **out, struct symbolizer *symbolizer, struct fault *why)
+{
+	struct stacks *s = calloc(1, sizeof(*s));
+
+	if (s)
+		s->table = calloc(TABLE_FIRST, sizeof(*s->table));
+	if (!s || !s->table) {
+		free(s);
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	}
+	s->size = TABLE_FIRST;
+	s->symbolizer = symbolizer;
+	randombytes_buf(s->key, sizeof(s->key));
+	*out = s;
+	return 0;
+}
+
+void stacks_free(struct stacks *s)
+{
+	if (s)
+		free(s->table);
+	free(s);
+}
+
+void stacks_forget(struct stacks *s)
+{
+	memset(s->table, 0, s->size * sizeof(*s->table));
+	s->nstacks = 0;
+	s->nlate = 0;
+}
+
+static struct known *find(struct known *table, uint32_t size, const uint8_t *hash)
+{
+	uint32_t at;
+
+	memcpy(&at, hash, sizeof(at));
+	while (table[at & (size - 1)].id && memcmp(table[at & (size - 1)].hash, hash, sizeof(table->hash)))
+		at++;
+	return &table[at & (size - 1)];
+}
+
+static int grow(struct stacks *s, struct fault *why)
+{
+	struct known *bigger;
+
+	if (s->nstacks < s->size / 2)
+		return 0;
+	bigger = calloc((size_t)s->size * 2, sizeof(*bigger));
+	if (!bigger)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for %u stacks", s->nstacks);
+	for (uint32_t i = 0; i < s->size; i++)
+		if (s->table[i].id)
+			*find(bigger, s->size * 2, s->table[i].hash) = s->table[i];
+	free(s->table);
+	s->table = bigger;
+	s->size *= 2;
+	return 0;
+}
+
+int stacks_tell_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
+{
+	while (s->ntold < symbolizer_nmodules(s->symbolizer)) {
+		const struct module *m = symbolizer_module_at(s->symbolizer, s->ntold + 1);
+		const char *text[NFIELDS_module] = {0};
+		uint64_t v[NFIELDS_module] = {0};
+		int r;
+
+		v[F_module_at] = at_ns;
+		v[F_module_id] = m->id;
+		v[F_module_device] = m->device;
+		v[F_module_inode] = m->inode;
+		v[F_module_build_id] = strlen(m->build_id);
+		text[F_module_build_id] = m->build_id;
+		v[F_module_path] = strlen(m->path);
+		text[F_module_path] = m->path;
+		v[F_module_deleted] = m->deleted;
+		v[F_module_mount] = m->mount_namespace;
+		r = writer_add(w, KIND_module, v, text, why);
+		if (r < 0)
+			return r;
+		s->ntold++;
+	}
+	return 0;
+}
+
+static int tell_frame(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t id, size_t depth, uint64_t address,
+		      const struct place *place, struct fault *why)
+{
+	const char *text[NFIELDS_frame] = {0};
+	uint64_t v[NFIELDS_frame] = {0};
+	int r = stacks_tell_modules(s, w, at_ns, why);
+
+	if (r < 0)
+		return r;
+	v[F_frame_at] = at_ns;
+	v[F_frame_stack] = id;
+	v[F_frame_depth] = depth;
+	v[F_frame_address] = address;
+	v[F_frame_module] = place->module;
+	v[F_frame_offset] = place->offset;
+	v[F_frame_symbol] = strlen(place->symbol);
+	text[F_frame_symbol] = place->symbol;
+	return writer_add(w, KIND_frame, v, text, why);
+}
+
+/* Place all frames. *late: not all is known yet. */
+static int place_all(struct stacks *s, const struct late *stack, uint64_t at_ns, bool *late, struct fault *why)
+{
+	int r = 0;
+
+	*late = false;
+	for (size_t i = 0; i < stack->nframes && r >= 0; i++) {
+		/* All frames are return addresses: depth 0 is where the probed call returned to. */
+		r = symbolizer_place(s->symbolizer, stack->pid, stack->start_ns, stack->frame[i], true, at_ns,
+				     &s->places[i], why);
+		*late = *late || symbolizer_late(s->symbolizer);
+	}
+	return r;
+}
+
+static int tell_all(struct stacks *s, const struct late *stack, struct writer *w, uint64_t at_ns, struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < stack->nframes && r >= 0; i++)
+		r = tell_frame(s, w, at_ns, stack->id, i, stack->frame[i], &s->places[i], why);
+	return r;
+}
+
+int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end, struct fault *why)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < s->nlate; i++) {
+		bool late = true;
+
+		if (r >= 0)
+			r = place_all(s, &s->late[i], at_ns, &late, why);
+		if (r >= 0 && (at_end || !late))
+			r = tell_all(s, &s->late[i], w, at_ns, why);
+		else
+			s->late[kept++] = s->late[i];
+	}
+	s->nlate = kept;
+	return r < 0 ? r : 0;
+}
+
+int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t pid, uint64_t start_ns,
+		  const uint64_t *frames, size_t nframes, uint32_t *id, struct fault *why)
+{
+	uint64_t whole[STACK_FRAMES + 2] = {pid, start_ns};
+	uint8_t hash[crypto_generichash_BYTES_MIN];
+	struct late stack = {.id = s->nstacks + 1, .pid = pid, .start_ns = start_ns};
+	struct known *known;
+	bool late = false;
+	int r;
+
+	stack.nframes = nframes < STACK_FRAMES ? nframes : STACK_FRAMES;
+	memcpy(whole + 2, frames, stack.nframes * sizeof(*frames));
+	memcpy(stack.frame, frames, stack.nframes * sizeof(*frames));
+	crypto_generichash(hash, sizeof(hash), (const uint8_t *)whole, (stack.nframes + 2) * sizeof(*whole), s->key,
+			   sizeof(s->key));
+	known = find(s->table, s->size, hash);
+	if (known->id || s->nstacks >= STACKS_MAX) {
+		*id = known->id;
+		return 0;
+	}
+	r = grow(s, why);
+	if (r >= 0)
+		r = place_all(s, &stack, at_ns, &late, why);
+	if (r >= 0 && late && s->nlate < STACKS_LATE_MAX)
+		s->late[s->nlate++] = stack;
+	else if (r >= 0)
+		r = tell_all(s, &stack, w, at_ns, why);
+	if (r < 0)
+		return r;
+	known = find(s->table, s->size, hash);
+	memcpy(known->hash, hash, sizeof(hash));
+	known->id = ++s->nstacks;
+	*id = known->id;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/export/exporter.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct exporter table[] = {
+	{".txt", "lines of text", text_write},
+	{".json", "lines of JSON", jsonl_write},
+	{".jsonl", "lines of JSON", jsonl_write},
+	{".db", "a SQLite database", sqlview_write_file},
+	{".csv", "comma-separated values; with one --kind, its fields as columns", csv_write_file},
+	{".perfetto-trace", "a trace for Perfetto", perfetto_write_file},
+	{".trace.json", "a trace for Perfetto and chrome://tracing", chrome_write_file},
+	{".otlp.json", "OpenTelemetry spans, metrics and log records, lines of OTLP JSON", otlp_write_file},
+	{".folded", "time in calls, as folded stacks for a flame graph", folded_time_write_file},
+	{".alloc.folded", "bytes by allocation site, as folded stacks", folded_bytes_write_file},
+	{".perf.txt", "lines as `perf script` prints them", perf_write_file},
+	{".cap", "a narrower capture, which still verifies", narrowed_write_file},
+	{0},
+};
+
+const struct exporter *exporters(void)
+{
+	return table;
+}
+
+int exporter_for(const struct exporter **out, const char *path, struct fault *why)
+{
+	const struct exporter *best = NULL;
+	char known[160] = "";
+	size_t len = strlen(path), longest = 0, used = 0;
+
+	/* The longest ending that fits: run.trace.json is a trace, not lines of JSON. */
+	for (const struct exporter *e = table; e->suffix; e++) {
+		size_t n = strlen(e->suffix);
+
+		if (len > n && n > longest && !strcmp(path + len - n, e->suffix)) {
+			best = e;
+			longest = n;
+		}
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "", e->suffix);
+	}
+	if (best) {
+		*out = best;
+		return 0;
+	}
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.60s: unknown suffix: must be one of %s", path, known);
+}

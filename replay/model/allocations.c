@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/model/allocations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/model/enum_names.h"
+
+#define SEVERAL_DEVICES UINT64_MAX
+
+/* A process that has, or had, memory or a context. */
+struct alloc_holder {
+	uint32_t first, last; /* its allocations that have not ended, by age */
+	uint64_t device;      /* + 1, the one it was seen with; 0: none yet */
+	uint64_t bytes[MEMORY_KINDS];
+};
+
+/* A row of kind alloc, free or context, as far as it matters. */
+struct change {
+	uint16_t kind;
+	uint8_t memory;
+	bool destroys; /* a context */
+	uint32_t process;
+	uint64_t id, tid, probe;
+	uint64_t begin_ns, at_ns;
+	uint64_t addr, bytes, stack, device;
+};
+
+struct nested {
+	struct table_key key; /* a: TID */
+	struct change rows[NESTED_KEPT_MAX];
+	unsigned n;
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to follow allocations");
+}
+
+void allocations_clear(struct allocations *m)
+{
+	free(m->all);
+	free(m->holders);
+	map_clear(&m->open);
+	table_clear(&m->nested);
+	*m = (struct allocations){.schema = m->schema, .watch = m->watch, .self = m->self, .max = m->max};
+}
+
+const char *memory_word(unsigned memory)
+{
+	const char *word = enum_word(KIND_alloc, F_alloc_memory, memory);
+
+	return word ? word : "other";
+}
+
+uint64_t allocations_held(const struct allocations *m, uint32_t process, unsigned memory)
+{
+	return process < m->nholders ? m->holders[process].bytes[memory] : 0;
+}
+
+const struct allocation *allocations_next(const struct allocations *m, uint32_t process, const struct allocation *a)
+{
+	uint32_t n = a ? a->next : process < m->nholders ? m->holders[process].first : 0;
+
+	return n ? &m->all[n] : NULL;
+}
+
+/* NULL without memory. */
+static struct alloc_holder *holder_of(struct allocations *m, uint32_t process)
+{
+	if (process >= m->nholders) {
+		uint32_t room = process * 2 + 16;
+		struct alloc_holder *holders = reallocarray(m->holders, room, sizeof(*holders));
+
+		if (!holders)
+			return NULL;
+		memset(holders + m->nholders, 0, (room - m->nholders) * sizeof(*holders));
+		m->holders = holders;
+		m->nholders = room;
+	}
+	return &m->holders[process];
+}
+
+/* --- one allocation --- */
+
+/* Its number; 0 without memory. */
+static uint32_t make(struct allocations *m)
+{
+	uint32_t n = m->unused;
+
+	if (n) {
+		m->unused = m->all[n].next;
+		return n;
+	}
+	if (m->n + 1 >= m->room) {
+		uint32_t room = m->room ? m->room * 2 : 256;
+		struct allocation *all = reallocarray(m->all, room, sizeof(*all));
+
+		if (!all)
+			return 0;
+		m->all = all;
+		m->room = room;
+	}
+	return ++m->n;
+}
+
+/* Its bytes are held no longer. */
+static int let_go(struct allocations *m, struct allocation *a, uint64_t at_ns, struct fault *why)
+{
+	if (!a->held)
+		return 0;
+	a->held = false;
+	m->holders[a->process].bytes[a->memory] -= a->bytes;
+	return m->watch && m->watch->gone ? m->watch->gone(m->self, a, at_ns, why) : 0;
+}
+
+/* The oldest one at its address ended; by: see struct alloc_watch. */
+static int end_oldest(struct allocations *m, uint32_t n, enum alloc_end how, uint64_t end_ns, uint64_t by,
+		      struct fault *why)
+{
+	struct allocation *a = &m->all[n];
+	struct alloc_holder *h = &m->holders[a->process];
+	int r = let_go(m, a, end_ns, why);
+
+	if (!r && m->watch && m->watch->end)
+		r = m->watch->end(m->self, a, how, end_ns, by, why);
+	if (a->younger) {
+		m->all[a->younger].youngest = a->youngest;
+		map_put(&m->open, a->process, a->addr, a->younger); /* is there already: needs no memory */
+	} else {
+		map_remove(&m->open, a->process, a->addr);
+	}
+	*(a->previous ? &m->all[a->previous].next : &h->first) = a->next;
+	*(a->next ? &m->all[a->next].previous : &h->last) = a->previous;
+	*a = (struct allocation){.next = m->unused};
+	m->unused = n;
+	m->nopen--;
+	return r;
+}
+
+/* As end_oldest(), unless the address was handed out again: that was its end, then. */
+static int end_by(struct allocations *m, uint32_t n, enum alloc_end how, uint64_t end_ns, uint64_t by,
+		  struct fault *why)
+{
+	uint32_t younger = m->all[n].younger;
+
+	return younger ? end_oldest(m, n, ALLOC_UNSEEN, m->all[younger].at_ns, 0, why)
+		       : end_oldest(m, n, how, end_ns, by, why);
+}
+
+/* --- rows that count --- */
+
+static int changed(struct allocations *m, uint32_t process, uint64_t at_ns, struct fault *why)
+{
+	return m->watch && m->watch->changed ? m->watch->changed(m->self, process, at_ns, why) : 0;
+}
+
+/* Put a new one behind the others of its address and of its process. */
+static int link_in(struct allocations *m, uint32_t n, struct alloc_holder *h, struct fault *why)
+{
+	struct allocation *a = &m->all[n];
+	uint32_t oldest = map_get(&m->open, a->process, a->addr), before;
+	int r = 0;
+
+	if (oldest) {
+		before = m->all[oldest].youngest;
+		r = let_go(m, &m->all[before], a->at_ns, why);
+		m->all[before].younger = n;
+		m->all[oldest].youngest = n;
+	} else if (map_put(&m->open, a->process, a->addr, n)) {
+		a->next = m->unused;
+		m->unused = n;
+		return no_memory(why);
+	}
+	a->previous = h->last;
+	*(h->last ? &m->all[h->last].next : &h->first) = n;
+	h->last = n;
+	h->bytes[a->memory] += a->bytes;
+	m->nopen++;
+	return r;
+}
+
+static int apply_alloc(struct allocations *m, const struct change *c, struct fault *why)
+{
+	struct alloc_holder *h;
+	uint32_t n;
+	int r;
+
+	if (c->addr == 0 || (m->max && m->nopen >= m->max)) {
+		m->nunfollowed++;
+		return 0;
+	}
+	h = holder_of(m, c->process);
+	n = h ? make(m) : 0;
+	if (!n)
+		return no_memory(why);
+	m->all[n] = (struct allocation){.id = c->id,
+					.at_ns = c->at_ns,
+					.bytes = c->bytes,
+					.addr = c->addr,
+					.stack = c->stack,
+					.probe = c->probe,
+					.tid = c->tid,
+					.process = c->process,
+					.memory = c->memory,
+					.held = true,
+					.youngest = n};
+	r = link_in(m, n, h, why);
+	if (!r && m->watch && m->watch->begin)
+		r = m->watch->begin(m->self, &m->all[n], why);
+	return r ? r : changed(m, c->process, c->at_ns, why);
+}
+
+static int apply_free(struct allocations *m, const struct change *c, struct fault *why)
+{
+	uint32_t n = map_get(&m->open, c->process, c->addr), younger;
+	uint64_t end_ns = c->at_ns;
+	int r = 0;
+
+	if (c->addr == 0)
+		return 0;
+	if (!n) {
+		m->nunmatched++; /* allocated before recording began, or not recorded */
+		return 0;
+	}
+	while (!r && (younger = m->all[n].younger) && c->begin_ns >= m->all[younger].at_ns) {
+		r = end_oldest(m, n, ALLOC_UNSEEN, m->all[younger].at_ns, 0, why);
+		n = younger;
+	}
+	if (younger && m->all[younger].at_ns < end_ns)
+		end_ns = m->all[younger].at_ns;
+	if (!r)
+		r = end_oldest(m, n, ALLOC_FREED, end_ns, c->id, why);
+	return r ? r : changed(m, c->process, c->at_ns, why);
+}
+
+/* All that a process has. */
+static int end_all(struct allocations *m, uint32_t process, enum alloc_end how, uint64_t end_ns, uint64_t by,
+		   struct fault *why)
+{
+	bool any = process < m->nholders && m->holders[process].first;
+	int r = 0;
+
+	while (!r && process < m->nholders && m->holders[process].first)
+		r = end_by(m, m->holders[process].first, how, end_ns, by, why);
+	return r || !any ? r : changed(m, process, end_ns, why);
+}
+
+static int apply_context(struct allocations *m, const struct change *c, struct fault *why)
+{
+	struct alloc_holder *h = holder_of(m, c->process);
+
+	if (!h)
+		return no_memory(why);
+	if (c->device)
+		h->device = h->device && h->device != c->device ? SEVERAL_DEVICES : c->device;
+	if (!c->destroys || h->device == SEVERAL_DEVICES)
+		return 0;
+	return end_all(m, c->process, ALLOC_CONTEXT, c->at_ns, c->id, why);
+}
+
+static int apply(struct allocations *m, const struct change *c, struct fault *why)
+{
+	return c->kind == KIND_alloc  ? apply_alloc(m, c, why)
+	       : c->kind == KIND_free ? apply_free(m, c, why)
+				      : apply_context(m, c, why);
+}
+
+/* --- nested rows --- */
+
+static int settle(struct allocations *m, struct nested *w, struct fault *why)
+{
+	int r = 0;
+
+	for (unsigned i = 0; i < w->n && !r; i++)
+		r = apply(m, &w->rows[i], why);
+	m->nwaiting -= w->n;
+	w->n = 0;
+	return r;
+}
+
+/* Rows of the thread that are the inside of this call count no longer. */
+static int take_inner(struct allocations *m, struct nested *w, uint16_t kind, uint64_t begin_ns, struct fault *why)
+{
+	unsigned kept = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < w->n; i++) {
+		const struct change *c = &w->rows[i];
+
+		if (c->kind != kind || c->begin_ns < begin_ns)
+			w->rows[kept++] = *c;
+		else if (!r && m->watch && m->watch->inner)
+			r = m->watch->inner(m->self, c->id, why);
+	}
+	m->nwaiting -= w->n - kept;
+	w->n = kept;
+	return r;
+}
+
+static int wait_for_outer(struct allocations *m, struct nested *w, const struct change *c, struct fault *why)
+{
+	int r = 0;
+
+	if (!w)
+		w = table_add(&m->nested, c->tid, 0, sizeof(*w));
+	if (!w)
+		return no_memory(why);
+	if (w->n == NESTED_KEPT_MAX)
+		r = settle(m, w, why);
+	w->rows[w->n++] = *c;
+	m->nwaiting++;
+	return r;
+}
+
+/* Whether a call took a context away, and what was allocated in it: by the name of its function. */
+static bool destroys_context(const struct schema *schema, const struct event *ev)
+{
+	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_context_probe]);
+
+	return probe && (strstr(probe->name, "Reset") || strstr(probe->name, "CtxDestroy"));
+}
+
+static struct change change_of(const struct allocations *m, uint32_t process, const struct event *ev, uint64_t id,
+			       uint64_t begin_ns)
+{
+	struct change c = {.kind = ev->kind,
+			   .process = process,
+			   .id = id,
+			   .tid = ev->v[F_call_tid],
+			   .probe = ev->v[F_call_probe],
+			   .begin_ns = begin_ns,
+			   .at_ns = ev->at_ns};
+
+	if (ev->kind == KIND_alloc) {
+		c.addr = ev->v[F_alloc_addr];
+		c.bytes = ev->v[F_alloc_bytes];
+		c.memory = ev->v[F_alloc_memory] < MEMORY_KINDS ? (uint8_t)ev->v[F_alloc_memory] : 0;
+		c.stack = ev->v[F_alloc_stack];
+	} else if (ev->kind == KIND_free) {
+		c.addr = ev->v[F_free_addr];
+	} else {
+		c.device = ev->v[F_context_device];
+		c.destroys = destroys_context(m->schema, ev);
+	}
+	return c;
+}
+
+static int feed_call(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why)
+{
+	bool counts =
+		(ev->kind == KIND_alloc || ev->kind == KIND_free || ev->kind == KIND_context) && ev->v[F_call_ret] == 0;
+	bool inner = ev->v[F_call_flags] & CALL_NESTED;
+	uint64_t begin_ns = ev->v[F_call_dur] < ev->at_ns ? ev->at_ns - ev->v[F_call_dur] : 0;
+	struct nested *w = m->nwaiting || inner ? table_find(&m->nested, ev->v[F_call_tid], 0) : NULL;
+	struct change c;
+	int r = 0;
+
+	if (w && w->n) {
+		r = take_inner(m, w, ev->kind, begin_ns, why);
+		if (!r && !inner)
+			r = settle(m, w, why);
+	}
+	if (r || !counts)
+		return r;
+	c = change_of(m, process, ev, id, begin_ns);
+	return inner ? wait_for_outer(m, w, &c, why) : apply(m, &c, why);
+}
+
+static int feed_exit(struct allocations *m, uint32_t process, const struct event *ev, struct fault *why)
+{
+	struct nested *w = m->nwaiting ? table_find(&m->nested, ev->v[F_exit_tid], 0) : NULL;
+	int r = w ? settle(m, w, why) : 0;
+
+	if (r || !ev->v[F_exit_last])
+		return r;
+	r = allocations_settle(m, process, why);
+	return r ? r : end_all(m, process, ALLOC_EXITED, ev->at_ns, 0, why);
+}
+
+int allocations_feed(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why)
+{
+	if (!allocations_concern(m, ev))
+		return 0;
+	return ev->kind == KIND_exit ? feed_exit(m, process, ev, why) : feed_call(m, process, ev, id, why);
+}
+
+int allocations_settle(struct allocations *m, uint32_t process, struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->nested.nitems && m->nwaiting && !r; i++) {
+		struct nested *w = (struct nested *)m->nested.items[i];
+
+		if (w->n && (!process || w->rows[0].process == process))
+			r = settle(m, w, why);
+	}
+	return r;
+}
+
+int allocations_finish(struct allocations *m, const struct tasks *tasks, struct fault *why)
+{
+	int r = allocations_settle(m, 0, why);
+
+	for (uint32_t p = 0; p < m->nholders && !r; p++) {
+		uint64_t end_ns = p && p <= tasks->nprocesses ? tasks->processes[p].end_ns : NO_TIME;
+		uint32_t n = m->holders[p].first, next;
+
+		if (end_ns != NO_TIME)
+			r = end_all(m, p, ALLOC_EXITED, end_ns, 0, why);
+		for (; end_ns == NO_TIME && n && !r; n = next) {
+			next = m->all[n].next;
+			if (m->all[n].younger)
+				r = end_by(m, n, ALLOC_UNSEEN, 0, 0, why);
+		}
+	}
+	return r;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model/stop_signals.h"
+
+/* signal(7): the same numbers on all architectures that are recorded. */
+enum { NUMBER_CONT = 18, NUMBER_STOP, NUMBER_TSTP, NUMBER_TTIN, NUMBER_TTOU };
+
+void stop_signals_feed(struct stop_signals *s, const struct event *ev)
+{
+	uint64_t number = ev->v[F_signal_signal];
+	int64_t code = (int64_t)ev->v[F_signal_code];
+
+	if (number < NUMBER_CONT || number > NUMBER_TTOU)
+		return;
+	s->kept[s->n++ % STOP_SIGNALS_MAX] = (struct stop_signal){
+		.at_ns = ev->at_ns,
+		.pid = (uint32_t)ev->v[F_signal_pid],
+		.tid = (uint32_t)ev->v[F_signal_tid],
+		.sender_tid = (uint32_t)ev->v[F_signal_sender_tid],
+		.number = (uint8_t)number,
+		.by_kernel = code != SIGNAL_BY_KILL && code != SIGNAL_BY_QUEUE && code != SIGNAL_BY_TKILL,
+	};
+}
+
+const struct stop_signal *stop_signals_find(const struct stop_signals *s, uint64_t pid, uint32_t tid, uint64_t at_ns)
+{
+	uint64_t oldest = s->n > STOP_SIGNALS_MAX ? s->n - STOP_SIGNALS_MAX : 0;
+
+	for (uint64_t i = s->n; i > oldest; i--) {
+		const struct stop_signal *one = &s->kept[(i - 1) % STOP_SIGNALS_MAX];
+
+		if (one->at_ns > at_ns || one->pid != pid || (one->tid && one->tid != tid))
+			continue;
+		return one->number == NUMBER_CONT ? NULL : one;
+	}
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The signals that stopped processes lately, and who sent them, as `signal` rows say. */
+#ifndef GPUREC_REPLAY_MODEL_STOP_SIGNALS_H
+#define GPUREC_REPLAY_MODEL_STOP_SIGNALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/cursor.h"
+
+#define STOP_SIGNALS_MAX 1024 /* kept; older ones are forgotten */
+
+struct stop_signal {
+	uint64_t at_ns;
+	uint32_t pid, tid; /* tid 0: the whole process */
+	uint32_t sender_tid;
+	uint8_t number;
+	bool by_kernel; /* not by `sender_tid`, which happened to run */
+};
+
+/* A zeroed one is empty. */
+struct stop_signals {
+	struct stop_signal kept[STOP_SIGNALS_MAX]; /* a ring; those that continue a process as well */
+	uint64_t n;                                /* seen so far */
+};
+
+/* Take in a `signal` row. */
+void stop_signals_feed(struct stop_signals *s, const struct event *ev);
+
+/* The signal that stopped this thread, which was found stopped at at_ns; NULL: not known. */
+const struct stop_signal *stop_signals_find(const struct stop_signals *s, uint64_t pid, uint32_t tid, uint64_t at_ns);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes and threads, as the events of a capture name them in their order. PIDs and TIDs are reused, so what is kept
+ * are instances. Where a row is missing (lost, withheld, not yet there) an instance is implied by the first event that
+ * names the id; a row that comes later completes it.
+ *
+ * When rows about one id are about one instance: a start is read from the kernel in nanoseconds, or from /proc in ticks
+ * of 10 ms. Starts less than a tick apart are the same, unless the instance had ended when the other began. Where one
+ * of the starts is unknown, the instance is another one only if the earlier one is known to have ended before.
+ */
+#ifndef GPUREC_REPLAY_MODEL_TASKS_H
+#define GPUREC_REPLAY_MODEL_TASKS_H
+
+#include "format/base/map.h"
+#include "format/cursor.h"
+
+#define NO_TIME UINT64_MAX
+#define NAME_KEPT_BYTES 32 /* of a name as it is in the capture; the kernel gives 15 */
+
+/* Bytes of a capture: not escaped, not NUL-terminated. */
+struct name {
+	char s[NAME_KEPT_BYTES];
+	uint8_t len;
+};
+
+struct process {
+	uint32_t number; /* from 1, in the order in which they are named */
+	uint32_t pid;
+	bool reported; /* by a row; else only implied, and ppid, uid, tracked and start_ns are not known */
+	bool tracked;  /* recorded; from tracked_since_ns on */
+	bool executed; /* an exec row was seen: its program began while recording */
+	uint32_t ppid, uid;
+	uint64_t start_ns; /* boot clock, as are all; of its first row that has one; NO_TIME */
+	uint64_t first_ns; /* first event that names it */
+	uint64_t end_ns;   /* its last thread's exit; NO_TIME */
+	uint64_t tracked_since_ns;
+	uint64_t cpu_group; /* number of the control group it was in last, by whoever numbers them; 0: not known */
+	uint32_t status;    /* wait(2) status, if it ended */
+	struct name name;   /* the latest */
+	char *shown;        /* the same, whole and escaped for a terminal; NULL: unknown */
+	char *path;         /* of its executable, likewise */
+};
+
+struct thread {
+	uint32_t number; /* as a process' */
+	uint32_t tid;
+	uint32_t process; /* number of its process, 0: unknown */
+	bool reported;
+	bool calls; /* it made a recorded call */
+	uint64_t start_ns, first_ns, end_ns;
+	uint32_t status;
+	struct name name;
+	char *shown; /* escaped for a terminal; NULL: unknown */
+	char *json;  /* escaped for a string of JSON; the same as shown, if that needs no escaping */
+};
+
+/* A zeroed one is empty. */
+struct tasks {
+	struct process *processes; /* by number; processes[0] is unused. They move when one is added */
+	uint32_t nprocesses, processes_room;
+	uint32_t processes_max; /* 0: no limit; set by the owner */
+	struct thread *threads; /* likewise */
+	uint32_t nthreads, threads_room;
+	struct map by_pid, by_tid; /* the current instance */
+	uint64_t nbeyond;          /* how often a process was not kept: there were processes_max */
+};
+
+void tasks_clear(struct tasks *t);
+
+/* Take in what the next event says about tasks. ERR_MEMORY. */
+int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why);
+
+/* The number of the current instance, 0 if the id was never named. Valid until the next tasks_feed(). */
+static inline uint32_t tasks_process(const struct tasks *t, uint32_t pid)
+{
+	return map_get(&t->by_pid, pid, 0);
+}
+
+static inline uint32_t tasks_thread(const struct tasks *t, uint32_t tid)
+{
+	return map_get(&t->by_tid, tid, 0);
+}
+
+/* The thread's instance, or NULL. */
+static inline const struct thread *tasks_find_thread(const struct tasks *t, uint32_t tid)
+{
+	uint32_t number = tasks_thread(t, tid);
+
+	return number ? &t->threads[number] : NULL;
+}
+
+static inline const struct process *tasks_find_process(const struct tasks *t, uint32_t pid)
+{
+	uint32_t number = tasks_process(t, pid);
+
+	return number ? &t->processes[number] : NULL;
+}
+
+/*
+ * The current instance, an implied one if the pid was not named before. *out NULL: PID 0 (the idle tasks are no
+ * process), or beyond processes_max. ERR_MEMORY.
+ */
+int tasks_name_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct process **out, struct fault *why);
+
+/* Whether a row about a process that started at `start_ns` is about this instance. */
+bool process_is(const struct process *p, uint64_t start_ns);
+
+/* Whether the scheduler's view of a thread is whole: it is one of those recorded, not a bystander. number > 0. */
+static inline bool tasks_is_recorded(const struct tasks *t, uint32_t number)
+{
+	const struct thread *thread = &t->threads[number];
+
+	return thread->calls || (thread->process && t->processes[thread->process].tracked);
+}
+
+#endif

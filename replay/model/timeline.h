@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each thread was doing when: running on a CPU, runnable and waiting for one, or asleep, built in one pass from
+ * the rows of kinds switch, waking, throttled, futex, fault, fork, exit and the calls. All times are boot clock, ns.
+ *
+ * A call or futex row arrives at its end, so the past of every thread is kept for a while: the last
+ * TIMELINE_SPANS_MAX changes of state. What is older, lost, withheld or contradictory is *unknown*, never fine.
+ *
+ * What the rows prove:
+ * - A thread ran at the begin and at the end of each of its call and futex rows, and was tracked from the begin on. So
+ *   if the first switch row of a thread shows it leaving a CPU, it had run since the earliest such begin.
+ * - The waker of a waking row, and the parent of a fork row, ran on that CPU at that moment.
+ * - A waking row may stand before the switch row of the sleep that it ends (the kernel tells of both under different
+ *   locks). A sleep that ends without a waking row of its own, while one arrived since the thread last began to run, is
+ *   such a case: it took no time, and what follows is waiting for a CPU.
+ * - A throttled row says for how much of the time just before it the thread was kept from running by a CPU quota, from
+ *   the moment on at which it was ready. Where there is none, a thread that left its CPU throttled was throttled for an
+ *   unknown part of the time until it ran again: all of it counts as that.
+ * - A thread that leaves its CPU while it could run on was preempted by the thread that gets the CPU, unless it was
+ *   throttled, is moved to another CPU, gave the CPU up, or nobody gets it. One that runs next on another CPU, to which
+ * it was not pulled because that was idle, may have waited there for most of the time.
+ * - A thread that is seen to run although it was asleep, or the other way round, has rows missing: its state since the
+ *   row before is unknown.
+ */
+#ifndef GPUREC_REPLAY_MODEL_TIMELINE_H
+#define GPUREC_REPLAY_MODEL_TIMELINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/base/fault.h"
+
+#define TIMELINE_SPANS_MAX 512       /* kept for a thread */
+#define TIMELINE_OCCUPANTS_MAX 4096  /* changes of occupant kept for a CPU */
+#define TIMELINE_THEFTS_MAX 4096     /* looks at a CPU from which time was stolen */
+#define TIMELINE_BLIND_MAX 1024      /* blind intervals kept; older ones are joined, with what is between them */
+#define TIMELINE_THREADS_MAX 1048576 /* threads followed; the others are unknown */
+#define TIMELINE_CPUS_MAX 8192
+
+#define TID_IDLE 0          /* a CPU's idle task */
+#define TID_NONE UINT32_MAX /* not known */
+
+/* A number of the capture as a thread id: what does not fit is no thread. */
+static inline uint32_t as_tid(uint64_t v)
+{
+	return v < TID_NONE ? (uint32_t)v : TID_NONE;
+}
+
+enum state {
+	STATE_UNKNOWN = 0,
+	STATE_RUNNING,
+	STATE_RUNNABLE,
+	STATE_ASLEEP,
+};
+
+enum unknown_reason {
+	UNKNOWN_NOT_SEEN = 0, /* before the first row about the thread, or it is not tracked */
+	UNKNOWN_LOST,         /* rows were lost or withheld then */
+	UNKNOWN_HISTORY,      /* longer ago than what is kept */
+	UNKNOWN_CONTRADICTED, /* the rows around it do not fit together */
+};
+
+enum span_flags {
+	SPAN_WOKEN = 1,        /* asleep: by `other_tid`, at the end */
+	SPAN_IRQ = 2,          /* that was an interrupt (timer, device), no thread's doing */
+	SPAN_FUTEX = 4,        /* asleep in `futex` */
+	SPAN_TIMED_OUT = 8,    /* asleep in a futex until its time was up */
+	SPAN_SIGNALLED = 16,   /* asleep in a futex until a signal came */
+	SPAN_PREEMPTED = 32,   /* runnable: it was made to leave the CPU */
+	SPAN_LOCK = 128,       /* asleep in a futex that, by the way it waited, is a lock (see timeline_futex()) */
+	SPAN_FORKED = 64,      /* runnable: it has never run yet */
+	SPAN_FAULT = 256,      /* asleep in a page fault */
+	SPAN_IO = 512,         /* asleep until a block device has answered */
+	SPAN_THROTTLED = 1024, /* runnable: the CPU quota of its control group was used up */
+	SPAN_TIMED = 2048,     /* throttled: a row says for how long */
+	SPAN_PINNED = 4096,    /* runnable: as far as is known it may run on one CPU only */
+	SPAN_MOVED = 8192,    /* runnable: moved from the CPU that it left to the one where it ran next, at some time */
+	SPAN_YIELDED = 16384, /* runnable: it gave the CPU up of its own accord */
+	SPAN_FROZEN = 32768,  /* asleep: its control group is frozen */
+};
+
+/* A piece of a thread's time. */
+struct span {
+	uint64_t begin_ns, end_ns;
+	uint64_t futex;      /* address, with SPAN_FUTEX */
+	uint32_t other_tid;  /* asleep: waker; runnable: whom the CPU was given to, or (not preempted) who had it last;
+				or TID_NONE */
+	uint32_t cpu;        /* running: where; runnable: where it waited */
+	uint32_t task_state; /* asleep: the kernel's state bits */
+	uint16_t flags;      /* enum span_flags */
+	uint16_t syscall;    /* asleep: in which system call, its number + 1; 0: in none, or not told */
+	uint8_t state;       /* enum state */
+	uint8_t reason;      /* unknown: enum unknown_reason */
+};
+
+struct timeline;
+
+int timeline_open(struct timeline **tl, struct fault *why);
+void timeline_close(struct timeline *tl);
+
+/*
+ * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, throttled rows, switches, other
+ * wakings, futex and fault rows, calls. `v` are the values of the row, by field. All return 0 or ERR_MEMORY.
+ */
+/* *waited_ns: how long who got the CPU had been ready for one; 0: not at all, or not known. */
+int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns, struct fault *why);
+int timeline_throttled(struct timeline *tl, const uint64_t *v, struct fault *why);
+int timeline_waking(struct timeline *tl, const uint64_t *v, struct fault *why);
+int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint32_t child_tid, struct fault *why);
+int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct fault *why);
+
+/* The thread ran at both ends of [begin_ns, at_ns], the later one on `cpu`: a call row. */
+int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64_t tid, uint32_t cpu,
+		  struct fault *why);
+
+struct futex_row {
+	uint64_t begin_ns, at_ns;
+	uint64_t addr;
+	uint32_t tid;
+	uint32_t cpu;
+	uint32_t op; /* futex(2) command */
+	uint64_t val;
+	int64_t ret;
+};
+
+/*
+ * As timeline_call(); sleeps inside it are sleeps in that futex, if the operation is one that waits. It is a lock if
+ * the kernel knows its owner (the PI operations), or if the wait was for the value by which glibc, musl, Rust and LLVM
+ * mark a lock as taken with others waiting: 2, in a plain FUTEX_WAIT, or the owner's tid with the bit FUTEX_WAITERS.
+ * (Condition variables, semaphores and joins wait with FUTEX_WAIT_BITSET or for other values.)
+ */
+int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
+
+/*
+ * The thread ran at begin_ns; sleeps in [begin_ns, at_ns] are sleeps in that page fault. At at_ns it is about to run:
+ * the row comes just before that of the switch, and does not prove that it has a CPU.
+ */
+void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid);
+
+/* A `cpu` row: what the hypervisor has taken from this CPU since boot. */
+int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, struct fault *why);
+
+/*
+ * How much of [begin_ns, end_ns) the hypervisor can at most have taken from the CPU, as far as `cpu` rows around it
+ * tell; 0 if they tell nothing.
+ */
+uint64_t timeline_stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
+
+/* The capture tells which threads may run on one CPU only (SWITCH_PINNED). */
+void timeline_tells_pins(struct timeline *tl);
+
+/*
+ * A CPU other than `cpu` that was idle for half of [begin_ns, end_ns) or more, as far as rows tell: what is not
+ * recorded may have run there. CPU_NONE: none was, or the capture does not tell who is pinned.
+ */
+#define CPU_NONE UINT32_MAX
+uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
+
+/* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are told in order, more or less. */
+int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why);
+
+/*
+ * Who tells since when a thread's process is tracked: UINT64_MAX: not that it knows. Besides, its own call, futex and
+ * exit rows show it, and a waking row that names it (only the sleeps of tracked threads are told the end of). Before
+ * that moment a thread's doings are unknown: rows without it were not recorded.
+ */
+void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg);
+
+/* Another thread has this number from now on. */
+void timeline_forget(struct timeline *tl, uint32_t tid);
+
+/* Whether it sleeps as far as is known: what the order of rows at the same time needs. */
+bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
+
+/*
+ * Call `visit` for the pieces of the thread's time in [begin_ns, end_ns), in order, without gap or overlap, unknown
+ * ones included. `end_ns` must not be after the last row told. Pieces are cut at the window; flags that speak of a
+ * piece's end (woken, timed out, signalled) stand on it also when the end was cut off.
+ */
+void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+		   void (*visit)(void *arg, const struct span *piece), void *arg);
+
+/*
+ * Whether the thread, which runs as far as is known, was off the CPUs from `left_ns`, when it left one, until it began
+ * to run. *ready_ns: since when it could have run; UINT64_MAX: not known.
+ */
+bool timeline_absence(const struct timeline *tl, uint32_t tid, uint64_t left_ns, uint64_t *ready_ns);
+
+/* What the thread did last before what it does now, as its rows alone tell. False: nothing is kept. */
+bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last);
+
+/*
+ * Who had a CPU for a while. Switches between threads that are not recorded have no rows: of several such that follow
+ * each other the first and the last are known.
+ */
+struct occupant {
+	uint64_t begin_ns, end_ns;
+	uint32_t first_tid, last_tid; /* TID_IDLE: nobody had it */
+};
+
+/*
+ * Who had the CPU in [begin_ns, end_ns): `visit` is called for each stretch of which something is known, in order, cut
+ * to that time.
+ */
+void timeline_occupants(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns,
+			void (*visit)(void *arg, const struct occupant *o), void *arg);
+
+/* "S", "D", ...: the letter that ps shows for task state bits; "?" for others. */
+const char *task_state_letter(uint32_t task_state);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What futexes, page faults, the hypervisor and losses add to what timeline.c learns from switches. */
+#include <string.h>
+
+#include "replay/model/timeline_internal.h"
+#include "format/kinds.h"
+
+#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in prev_state, from include/linux/sched.h */
+
+/* futex(2) commands that never sleep in the futex; all others, later ones too, may. */
+static bool futex_op_waits(uint32_t op)
+{
+	static const uint8_t others[] = {1, 2, 3, 4, 5, 7, 10, 12}; /* wake, requeue, unlock, trylock, ... */
+
+	return !memchr(others, (int)op, sizeof(others)) || op > UINT8_MAX;
+}
+
+static uint8_t how_wait_ended(int64_t ret)
+{
+	static const struct {
+		int64_t ret;
+		uint8_t flag;
+	} ends[] = {
+		{-110, SPAN_TIMED_OUT},                         /* ETIMEDOUT */
+		{-4, SPAN_SIGNALLED},                           /* EINTR */
+		{-512, SPAN_SIGNALLED}, {-513, SPAN_SIGNALLED}, /* the kernel's own: restart the call */
+		{-514, SPAN_SIGNALLED}, {-516, SPAN_SIGNALLED},
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		if (ends[i].ret == ret)
+			return ends[i].flag;
+	return 0;
+}
+
+#define FUTEX_WAIT_OP 0
+#define FUTEX_CONTENDED 2
+#define FUTEX_WAITERS_BIT 0x80000000U
+
+static bool futex_is_lock(const struct futex_row *row)
+{
+	static const uint8_t pi_waits[] = {6, 11, 13}; /* LOCK_PI, WAIT_REQUEUE_PI, LOCK_PI2 */
+
+	if (row->op == FUTEX_WAIT_OP)
+		return row->val == FUTEX_CONTENDED || row->val & FUTEX_WAITERS_BIT;
+	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
+}
+
+/* The next sleep of [begin_ns, at_ns], from the latest back; *i: how many there are, at first. NULL: there are no more.
+ */
+static struct span *sleep_inside(const struct track *th, unsigned *i, uint64_t begin_ns, uint64_t at_ns)
+{
+	while (*i > 0) {
+		struct span *s = ring_at(&th->spans, --*i);
+
+		if (s->end_ns <= begin_ns || s->begin_ns < begin_ns)
+			break;
+		if (s->state == STATE_ASLEEP && s->end_ns <= at_ns)
+			return s;
+	}
+	return NULL;
+}
+
+int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
+{
+	int r = timeline_call(tl, row->begin_ns, row->at_ns, row->tid, row->cpu, why);
+	const struct track *th = table_find(&tl->threads, row->tid, 0);
+	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
+	unsigned i = th ? ring_n(&th->spans) : 0;
+	struct span *s;
+
+	if (r < 0 || !th || !futex_op_waits(row->op))
+		return r;
+	while ((s = sleep_inside(th, &i, row->begin_ns, row->at_ns))) {
+		if (s->task_state & TASK_UNINTERRUPTIBLE_BIT || s->flags & SPAN_FAULT)
+			continue;
+		s->flags |= (uint16_t)(SPAN_FUTEX | kind | ended);
+		s->futex = row->addr;
+		ended = 0; /* how it ended speaks of the last sleep */
+	}
+	return 0;
+}
+
+void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid)
+{
+	struct track *th = table_find(&tl->threads, tid, 0);
+	unsigned i = th ? ring_n(&th->spans) : 0;
+	struct span *s;
+
+	if (!th)
+		return;
+	if (th->tracked_since_ns > begin_ns)
+		th->tracked_since_ns = begin_ns;
+	if (th->began_running && begin_ns < th->first_ns && begin_ns < th->ran_since_ns)
+		th->ran_since_ns = begin_ns;
+	while ((s = sleep_inside(th, &i, begin_ns, at_ns)))
+		s->flags |= SPAN_FAULT;
+}
+
+int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
+{
+	struct cpu *cpu = cpu_get(tl, number);
+
+	if (!cpu)
+		return outcome(tl, why);
+	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
+		struct theft *t = add(tl, &cpu->thefts, sizeof(*t), TIMELINE_THEFTS_MAX, false);
+
+		if (t)
+			*t = (struct theft){cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
+	}
+	cpu->looked_ns = at_ns;
+	cpu->steal_ns = steal_ns;
+	return outcome(tl, why);
+}
+
+void timeline_tells_pins(struct timeline *tl)
+{
+	tl->tells_pins = true;
+}
+
+int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
+{
+	struct interval zone = {begin_ns, end_ns}, *at;
+	struct ring *blind = &tl->blind;
+	unsigned n;
+
+	if (begin_ns >= end_ns)
+		return 0;
+	/* Zones stay disjoint and in order: those that this one touches become part of it. */
+	while ((n = ring_n(blind)) > 0) {
+		at = ring_at(blind, n - 1);
+		if (zone.begin_ns > at->end_ns)
+			break;
+		if (at->begin_ns < zone.begin_ns)
+			zone.begin_ns = at->begin_ns;
+		if (at->end_ns > zone.end_ns)
+			zone.end_ns = at->end_ns;
+		ring_drop_last(blind);
+	}
+	if (n == TIMELINE_BLIND_MAX) {
+		begin_ns = ((struct interval *)ring_at(blind, 0))->begin_ns;
+		ring_drop_first(blind);
+		((struct interval *)ring_at(blind, 0))->begin_ns = begin_ns;
+	}
+	at = add(tl, blind, sizeof(*at), TIMELINE_BLIND_MAX, false);
+	if (at)
+		*at = zone;
+	return outcome(tl, why);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the timeline keeps: shared by timeline.c and timeline_details.c,
+ * which build it, and timeline_walk.c, which answers from it. */
+#ifndef GPUREC_REPLAY_MODEL_TIMELINE_INTERNAL_H
+#define GPUREC_REPLAY_MODEL_TIMELINE_INTERNAL_H
+
+#include "replay/model/recent_intervals.h"
+#include "format/base/table.h"
+#include "replay/model/timeline.h"
+
+#define NEVER UINT64_MAX
+
+struct track {
+	struct table_key key; /* a: tid */
+	struct ring spans;    /* struct span; where the next one goes stands what it does now: see open_of() */
+	uint64_t first_ns;    /* from when on its state is known */
+	bool began_running;   /* the first row about it shows that it ran at first_ns, on `first_cpu` */
+	uint32_t first_cpu;
+	uint64_t ran_since_ns;     /* with began_running: it ran from here to first_ns; NEVER: not known */
+	uint64_t tracked_since_ns; /* NEVER: nothing shows that it is tracked */
+	bool pinned;               /* when it last left a CPU while it could run on */
+	bool woken_while_running;  /* a waking row came since it last began to run */
+};
+
+/* Between two looks at a CPU that was not left alone. */
+struct theft {
+	uint64_t begin_ns, end_ns;
+	uint64_t stolen_ns;
+};
+
+struct cpu {
+	struct table_key key; /* a: its number */
+	struct ring occupants;
+	struct ring thefts;
+	uint64_t looked_ns, steal_ns; /* at the last look; looked_ns 0: none yet */
+	uint64_t since_ns;            /* `tid` has it from then on; NEVER: not known */
+	uint32_t tid;
+};
+
+struct timeline {
+	bool tells_pins; /* see timeline_tells_pins() */
+	bool failed;     /* memory was missing for something that should be kept */
+	struct table threads;
+	struct table cpus;
+	struct ring blind;                                  /* struct interval, disjoint */
+	uint64_t (*tracked_since)(void *arg, uint32_t tid); /* may be NULL */
+	void *tracked_arg;
+};
+
+/* What it does since begin_ns; before the first row: STATE_UNKNOWN since NEVER. */
+static inline struct span *open_of(const struct track *th)
+{
+	return (struct span *)(void *)th->spans.next;
+}
+
+/* ERR_MEMORY with a sentence. */
+int timeline_no_memory(struct fault *why);
+
+/* What a function returns that tells the timeline something for which it may need memory. */
+static inline int outcome(const struct timeline *tl, struct fault *why)
+{
+	return tl->failed ? timeline_no_memory(why) : 0;
+}
+
+/*
+ * Of the usual row all that it needs is at hand: who takes part is found by number, and their rings have room. Then
+ * `sure` is true, a constant everywhere, and nothing has to be called.
+ */
+#define INLINE static inline __attribute__((always_inline))
+
+/* One more. Unless `sure`, that there was no memory for it is remembered, and NULL comes back. */
+INLINE void *add(struct timeline *tl, struct ring *r, size_t item_bytes, unsigned max, bool sure)
+{
+	void *kept =
+		sure || ring_has_room(r, item_bytes) ? ring_keep(r, item_bytes) : ring_keep_more(r, item_bytes, max);
+
+	if (!sure && !kept)
+		tl->failed = true;
+	return kept;
+}
+
+/* As cpu_get(), of a new one. */
+__attribute__((cold)) struct cpu *cpu_add(struct timeline *tl, uint32_t number);
+
+/* Known or new. NULL: beyond the limit, or no memory. */
+static inline struct cpu *cpu_get(struct timeline *tl, uint32_t number)
+{
+	struct cpu *cpu = table_find(&tl->cpus, number, 0);
+
+	return cpu ? cpu : cpu_add(tl, number);
+}
+
+#endif

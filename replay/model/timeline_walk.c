@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model/timeline_internal.h"
+
+struct piecewise {
+	const struct timeline *tl;
+	uint64_t at_ns; /* all before is told */
+	uint64_t end_ns;
+	void (*visit)(void *arg, const struct span *piece);
+	void *arg;
+};
+
+static void tell(struct piecewise *w, const struct span *model, uint64_t until_ns)
+{
+	struct span piece = *model;
+
+	if (until_ns > w->end_ns)
+		until_ns = w->end_ns;
+	if (until_ns <= w->at_ns)
+		return;
+	piece.begin_ns = w->at_ns;
+	piece.end_ns = until_ns;
+	w->at_ns = until_ns;
+	w->visit(w->arg, &piece);
+}
+
+static void tell_unknown(struct piecewise *w, enum unknown_reason reason, uint64_t until_ns)
+{
+	const struct span unknown = {.state = STATE_UNKNOWN, .reason = (uint8_t)reason, .other_tid = TID_NONE};
+
+	tell(w, &unknown, until_ns);
+}
+
+/* Up to `until_ns` it was so, but for what is blind. */
+static void tell_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
+{
+	const struct ring *blind = &w->tl->blind;
+	unsigned n = ring_n(blind);
+
+	if (until_ns > w->end_ns)
+		until_ns = w->end_ns;
+	for (unsigned i = ring_first_after(blind, w->at_ns); i < n; i++) {
+		const struct interval *zone = ring_at(blind, i);
+
+		if (zone->begin_ns >= until_ns)
+			break;
+		tell(w, model, zone->begin_ns);
+		tell_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
+	}
+	tell(w, model, until_ns);
+}
+
+/* What lies before the first span that is kept. */
+static void tell_early(struct piecewise *w, const struct track *th)
+{
+	const struct interval *oldest = ring_n(&th->spans) ? ring_at(&th->spans, 0) : NULL;
+	uint64_t kept_ns = oldest ? oldest->begin_ns : open_of(th)->begin_ns;
+	const struct span running = {.state = STATE_RUNNING, .cpu = th->first_cpu, .other_tid = TID_NONE};
+
+	if (th->spans.truncated) {
+		tell_unknown(w, UNKNOWN_HISTORY, kept_ns);
+		return;
+	}
+	if (!th->began_running || th->ran_since_ns >= kept_ns) {
+		tell_unknown(w, UNKNOWN_NOT_SEEN, kept_ns);
+		return;
+	}
+	tell_unknown(w, UNKNOWN_NOT_SEEN, th->ran_since_ns);
+	tell_seen(w, &running, kept_ns);
+}
+
+void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
+		   void (*visit)(void *arg, const struct span *piece), void *arg)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+	unsigned nspans = th ? ring_n(&th->spans) : 0;
+	struct piecewise w = {.tl = tl, .at_ns = begin_ns, .end_ns = end_ns, .visit = visit, .arg = arg};
+	uint64_t tracked_ns;
+
+	if (!th || th->first_ns == NEVER) {
+		tell_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
+		return;
+	}
+	tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
+	tell_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
+	tell_early(&w, th);
+	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < nspans && w.at_ns < end_ns; i++) {
+		const struct span *s = ring_at(&th->spans, i);
+
+		tell_seen(&w, s, s->end_ns);
+	}
+	tell_seen(&w, open_of(th), end_ns);
+}
+
+static void visit_cut(const struct occupant *whole, uint64_t begin_ns, uint64_t end_ns,
+		      void (*visit)(void *arg, const struct occupant *o), void *arg)
+{
+	struct occupant o = *whole;
+
+	o.begin_ns = o.begin_ns > begin_ns ? o.begin_ns : begin_ns;
+	o.end_ns = o.end_ns < end_ns ? o.end_ns : end_ns;
+	if (o.begin_ns < o.end_ns)
+		visit(arg, &o);
+}
+
+void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns,
+			void (*visit)(void *arg, const struct occupant *o), void *arg)
+{
+	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	/* Whoever has it now: so far, no row has said otherwise. */
+	struct occupant now = {.end_ns = UINT64_MAX};
+
+	unsigned n = cpu ? ring_n(&cpu->occupants) : 0;
+
+	if (!cpu)
+		return;
+	for (unsigned i = ring_first_after(&cpu->occupants, begin_ns); i < n; i++) {
+		const struct occupant *o = ring_at(&cpu->occupants, i);
+
+		if (o->begin_ns >= end_ns)
+			return;
+		visit_cut(o, begin_ns, end_ns, visit, arg);
+	}
+	now.begin_ns = cpu->since_ns;
+	now.first_tid = now.last_tid = cpu->tid;
+	if (cpu->since_ns != NEVER)
+		visit_cut(&now, begin_ns, end_ns, visit, arg);
+}
+
+static void add_idle(void *arg, const struct occupant *o)
+{
+	uint64_t *idle_ns = arg;
+
+	if (o->first_tid == TID_IDLE && o->last_tid == TID_IDLE)
+		*idle_ns += o->end_ns - o->begin_ns;
+}
+
+uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns)
+{
+	for (size_t i = 0; tl->tells_pins && i < tl->cpus.nitems; i++) {
+		uint32_t number = (uint32_t)tl->cpus.items[i]->a;
+		uint64_t idle_ns = 0;
+
+		if (number == cpu)
+			continue;
+		timeline_occupants(tl, number, begin_ns, end_ns, add_idle, &idle_ns);
+		if (idle_ns >= end_ns - begin_ns - idle_ns)
+			return number;
+	}
+	return CPU_NONE;
+}
+
+const char *task_state_letter(uint32_t task_state)
+{
+	static const struct {
+		uint32_t bits;
+		const char *letter;
+	} letters[] = {
+		{0x402, "I"}, {0x2, "D"}, {0x1, "S"}, {0x4, "T"}, {0x8, "t"}, {0x40, "P"}, {0x1000, "D"},
+	};
+
+	for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
+		if ((task_state & letters[i].bits) == letters[i].bits)
+			return letters[i].letter;
+	return "?";
+}
+
+uint64_t timeline_stolen(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
+	unsigned n = cpu ? ring_n(&cpu->thefts) : 0;
+	uint64_t sum_ns = 0;
+
+	if (!cpu)
+		return 0;
+	for (unsigned i = ring_first_after(&cpu->thefts, begin_ns); i < n; i++) {
+		const struct theft *t = ring_at(&cpu->thefts, i);
+		uint64_t from_ns = t->begin_ns > begin_ns ? t->begin_ns : begin_ns;
+		uint64_t to_ns = t->end_ns < end_ns ? t->end_ns : end_ns;
+
+		if (t->begin_ns >= end_ns)
+			break;
+		sum_ns += t->stolen_ns < to_ns - from_ns ? t->stolen_ns : to_ns - from_ns;
+	}
+	return sum_ns;
+}
+
+bool timeline_absence(const struct timeline *tl, uint32_t tid, uint64_t left_ns, uint64_t *ready_ns)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+	unsigned n = th ? ring_n(&th->spans) : 0;
+	bool ready = true; /* all that came after */
+	uint64_t at_ns;
+
+	if (!th || open_of(th)->state != STATE_RUNNING)
+		return false;
+	at_ns = open_of(th)->begin_ns;
+	*ready_ns = UINT64_MAX;
+	while (n > 0 && at_ns > left_ns) {
+		const struct span *s = ring_at(&th->spans, --n);
+
+		if (s->state == STATE_RUNNING)
+			return false;
+		if (ready && s->state == STATE_ASLEEP && s->flags & SPAN_WOKEN)
+			*ready_ns = s->end_ns;
+		at_ns = s->begin_ns;
+		ready = ready && s->state == STATE_RUNNABLE;
+		if (ready)
+			*ready_ns = at_ns;
+	}
+	return at_ns == left_ns;
+}
+
+bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+
+	unsigned n = th ? ring_n(&th->spans) : 0;
+
+	if (n == 0)
+		return false;
+	*last = *(const struct span *)ring_at(&th->spans, n - 1);
+	return true;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int check_free(const struct target *t, struct fault *why)
+{
+	struct stat st;
+
+	if (fstatat(t->folder, t->leaf, &st, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : fault_errno(why, "cannot inspect %.150s", t->path);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+				 "%.150s is there and no regular file; it is left alone", t->path);
+	if (!t->force)
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%.150s is already there; --force replaces it",
+				 t->path);
+	return 0;
+}
+
+/* The folder of t->path; its name need not lead there later. */
+static int open_folder(struct target *t, struct fault *why)
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%.*s", (int)(t->leaf - t->path), t->path);
+	t->folder = open(*folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return t->folder < 0 ? fault_errno(why, "cannot write %.150s", t->path) : 0;
+}
+
+#define TEMPORARY_GROWTH 32 /* ".0123456789abcdef.part", and what SQLite adds for a journal */
+
+/* A file under a name that nothing has, and that is legal wherever t->leaf is. */
+static int make_temporary(struct target *t, mode_t mode, struct fault *why)
+{
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return fault_errno(why, "no random bytes for a temporary name");
+	snprintf(t->temporary, sizeof(t->temporary), "%.*s.%016" PRIx64 ".part", NAME_MAX - TEMPORARY_GROWTH, t->leaf,
+		 random);
+	t->fd = openat(t->folder, t->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	if (t->fd >= 0)
+		return 0;
+	t->temporary[0] = '\0';
+	return fault_errno(why, "cannot write %.150s", t->path);
+}
+
+/* The folder, and that nothing stands there that may not be replaced. */
+static int find_place(struct target *t, const char *path, bool force, struct fault *why)
+{
+	const char *slash;
+	int r;
+
+	*t = (struct target){.force = force, .fd = -1, .folder = -1};
+	if (strlen(path) + TEMPORARY_GROWTH > sizeof(t->path))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the output's name is too long");
+	strcpy(t->path, path);
+	slash = strrchr(t->path, '/');
+	t->leaf = slash ? slash + 1 : t->path;
+	r = open_folder(t, why);
+	return r < 0 ? r : check_free(t, why);
+}
+
+int target_open(struct target *t, const char *path, bool force, mode_t mode, struct fault *why)
+{
+	int r = find_place(t, path, force, why);
+
+	if (r == 0)
+		r = make_temporary(t, mode, why);
+	if (r < 0)
+		target_discard(t);
+	return r;
+}
+
+int target_check(const char *path, bool force, struct fault *why)
+{
+	struct target t;
+	int r = find_place(&t, path, force, why);
+
+	target_discard(&t);
+	return r;
+}
+
+void target_discard(struct target *t)
+{
+	if (t->temporary[0])
+		unlinkat(t->folder, t->temporary, 0);
+	t->temporary[0] = '\0';
+	if (t->fd > 0)
+		close(t->fd);
+	if (t->folder > 0)
+		close(t->folder);
+	t->fd = t->folder = -1;
+}
+
+/* Whether the temporary name still is that of our file: who may write to the folder can give it to another. */
+static int check_ours(const struct target *t, struct fault *why)
+{
+	struct stat named, ours;
+
+	if (fstatat(t->folder, t->temporary, &named, AT_SYMLINK_NOFOLLOW) != 0 || fstat(t->fd, &ours) != 0)
+		return fault_errno(why, "cannot give %.150s its name", t->path);
+	if (named.st_ino != ours.st_ino || named.st_dev != ours.st_dev)
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+				 "%.150s: somebody put another file in its place while it was made", t->path);
+	return 0;
+}
+
+/* Some file systems cannot sync a folder: then there is nothing more that could be done. */
+static int sync_folder(const struct target *t, struct fault *why)
+{
+	int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+
+	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != EROFS))
+		r = fault_errno(why, "cannot bring the folder of %.150s to disk", t->path);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int target_commit(struct target *t, struct fault *why)
+{
+	int r;
+
+	if (fsync(t->fd) != 0 && errno != EINVAL && errno != EROFS)
+		r = fault_errno(why, "cannot bring %.150s to disk", t->path);
+	else
+		r = check_ours(t, why);
+	if (r)
+		goto out;
+	/* A file that came to stand there meanwhile is not replaced either. */
+	if (renameat2(t->folder, t->temporary, t->folder, t->leaf, t->force ? 0 : RENAME_NOREPLACE) != 0 &&
+	    (errno != EINVAL || linkat(t->folder, t->temporary, t->folder, t->leaf, 0) != 0 ||
+	     unlinkat(t->folder, t->temporary, 0) != 0)) {
+		r = fault_errno(why, "cannot give %.150s its name", t->path);
+		goto out;
+	}
+	t->temporary[0] = '\0';
+	r = sync_folder(t, why);
+out:
+	target_discard(t);
+	return r;
+}

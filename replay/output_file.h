@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An output file that appears under its name only when it is whole. Others may be able to change the folder while it is
+ * made: all that is written goes by the descriptor, and only files of the folder that was opened first get names.
+ */
+#ifndef GPUREC_REPLAY_OUTPUT_FILE_H
+#define GPUREC_REPLAY_OUTPUT_FILE_H
+
+#include <sys/types.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "format/base/fault.h"
+
+struct target {
+	char path[PATH_MAX];
+	const char *leaf;             /* of path */
+	char temporary[NAME_MAX + 1]; /* beside it; "" when there is none */
+	bool force;
+	int fd;     /* the file, open for reading and writing */
+	int folder; /* of path */
+};
+
+/*
+ * Make an empty temporary file in the folder of `path`. ERR_EXISTS: something stands there and `force` is not set
+ * (or it is no regular file, which is never replaced). It gets `mode`, as far as the umask allows.
+ */
+int target_open(struct target *t, const char *path, bool force, mode_t mode, struct fault *why);
+
+/* Whether target_open() would find the name taken, before anything long is begun. ERR_EXISTS. */
+int target_check(const char *path, bool force, struct fault *why);
+
+/* To disk, then under its name. The temporary file is gone and closed afterwards, also on failure. */
+int target_commit(struct target *t, struct fault *why);
+
+/* Throw the temporary file away, if there is one. Async-signal-safe. */
+void target_discard(struct target *t);
+
+#endif

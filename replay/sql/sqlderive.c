@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/sql/sqlview.h"
+#include "replay/model/enum_names.h"
+
+/* What rows said of a thread off the CPU. What follows from them is asked of the timeline. */
+struct off {
+	uint64_t left_id; /* the switch it left with; 0: it is not known to be off the CPU */
+	uint64_t start_ns, state, cpu, syscall, flags;
+	uint64_t wakeup; /* event that made it runnable, 0: none seen; and what it said */
+	uint64_t waker_tid, context;
+	uint32_t waker;
+};
+
+static int no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to pair events");
+}
+
+static void bind_id(sqlite3_stmt *st, int column, uint64_t id)
+{
+	if (id)
+		sqlite3_bind_int64(st, column, (sqlite3_int64)id);
+	else
+		sqlite3_bind_null(st, column);
+}
+
+/* --- allocations --- */
+
+static int insert_end(void *self, const struct allocation *a, enum alloc_end how, uint64_t end_ns, uint64_t by,
+		      struct fault *why)
+{
+	static const char *const words[] = {[ALLOC_FREED] = "free",
+					    [ALLOC_CONTEXT] = "context",
+					    [ALLOC_EXITED] = "exit",
+					    [ALLOC_UNSEEN] = "unseen"};
+	struct derive *d = self;
+
+	sqlite3_bind_int64(d->allocation_end, 1, (sqlite3_int64)a->id);
+	sqlite3_bind_int64(d->allocation_end, 2, (sqlite3_int64)end_ns);
+	sqlite3_bind_text(d->allocation_end, 3, words[how], -1, SQLITE_STATIC);
+	bind_id(d->allocation_end, 4, by);
+	return sql_insert(d->db, d->allocation_end, why);
+}
+
+static int insert_inner(void *self, uint64_t id, struct fault *why)
+{
+	struct derive *d = self;
+
+	sqlite3_bind_int64(d->inner_call, 1, (sqlite3_int64)id);
+	return sql_insert(d->db, d->inner_call, why);
+}
+
+static const struct alloc_watch watch = {.end = insert_end, .inner = insert_inner};
+
+int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, struct fault *why)
+{
+	static const char ends[] = "INSERT INTO allocation_ends(allocation, end_ns, how, free) VALUES(?,?,?,?)";
+	static const char offs[] = "INSERT INTO offcpu(id, left_id, thread, tid, cpu, start_ns, end_ns, dur_ns, state,"
+				   " wakeup, runnable_ns, lossy, syscall, flags, waker_tid, waker, context)"
+				   " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+	static const char states[] = "INSERT INTO enums(kind, field, value, name) VALUES(?,'prev_state',?,?)";
+	int r;
+
+	*d = (struct derive){.db = db, .allocations = {.schema = schema, .watch = &watch, .self = d}};
+	r = sql_prepare(db, ends, &d->allocation_end, why);
+	if (!r)
+		r = sql_prepare(db, "INSERT INTO inner_calls(call) VALUES(?)", &d->inner_call, why);
+	if (!r)
+		r = sql_prepare(db, offs, &d->offcpu, why);
+	if (!r)
+		r = sql_prepare(db, states, &d->state, why);
+	return r ? r : timeline_open(&d->timeline, why);
+}
+
+void derive_close(struct derive *d)
+{
+	sqlite3_finalize(d->allocation_end);
+	sqlite3_finalize(d->inner_call);
+	sqlite3_finalize(d->offcpu);
+	sqlite3_finalize(d->state);
+	allocations_clear(&d->allocations);
+	map_clear(&d->states);
+	timeline_close(d->timeline);
+	moment_clear(&d->moment);
+	free(d->off);
+	*d = (struct derive){0};
+}
+
+/* --- off the CPU --- */
+
+void derive_lost(struct derive *d, const struct growth *g)
+{
+	if (g->counter->role == ROLE_LOST && (g->probe->kind == KIND_switch || g->probe->kind == KIND_waking))
+		d->lossy_ns = g->end_ns;
+}
+
+static struct off *off_of(struct derive *d, uint32_t thread)
+{
+	if (thread >= d->noff) {
+		uint32_t room = thread * 2 + 64;
+		struct off *off = reallocarray(d->off, room, sizeof(*off));
+
+		if (!off)
+			return NULL;
+		memset(off + d->noff, 0, (room - d->noff) * sizeof(*off));
+		d->off = off;
+		d->noff = room;
+	}
+	return &d->off[thread];
+}
+
+/* What only a wakeup tells. */
+static void bind_told(sqlite3_stmt *st, int column, bool told, uint64_t value)
+{
+	if (told)
+		sqlite3_bind_int64(st, column, (sqlite3_int64)value);
+	else
+		sqlite3_bind_null(st, column);
+}
+
+static int came_back(struct derive *d, uint32_t thread, const struct event *ev, struct fault *why)
+{
+	uint32_t tid = as_tid(ev->v[F_switch_next_tid]);
+	struct off was, *off = off_of(d, thread);
+	sqlite3_stmt *st = d->offcpu;
+	uint64_t ready_ns = UINT64_MAX;
+
+	if (!off)
+		return no_memory(why);
+	was = *off;
+	*off = (struct off){0};
+	if (!was.left_id || !timeline_absence(d->timeline, tid, was.start_ns, &ready_ns))
+		return 0;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)ev->number);
+	sqlite3_bind_int64(st, 2, (sqlite3_int64)was.left_id);
+	sqlite3_bind_int64(st, 3, thread);
+	sqlite3_bind_int64(st, 4, tid);
+	sqlite3_bind_int64(st, 5, (sqlite3_int64)was.cpu);
+	sqlite3_bind_int64(st, 6, (sqlite3_int64)was.start_ns);
+	sqlite3_bind_int64(st, 7, (sqlite3_int64)ev->at_ns);
+	sqlite3_bind_int64(st, 8, (sqlite3_int64)(ev->at_ns - was.start_ns));
+	sqlite3_bind_int64(st, 9, (sqlite3_int64)was.state);
+	bind_id(st, 10, was.wakeup);
+	bind_told(st, 11, ready_ns != UINT64_MAX, ready_ns);
+	sqlite3_bind_int(st, 12, d->lossy_ns > was.start_ns);
+	sqlite3_bind_int64(st, 13, (sqlite3_int64)was.syscall);
+	sqlite3_bind_int64(st, 14, (sqlite3_int64)was.flags);
+	bind_told(st, 15, was.wakeup, was.waker_tid);
+	bind_id(st, 16, was.waker);
+	bind_told(st, 17, was.wakeup, was.context);
+	return sql_insert(d->db, st, why);
+}
+
+/* The meaning of each state that was met, for the view. */
+static int name_state(struct derive *d, uint64_t state, struct fault *why)
+{
+	if (map_get(&d->states, state, 0))
+		return 0;
+	if (map_put(&d->states, state, 0, 1))
+		return no_memory(why);
+	sqlite3_bind_int(d->state, 1, KIND_switch);
+	sqlite3_bind_int64(d->state, 2, (sqlite3_int64)state);
+	sqlite3_bind_text(d->state, 3, state_word(state), -1, SQLITE_STATIC);
+	return sql_insert(d->db, d->state, why);
+}
+
+static int see_switch(struct derive *d, const struct event *ev, struct fault *why)
+{
+	uint32_t prev = tasks_thread(d->tasks, (uint32_t)ev->v[F_switch_prev_tid]);
+	uint32_t next = tasks_thread(d->tasks, (uint32_t)ev->v[F_switch_next_tid]);
+	int r = name_state(d, ev->v[F_switch_prev_state], why);
+
+	if (!r && next)
+		r = came_back(d, next, ev, why);
+	/* Of others' threads only some switches are recorded: no interval can be told. */
+	if (!r && prev && tasks_is_recorded(d->tasks, prev)) {
+		struct off *off = off_of(d, prev);
+
+		if (!off)
+			return no_memory(why);
+		*off = (struct off){.left_id = ev->number,
+				    .start_ns = ev->at_ns,
+				    .state = ev->v[F_switch_prev_state],
+				    .syscall = ev->v[F_switch_prev_syscall],
+				    .flags = ev->v[F_switch_prev_flags],
+				    .cpu = ev->v[F_switch_cpu]};
+	}
+	return r;
+}
+
+static int see_waking(struct derive *d, const struct event *ev, struct fault *why)
+{
+	uint32_t thread = tasks_thread(d->tasks, (uint32_t)ev->v[F_waking_tid]);
+	struct off *off = thread ? off_of(d, thread) : NULL;
+
+	if (thread && !off)
+		return no_memory(why);
+	/* The first one makes it runnable; a preempted thread is that already. */
+	if (off && off->left_id && off->state != 0 && !off->wakeup) {
+		off->wakeup = ev->number;
+		off->waker_tid = ev->v[F_waking_waker_tid];
+		off->waker = tasks_thread(d->tasks, (uint32_t)ev->v[F_waking_waker_tid]);
+		off->context = ev->v[F_waking_context];
+	}
+	return 0;
+}
+
+static int take(void *self, const struct event *ev, struct fault *why)
+{
+	struct derive *d = self;
+	int r = timeline_feed(d->timeline, ev, why);
+
+	if (r < 0)
+		return r;
+	if (ev->kind == KIND_switch)
+		return see_switch(d, ev, why);
+	return ev->kind == KIND_waking ? see_waking(d, ev, why) : 0;
+}
+
+int derive_see(struct derive *d, const struct walk *w, const struct event *ev, struct fault *why)
+{
+	int r = 0;
+
+	d->tasks = &w->tasks;
+	if (timeline_wants(ev))
+		r = moment_pass(&d->moment, d->timeline, ev, take, d, why);
+	return r ? r : allocations_feed_event(&d->allocations, &w->tasks, ev, ev->number, why);
+}
+
+int derive_epoch(struct derive *d, struct fault *why)
+{
+	return moment_end(&d->moment, d->timeline, take, d, why);
+}
+
+int derive_finish(struct derive *d, const struct walk *w, struct fault *why)
+{
+	int r = derive_epoch(d, why);
+
+	return r ? r : allocations_finish(&d->allocations, &w->tasks, why);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay/verify/verdict.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "format/base/escape.h"
+#include "keys/minisign.h"
+#include "keys/plain_text.h"
+#include "keys/tool/tool.h"
+#include "replay/verify/summary.h"
+#include "replay/model/walk.h"
+#include "replay/verify/withheld.h"
+
+#define ROOM 1100 /* for escaped texts that are shown in a line */
+
+static bool is_ok(enum verdict v)
+{
+	return v == VERDICT_OK || v == VERDICT_OK_SLICE || v == VERDICT_OK_REDACTED;
+}
+
+/* Whether the header itself is proven: then who, when and what can be told, else it is mere claim. */
+static bool header_proven(const struct evidence *e)
+{
+	return e->readable && (e->verification.nepochs > 0 || e->verification.verdict < VERDICT_MALFORMED);
+}
+
+static const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
+/* For people: to the second. */
+static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
+{
+	char *dot;
+
+	tool_format_wall(buf, 64, reader_wall_ns(r, boot_ns));
+	dot = strchr(buf, '.');
+	if (dot)
+		strcpy(dot, " UTC");
+	return buf;
+}
+
+static void print_trusted(FILE *f, const struct evidence *e)
+{
+	const struct trust_answer *t = &e->trust;
+	char authority[KEY_ID_CHARS + 1], date[DATE_CHARS + 1];
+
+	if (t->trust == TRUST_DELEGATED)
+		fprintf(f, "  signed by  %s, vouched for as \"%s\" by %s (%s) until %s\n", e->signer, t->name,
+			key_id(authority, t->authority.keynum), t->authority_name, date_format(date, t->until_ns));
+	else
+		fprintf(f, "  signed by  %s (%s), trusted here\n", e->signer, e->signer_name);
+	if (t->revoked_later)
+		fprintf(f, "  revoked    since %s, after this capture by its own clock: %s\n",
+			date_format(date, t->revoked_ns), t->revoked_reason);
+}
+
+static void signer_key(struct public_key *pk, const struct evidence *e)
+{
+	memcpy(pk->keynum, e->reader.header.keynum, sizeof(pk->keynum));
+	memcpy(pk->key, e->reader.header.identity, sizeof(pk->key));
+}
+
+static void print_signer(FILE *f, const struct evidence *e)
+{
+	char base64[MINISIGN_PUBLIC_CHARS + 1], print[FINGERPRINT_CHARS + 1];
+	struct public_key pk;
+
+	if (!header_proven(e)) {
+		fprintf(f, "  claims     the key %s, which nothing here proves\n", e->signer);
+		return;
+	}
+	if (e->signer_name[0]) {
+		print_trusted(f, e);
+		return;
+	}
+	/* A revoked key is not to be trusted again, and no key helps where nothing is trusted. */
+	if (e->trust.trust != TRUST_UNKNOWN) {
+		fprintf(f, "  signed by  %s, which %s\n", e->signer,
+			e->trust.trust == TRUST_REVOKED ? "is revoked" : "is not trusted now");
+		return;
+	}
+	signer_key(&pk, e);
+	fprintf(f, "  signed by  %s, which is not trusted on this machine\n", e->signer);
+	fprintf(f, "  compare    fingerprint %s\n", key_fingerprint(print, &pk));
+	fprintf(f, "             with what 'gpukey show' prints on the recording host; only if it is the same:\n");
+	fprintf(f, "  to trust   gpukey trust %s\n", key_base64(base64, &pk));
+}
+
+static void print_time(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct reader *r = &e->reader;
+	char start[64], length[64];
+
+	fprintf(f, "  recorded   %s, %s in %" PRIu64 " epoch%s\n", wall(start, r, r->header.start_boot_ns),
+		tool_format_ns(length, sizeof(length), s->duration_ns), s->nepochs, plural(s->nepochs));
+}
+
+/* Nothing where the clock was not set. */
+static void print_clock(FILE *f, const struct evidence *e)
+{
+	struct clock_steps c;
+	char first[64], last[64], step[64];
+
+	clock_steps_find(&c, e);
+	if (c.n == 0)
+		return;
+	tool_format_wall(first, sizeof(first), c.first_wall_ns);
+	tool_format_wall(last, sizeof(last), c.last_wall_ns);
+	fprintf(f,
+		"  clock      set %" PRIu64
+		" time%s while recording, %s %s%s; it read %.19s UTC first, %.19s UTC last\n",
+		c.n, plural(c.n), c.n == 1 ? "by" : "at most by", c.greatest_ns < 0 ? "-" : "+",
+		tool_format_ns(step, sizeof(step),
+			       c.greatest_ns < 0 ? 0 - (uint64_t)c.greatest_ns : (uint64_t)c.greatest_ns),
+		first, last);
+}
+
+static void print_end(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct end *end = &e->reader.end;
+	const char *reason = reason_text(end->reason);
+
+	if (!s->ended) {
+		fprintf(f, "  ended      unknown: no end is sealed\n");
+		return;
+	}
+	if (reason)
+		fprintf(f, "  ended      %s", reason);
+	else
+		fprintf(f, "  ended      for reason %" PRIu32 ", which a later version knows", end->reason);
+	if (end->has_exit_status && WIFEXITED(end->exit_status))
+		fprintf(f, " with exit status %d", WEXITSTATUS(end->exit_status));
+	else if (end->has_exit_status && WIFSIGNALED(end->exit_status))
+		fprintf(f, " by signal %d", WTERMSIG(end->exit_status));
+	fputc('\n', f);
+}
+
+static void print_events(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct schema *schema = &e->reader.header.schema;
+	const char *comma = ": ";
+
+	fprintf(f, "  events     %" PRIu64, e->verification.nevents);
+	for (size_t i = 0; i < schema->nkinds; i++) {
+		uint64_t n = replay_count(&e->reader, s->nepochs, schema->kinds[i].id);
+
+		if (n > 0) {
+			fprintf(f, "%s%s %" PRIu64, comma, schema->kinds[i].name, n);
+			comma = ", ";
+		}
+	}
+	fputc('\n', f);
+}
+
+/* Counters of one role, for counters_grown(). */
+struct tally {
+	FILE *f;
+	uint8_t role;
+	const char *head; /* before the first line; afterwards blanks */
+	bool json;
+	uint64_t n;
+};
+
+static int tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
+{
+	struct tally *t = arg;
+
+	(void)delta;
+	if (c->role != t->role)
+		return 0;
+	if (t->json)
+		fprintf(t->f, "%s{\"probe\":\"%s\",\"cause\":\"%s\",\"count\":%" PRIu64 "}", t->n ? "," : "", p->name,
+			c->name, total);
+	else
+		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+	t->n++;
+	return 0;
+}
+
+static uint64_t print_counters(FILE *f, const struct evidence *e, const struct summary *s, uint8_t role,
+			       const char *head, bool json)
+{
+	struct tally t = {.f = f, .role = role, .head = head, .json = json};
+
+	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
+	return t.n;
+}
+
+static void print_why(FILE *f, const struct judgement *j)
+{
+	const struct verification *v = &j->evidence->verification;
+	char text[sizeof(v->why.text) * ESCAPE_GROWTH + 1], until[64];
+
+	escape_terminal(text, sizeof(text), v->why.text, strlen(v->why.text));
+	fprintf(f, "  why        %s", text);
+	if (v->why.offset != FAULT_NOWHERE)
+		fprintf(f, " (at byte %" PRIu64 ")", v->why.offset);
+	fputc('\n', f);
+	if (v->verdict == VERDICT_UNTRUSTED || !j->evidence->readable)
+		return;
+	if (v->nepochs == 0)
+		fprintf(f, "  authentic  nothing\n");
+	else
+		fprintf(f, "  authentic  the first %" PRIu64 " epoch%s: until %s, %" PRIu64 " event%s\n", v->nepochs,
+			plural(v->nepochs), wall(until, &j->evidence->reader, v->end_ns), v->nevents,
+			plural(v->nevents));
+}
+
+/* The verdict, the file, and how much of what happened is not in it. */
+static void print_first(FILE *f, const struct judgement *j)
+{
+	const struct evidence *e = j->evidence;
+	char path[ROOM], missing[COMPLETENESS_WORDS] = "";
+
+	escape_terminal(path, sizeof(path), j->path, strlen(j->path));
+	if (is_ok(e->verification.verdict) || e->verification.verdict == VERDICT_UNSEALED)
+		completeness_words(missing, j->completeness);
+	fprintf(f, "%s %s%s%s%s\n", verdict_word(e->verification.verdict), path,
+		e->readable && e->verification.scope == VERIFY_BYTES ? " (rows not decoded)" : "", *missing ? ": " : "",
+		missing);
+}
+
+/* Which one it is of a recording that was rotated. */
+static void print_series(FILE *f, const struct reader *r)
+{
+	char hex[SERIES_ID_BYTES * 2 + 1];
+
+	if (!r->header.series_number)
+		return;
+	fprintf(f, "  series     %s, capture %" PRIu64 "\n", tool_format_hex(hex, r->header.series, SERIES_ID_BYTES),
+		r->header.series_number);
+}
+
+void verdict_print(FILE *f, const struct judgement *j, bool brief)
+{
+	const struct evidence *e = j->evidence;
+	char id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
+	char challenge[CHALLENGE_BYTES_MAX * 2 + 1];
+	struct summary s;
+
+	print_first(f, j);
+	if (brief)
+		return;
+	if (j->refused)
+		fprintf(f, "  refused    %s\n", j->refused);
+	/* Of a stranger the lines below say all, and what to do. */
+	if (!is_ok(e->verification.verdict) && !(e->trust.stranger && header_proven(e)))
+		print_why(f, j);
+	if (!e->readable)
+		return;
+	print_signer(f, e);
+	if (!header_proven(e))
+		return;
+	summary_make(&s, e);
+	print_time(f, e, &s);
+	print_clock(f, e);
+	print_end(f, e, &s);
+	print_events(f, e, &s);
+	if (print_counters(f, e, &s, ROLE_LOST, "lost", false) == 0)
+		fprintf(f, "  lost       nothing\n");
+	print_counters(f, e, &s, ROLE_NOTED, "partial", false);
+	withheld_print(f, &e->reader, &s);
+	fprintf(f, "  capture    %s\n", tool_format_hex(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
+	if (e->reader.header.incompatible & FEATURE_CONTINUES)
+		fprintf(f, "  continues  %s\n", tool_format_hex(seal, e->reader.header.previous, HASH_BYTES));
+	if (s.seal)
+		fprintf(f, "  last seal  %s\n", tool_format_hex(seal, s.seal, HASH_BYTES));
+	print_series(f, &e->reader);
+	if (e->reader.header.second.algorithm)
+		fprintf(f, "  second     signature by %s (algorithm %u), which this build cannot check\n",
+			e->reader.header.second.name, e->reader.header.second.algorithm);
+	if (e->reader.header.challenge_bytes)
+		fprintf(f, "  challenge  %s\n",
+			tool_format_hex(challenge, e->reader.header.challenge, e->reader.header.challenge_bytes));
+	chain_print(f, j->chain);
+}
+
+/* --- JSON --- */
+
+static void json_text(FILE *f, const char *key, const char *text)
+{
+	char escaped[ROOM * ESCAPE_GROWTH];
+
+	escape_json(escaped, sizeof(escaped), text, strlen(text));
+	fprintf(f, ",\"%s\":\"%s\"", key, escaped);
+}
+
+static void json_counts(FILE *f, const struct evidence *e, const struct summary *s)
+{
+	const struct schema *schema = &e->reader.header.schema;
+	const char *comma = "";
+
+	fprintf(f, ",\"events\":%" PRIu64 ",\"kinds\":{", e->verification.nevents);
+	for (size_t i = 0; i < schema->nkinds; i++) {
+		uint64_t n = replay_count(&e->reader, s->nepochs, schema->kinds[i].id);
+
+		if (n > 0) {
+			fprintf(f, "%s\"%s\":%" PRIu64, comma, schema->kinds[i].name, n);
+			comma = ",";
+		}
+	}
+	fprintf(f, "},\"lost\":[");
+	print_counters(f, e, s, ROLE_LOST, "", true);
+	fprintf(f, "],\"incomplete\":[");
+	print_counters(f, e, s, ROLE_NOTED, "", true);
+	fprintf(f, "]");
+	withheld_print_json(f, &e->reader, s);
+}
+
+static void json_proven(FILE *f, const struct evidence *e)
+{
+	const struct header *h = &e->reader.header;
+	char id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
+	struct clock_steps clock;
+	char challenge[CHALLENGE_BYTES_MAX * 2 + 1];
+	struct summary s;
+	const char *reason;
+
+	summary_make(&s, e);
+	json_text(f, "id", tool_format_hex(id, h->capture_id, CAPTURE_ID_BYTES));
+	if (h->incompatible & FEATURE_CONTINUES)
+		json_text(f, "continues", tool_format_hex(seal, h->previous, HASH_BYTES));
+	if (s.seal)
+		json_text(f, "seal", tool_format_hex(seal, s.seal, HASH_BYTES));
+	if (h->second.algorithm)
+		json_text(f, "second_signature_unchecked", h->second.name);
+	if (h->challenge_bytes)
+		json_text(f, "challenge", tool_format_hex(challenge, h->challenge, h->challenge_bytes));
+	if (h->series_number) {
+		json_text(f, "series", tool_format_hex(id, h->series, SERIES_ID_BYTES));
+		fprintf(f, ",\"series_number\":%" PRIu64, h->series_number);
+	}
+	fprintf(f, ",\"start\":%" PRIu64 ",\"start_wall\":%" PRIu64 ",\"duration\":%" PRIu64 ",\"epochs\":%" PRIu64,
+		h->start_boot_ns, h->start_wall_ns, s.duration_ns, s.nepochs);
+	clock_steps_find(&clock, e);
+	if (clock.n)
+		fprintf(f, ",\"clock_steps\":%" PRIu64 ",\"clock_step_ns\":%" PRId64 ",\"last_wall\":%" PRIu64, clock.n,
+			clock.greatest_ns, clock.last_wall_ns);
+	fprintf(f, ",\"ended\":%s", s.ended ? "true" : "false");
+	reason = s.ended ? reason_text(e->reader.end.reason) : NULL;
+	if (reason)
+		json_text(f, "reason", reason);
+	if (s.ended && e->reader.end.has_exit_status)
+		fprintf(f, ",\"command_status\":%" PRId32, e->reader.end.exit_status);
+	json_counts(f, e, &s);
+}
+
+static void json_completeness(FILE *f, const struct completeness *c)
+{
+	fprintf(f,
+		",\"complete\":%s,\"happened\":%" PRIu64 ",\"events_lost\":%" PRIu64 ",\"events_left_out\":%" PRIu64
+		",\"calls_open\":%" PRIu64,
+		completeness_is_full(c) ? "true" : "false", c->happened, c->lost, c->left_out, c->open);
+}
+
+static void json_trust(FILE *f, const struct evidence *e)
+{
+	static const char *const words[] = {
+		[TRUST_UNKNOWN] = "unknown", [TRUST_REVOKED] = "revoked",     [TRUST_BLIND] = "blind",
+		[TRUST_DIRECT] = "direct",   [TRUST_DELEGATED] = "delegated",
+	};
+	const struct trust_answer *t = &e->trust;
+	char keyid[KEY_ID_CHARS + 1];
+
+	json_text(f, "trust", words[t->trust]);
+	if (t->trust == TRUST_DELEGATED) {
+		json_text(f, "authority", key_id(keyid, t->authority.keynum));
+		json_text(f, "authority_name", t->authority_name);
+		fprintf(f, ",\"delegated_from\":%" PRIu64 ",\"delegated_until\":%" PRIu64, t->from_ns, t->until_ns);
+	}
+	if (t->trust == TRUST_REVOKED || t->revoked_later) {
+		fprintf(f, ",\"revoked_since\":%" PRIu64, t->revoked_ns);
+		json_text(f, "revoked_reason", t->revoked_reason);
+	}
+}
+
+void verdict_print_json(FILE *f, const struct judgement *j)
+{
+	const struct evidence *e = j->evidence;
+	const struct verification *v = &e->verification;
+	char print[FINGERPRINT_CHARS + 1];
+	struct public_key pk;
+
+	fprintf(f, "{\"verdict\":\"%s\"", verdict_word(v->verdict));
+	json_text(f, "file", j->path);
+	fprintf(f, ",\"exit_status\":%d,\"refused\":%s", j->exit_status, j->refused ? "true" : "false");
+	fprintf(f, ",\"rows_decoded\":%s", v->scope == VERIFY_ROWS && e->readable ? "true" : "false");
+	if (!is_ok(v->verdict)) {
+		json_text(f, "why", v->why.text);
+		if (v->why.offset != FAULT_NOWHERE)
+			fprintf(f, ",\"offset\":%" PRIu64, v->why.offset);
+		fprintf(f, ",\"authentic_epochs\":%" PRIu64, v->nepochs);
+	}
+	if (e->readable) {
+		json_text(f, "signer", e->signer);
+		if (e->signer_name[0])
+			json_text(f, "signer_name", e->signer_name);
+		json_trust(f, e);
+		signer_key(&pk, e);
+		json_text(f, "fingerprint", key_fingerprint(print, &pk));
+	}
+	if (header_proven(e)) {
+		json_proven(f, e);
+		json_completeness(f, j->completeness);
+	}
+	chain_print_json(f, j->chain);
+	fprintf(f, "}\n");
+}

@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One capture, one answer: the database, the SQLite module, lines of JSON, counters of Chrome, Perfetto and OpenTelemetry,
+# --diff and the report agree on what memory is held, which process holds it, when and how that ended, and what a slow
+# call was waiting for. First on captures of one kind of trouble each, then on ten thousand random histories of processes
+# and on some hundred random calls.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v sqlite3 >/dev/null; then
+	skip "all outputs agree" "no sqlite3 here"
+	finish
+fi
+here=$(cd "$(dirname "$0")/.." && pwd)
+replay=$BUILD/gpureplay
+analyze=$BUILD/gpuanalyze
+sanitizer=$(ldd "$BUILD/gpucap.so" | awk '/lib[at]san|libubsan/ { print $3 }' | paste -sd:)
+cd "$TMP" || exit 1
+mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" || exit 1
+
+# make_capture: run.cap from the script on stdin
+make_capture() {
+	"$BUILD/tests/mkcap" -o run.cap --pub "$GPUREC_HOME/trust/lab.pub" - || exit 1
+}
+write() { # FORMAT...
+	local format
+	for format; do
+		"$replay" -q --force run.cap -o "run.$format" || return 1
+	done
+}
+in_db() { sqlite3 run.db "$1"; }
+in_module() {
+	LD_PRELOAD=$sanitizer sqlite3 -bail :memory: ".load $BUILD/gpucap" ".output opened" \
+		"SELECT gpucap_open('run.cap')" ".output" "$1"
+}
+# The last values of the counters of memory held, summed up by process.
+in_chrome() {
+	awk '/"cat":"memory","ph":"C"/ {
+			match($0, /"pid":[0-9]+/)
+			pid = substr($0, RSTART + 6, RLENGTH - 6)
+			sub(/.*"args":[{]/, "")
+			gsub(/[^0-9,]/, "")
+			held[pid] = 0
+			for (i = split($0, each, ","); i > 0; i--)
+				held[pid] += each[i]
+		}
+		END { for (pid in held) printf "%d %.0f\n", pid, held[pid] }' run.trace.json | sort
+}
+in_otlp() { # of one process
+	sqlite3 :memory: "SELECT coalesce(sum(value), 0) FROM (SELECT value, row_number() OVER (PARTITION BY kind ORDER BY at DESC, line DESC) AS n FROM
+		(SELECT l.key AS line, p.value ->> 'asInt' + 0 AS value, p.value ->> 'timeUnixNano' + 0 AS at,
+			p.value ->> '$.attributes[0].value.stringValue' AS kind
+		FROM json_each('[' || replace(rtrim(CAST(readfile('run.otlp.json') AS TEXT), char(10)), char(10), ',') || ']') l,
+			json_tree(l.value) m, json_each(m.value, '$.sum.dataPoints') p
+		WHERE m.type = 'object' AND m.value ->> 'name' = 'gpurec.memory.held')) WHERE n = 1"
+}
+in_perfetto() { # of one process
+	protoc -I "$here/schemas" --decode=Trace perfetto.proto <run.perfetto-trace |
+		awk '/^  track_descriptor \{/ { uuid = "" }
+			/^    uuid: / { uuid = $2 }
+			/^    name: ".* memory held"/ { memory[uuid] }
+			/^    track_uuid: / { track = $2 }
+			/^    counter_value: / && track in memory { held[track] = $2 }
+			END { for (track in held) sum += held[track]; printf "%.0f\n", sum }'
+}
+in_diff() { # NAME
+	"$replay" -q --diff --json run.cap run.cap >run.diff &&
+		sqlite3 :memory: "SELECT p.value ->> '$.a.held_bytes' FROM json_each(CAST(readfile('run.diff') AS TEXT), '$.processes') p
+			WHERE p.value ->> 'process' = '$1'"
+}
+# report [OPTION...]
+# shellcheck disable=SC2120 # it is called with options by way of check
+report() {
+	"$analyze" -q --json "$@" run.cap >run.json
+}
+# Of each site that leaks: pid, start, bytes and allocations.
+leaks() {
+	sqlite3 -separator ' ' :memory: "SELECT f.value ->> '$.process.pid', f.value ->> '$.process.start_ns',
+			f.value ->> '$.facts.bytes', f.value ->> '$.facts.allocations'
+		FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports[0].findings') f
+		WHERE f.value ->> 'rule' = 'alloc-leak' AND f.value ->> '$.frames[0].symbol' = 'leaking'" | sort
+}
+is() { # WANTED GOT
+	[ "$1" = "$2" ] || { echo "wanted: $1"; echo "got: $2"; return 1; }
+}
+held_everywhere() { # NAME BYTES BYTES-OF-DIFF
+	is "$2" "$(in_db "SELECT coalesce(sum(bytes), 0) FROM outstanding_at_end")" &&
+		is "$2" "$(in_module "SELECT coalesce(sum(bytes), 0) FROM outstanding_at_end")" &&
+		is "$2" "$(in_db "SELECT bytes FROM outstanding ORDER BY at_ns DESC, bytes LIMIT 1")" &&
+		is "200 $2" "$(in_chrome)" && is "$2" "$(in_otlp)" && is "$3" "$(in_diff "$1")" || return 1
+	if command -v protoc >/dev/null; then
+		is "$2" "$(in_perfetto)"
+	fi
+}
+
+begin='process at=+0s pid=200 start=999s ppid=1 tracked=1 name=driver
+thread at=+0s tid=200 pid=200 start=999s name=driver
+frame at=+0s stack=7 depth=0 address=0x1000 offset=16 symbol=leaking'
+probes='probe 1 process_exit exit
+probe 32 cudaMalloc alloc
+probe 33 cudaFree free
+probe 34 cudaDeviceReset context
+probe 35 cudaLaunchKernel launch'
+allocs='repeat 400 20ms alloc at=+10ms pid=200 tid=200 dur=10us bytes=256K addr=0x10000000~0x100000 memory=1 stack=7'
+
+make_capture <<END
+$probes
+$begin
+$allocs
+context at=+8.5s pid=200 tid=200 dur=1ms device=1
+repeat 100 5ms launch at=+8.6s pid=200 tid=200 dur=17us function=0x1000
+end command 0
+END
+write db trace.json otlp.json perfetto-trace && report
+check "what a device reset took away is held nowhere" held_everywhere driver 0 0
+check "it took all of it" is "context 400" "$(in_db "SELECT how || ' ' || count(*) FROM allocations GROUP BY how")"
+check "and the report finds no leak" is "" "$(leaks)"
+
+make_capture <<END
+$probes
+$begin
+$allocs flags=1
+repeat 400 20ms launch at=+10.1ms pid=200 tid=200 dur=150us function=0x1000
+end command 0
+END
+write db trace.json otlp.json perfetto-trace && report
+check "allocations that launches made are held everywhere" held_everywhere driver 104857600 104857600
+check "and the report says how much" is "200 999000000000 104857600 400" "$(leaks)"
+
+make_capture <<END
+$probes
+$begin
+repeat 400 20ms alloc at=+10ms pid=200 tid=200 dur=10us bytes=256K addr=0x10000000~0x100000 memory=1 stack=7 flags=1
+repeat 400 20ms alloc at=+10.1ms pid=200 tid=200 dur=150us bytes=128K addr=0x10000000~0x100000 memory=1 stack=7 flags=1
+repeat 400 20ms launch at=+10.2ms pid=200 tid=200 dur=300us function=0x1000
+end command 0
+END
+write db trace.json otlp.json perfetto-trace && report
+check "an allocation within an allocation within a launch counts once" held_everywhere driver 52428800 52428800
+check "also in the report" is "200 999000000000 52428800 400" "$(leaks)"
+
+make_capture <<END
+$probes
+$begin
+$allocs
+exit at=+9s pid=200 tid=200 last=1
+end command 0
+END
+write db trace.json otlp.json perfetto-trace && report
+check "an exit ends what its process held" held_everywhere driver 0 104857600
+check "which the report says" is "200 999000000000 104857600 400" "$(leaks)"
+
+make_capture <<END
+$probes
+$begin
+process at=+2s pid=200 start=999.004s ppid=1 tracked=1 name=driver
+executable at=+2s pid=200 start=999.004s path=/bin/driver
+kernel at=+2s pid=200 start=999.004s function=0x1000 name=_Z4stepi
+alloc at=+2.1s pid=200 tid=200 dur=10us bytes=1M addr=0x1000 memory=1
+launch at=+2.2s pid=200 tid=200 dur=200us function=0x1000
+process at=+3s pid=200 start=998.992s ppid=1 tracked=1 name=driver
+process at=+4s pid=200 start=3.99s ppid=1 tracked=1 name=other
+end command 0
+END
+write db trace.json
+report
+check "rows whose starts differ by less than a tick of /proc are of one process" \
+	is "driver other" "$(in_db "SELECT group_concat(name, ' ') FROM processes")"
+check "and what they say is known of it" is "/bin/driver" "$(in_db "SELECT path FROM processes WHERE name = 'driver'")"
+check "also its kernels" is "step(int)" "$("$replay" -q --json run.cap | sed -n 's/.*"kernel":"\([^"]*\)".*/\1/p')"
+check "the module counts as many" is 2 "$(in_module "SELECT count(*) FROM processes")"
+check "so does the report" is 2 "$(sed -n 's/.*"processes_running_before": \([0-9]*\).*/\1/p' run.json)"
+
+make_capture <<END
+$begin
+kernel at=+1s pid=200 start=999s function=0x1000 name=_Z4stepi
+launch at=+2s pid=200 tid=200 dur=200us function=0x1000
+kernel at=+3s pid=200 start=999s function=0x2000 name=_Z4lastPf
+launch at=+4s pid=200 tid=200 dur=200us function=0x2000 ret=719
+end command 0
+END
+write db && report
+check "the database names the kernels of launches" is "step(int) last(float*)" \
+	"$(in_db "SELECT group_concat(kernel_shown, ' ') FROM launches")"
+check "so do lines of JSON" is "step(int) last(float*) " \
+	"$("$replay" -q --json run.cap | sed -n 's/.*"kind":"launch".*"kernel":"\([^"]*\)".*/\1/p' | tr '\n' ' ')"
+check "and a finding names that of the launch that failed" grep -q '"headline": "cudaLaunchKernel of last(float\*) returned error 719' run.json
+check "also as a fact" grep -q '"kernel": "last(float\*)"' run.json
+
+# --- random histories ---
+
+histories=10000
+mkdir want
+seed=${SEED:-1}
+awk -v n=$histories -v seed="$seed" -v dir=want -f "$here/tools/histories.awk" >script && make_capture <script
+check "$histories random histories make a capture (SEED=$seed)" test -s run.cap
+for file in ends held kept people leaks; do
+	sort -o want/$file want/$file
+done
+check "it is written as a database and as a trace" write db trace.json
+check "and a report is made of it" report --set alloc-leak.life=1ms
+agrees() { # FILE COMMAND...
+	"${@:2}" | tr '|' ' ' | sort >got && diff want/"$1" got >difference || { head -n 20 difference; return 1; }
+}
+ends="SELECT pid, at_ns, coalesce(how, 'held'), coalesce(end_ns, 0) FROM allocations"
+check "the database has each allocation that counts, and how it ended" agrees ends in_db "$ends"
+check "so has the module" agrees ends in_module "$ends"
+check "in sum processes hold what they should" agrees held in_db "SELECT p.pid, coalesce(sum(o.bytes), 0)
+	FROM processes p LEFT JOIN outstanding_at_end o USING (process) GROUP BY p.pid"
+last_outstanding() {
+	in_db "SELECT pid, sum(bytes) FROM (SELECT pid, bytes, row_number() OVER (PARTITION BY process, memory ORDER BY n DESC) AS back FROM
+		(SELECT *, row_number() OVER () AS n FROM outstanding)) WHERE back = 1 GROUP BY pid"
+	in_db "SELECT DISTINCT pid, 0 FROM processes WHERE pid NOT IN (SELECT pid FROM allocations)"
+}
+check "and the sums over time end there" agrees held last_outstanding
+counters() {
+	in_chrome >drawn
+	cat drawn
+	in_db "SELECT DISTINCT pid, 0 FROM processes" | tr '|' ' ' | awk 'NR == FNR { drawn[$1]; next } !($1 in drawn)' drawn -
+}
+check "so do the counters of the trace" agrees held counters
+kept() {
+	"$replay" -q --diff --json run.cap run.cap >run.diff &&
+		sqlite3 :memory: "SELECT p.value ->> 'process', p.value ->> '$.a.held_bytes'
+			FROM json_each(CAST(readfile('run.diff') AS TEXT), '$.processes') p"
+}
+check "--diff knows what was never given back" agrees kept kept
+check "the report has each site that leaks, to the byte" agrees leaks leaks
+check "there are as many processes" agrees people in_db "SELECT pid, count(*) FROM processes GROUP BY pid"
+in_jsonl() {
+	"$replay" -q --kind alloc --json run.cap | 
+		json_awk '/"kind":"alloc"/ { print value("at"), value("pid"), value("thread") }' -
+}
+in_db "SELECT c.at_ns, c.pid, t.name FROM calls c LEFT JOIN threads t USING (thread) WHERE c.kind = 2" | tr '|' ' ' | sort >want/threads
+check "lines of JSON name the same threads" agrees threads in_jsonl
+
+# --- random waits ---
+
+awk -v n=400 -v seed="$seed" -v want=want/waits -f "$here/tools/waits.awk" >script && make_capture <script
+sort -o want/waits want/waits
+check "400 random launches that take long make a capture (SEED=$seed)" test -s run.cap
+check "it is written as a database" write db
+check "and a report is made of it" report --set launch-latency.min-cpu=1us --set launch-latency.min-wait=1us
+waits="SELECT pid, dur_ns, on_cpu_ns, waited_for_cpu_ns, futex_ns, asleep_ns, unknown_ns FROM slow_calls"
+check "the database says where their time went" agrees waits in_db "$waits"
+check "so does the module" agrees waits in_module "$waits"
+explained() {
+	sqlite3 :memory: "SELECT c.value ->> 'tid', c.value ->> 'end_ns' - c.value ->> 'begin_ns', c.value ->> 'on_cpu_ns',
+			c.value ->> 'waiting_for_cpu_ns', c.value ->> 'futex_ns',
+			c.value ->> 'page_fault_ns' + c.value ->> 'io_ns' + c.value ->> 'asleep_ns', c.value ->> 'unknown_ns'
+		FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports[0].findings') f,
+			json_each(f.value, '$.worst') w, json_each(w.value, '$.chain') c
+		WHERE f.value ->> 'rule' = 'launch-latency' AND c.key = 0"
+}
+check "and the report explains them so" agrees waits explained
+awk '{ print $1, $4, $5, $6 }' want/waits | sort >want/parts
+parts() {
+	"$replay" -q --diff --json run.cap run.cap >run.diff &&
+		sqlite3 :memory: "SELECT substr(p.value ->> 'process', 2), p.value ->> '$.a.waited_for_cpu_ns',
+				p.value ->> '$.a.futex_ns',
+				p.value ->> '$.a.disk_ns' + p.value ->> '$.a.fault_ns' + p.value ->> '$.a.asleep_ns'
+			FROM json_each(CAST(readfile('run.diff') AS TEXT), '$.processes') p"
+}
+check "--diff sums it up likewise" agrees parts parts
+finish

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Whether a thread that could have run was preempted, gave its CPU up, or was moved to another: what the kernel side tells.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+steady=$BUILD/workload/steady
+
+if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "who took whose CPU" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+if [ ! -x "$steady" ]; then
+	skip "who took whose CPU" "the program that it is taken from is not built here"
+	finish
+fi
+mapfile -t cpus < <(taskset -pc $$ | sed 's/.*: //' | tr , '\n' | awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }')
+
+# beside_a_hog OPTION...: steady on the first CPU, where a shell computes as well
+beside_a_hog() {
+	local hog status=0
+	taskset -c "${cpus[0]}" bash -c 'while :; do :; done' &
+	hog=$!
+	"$gpurec" -q --force -o "$cap" -- taskset -c "${cpus[0]}" "$steady" "$@" >"$TMP/said" || status=$?
+	{ kill "$hog" && wait "$hog"; } 2>/dev/null
+	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
+	"$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
+	tid=$(awk '$1 == "thread" { print $2 }' "$TMP/said")
+	return "$status"
+}
+# left FLAGS: how often the thread left a CPU, still able to run, with these prev_flags
+left() { grep '"kind":"switch"' "$TMP/events" | grep "\"prev_tid\":$tid,\"prev_state\":0," | grep -c "\"prev_flags\":$1[,}]"; }
+
+check "a thread beside a hog on its only CPU is recorded" beside_a_hog 500
+pinned() { echo "$(left 8) times"; [ "$(left 8)" -gt 5 ] && [ "$(left 0)" = 0 ]; }
+check "that it may run nowhere else is told" pinned
+preempted() {
+	sqlite3 :memory: "SELECT f.value ->> 'class', f.value ->> 'confidence' FROM
+		json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f
+		WHERE f.value ->> 'rule' = 'runqueue'" >"$TMP/classes"
+	cat "$TMP/classes"
+	grep -q '^preempted|high$' "$TMP/classes"
+}
+check "so it was preempted for sure, whoever else was idle" preempted
+
+check "one that gives its CPU up all the time is recorded" beside_a_hog -y 500
+yielded() { echo "$(left 40) times"; [ "$(left 40)" -gt 5 ]; }
+check "that it does so is told" yielded
+
+if [ "${#cpus[@]}" -lt 2 ]; then
+	skip "a thread that is moved to another CPU" "there is one CPU only"
+	finish
+fi
+moved() {
+	"$gpurec" -q --force -o "$cap" -- "$steady" 1200 >"$TMP/said" &
+	local recorder=$! pid i
+	for i in $(seq 100); do
+		pid=$(pgrep -P "$recorder" -x steady) && break
+		sleep 0.05
+	done
+	for i in $(seq 100); do
+		taskset -apc "${cpus[$((i % 2))]}" "$pid" >/dev/null 2>&1
+		sleep 0.01
+	done
+	wait "$recorder" || return
+	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
+	tid=$(awk '$1 == "thread" { print $2 }' "$TMP/said")
+	echo "$(left '\(16\|24\)') times"
+	[ "$(left '\(16\|24\)')" -gt 0 ]
+}
+check "that the kernel moves a thread to another CPU is told" moved
+finish

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A program that feeds the GPU is stopped: by a signal, a debugger, the freezer of its control group. The report says so,
+# for as long as it was, and by whom; nobody who ran meanwhile is blamed.
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+steady=$BUILD/workload/steady
+MS=1000000
+
+if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
+	skip "who stops a program" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+fi
+if [ ! -x "$steady" ]; then
+	skip "who stops a program" "the program that is stopped is not built here"
+	finish
+fi
+if ! grep -q '^ok *signals' "$TMP/check"; then
+	skip "who stops a program" "this kernel does not tell of signals"
+	finish
+fi
+
+now_ns() { date +%s%N; }
+# start OPTION...: record steady, in the background; $recorder, $pid: of a program that is under way
+start() {
+	"$gpurec" -q --force -o "$cap" "$@" -- "$steady" 1000 >"$TMP/said" &
+	recorder=$!
+	for _ in $(seq 200); do
+		pid=$(pgrep -P "$recorder" -x steady) && [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -gt 1 ] &&
+			break
+		sleep 0.05
+	done
+	sleep 0.3
+}
+# end: the recording is over; its events and findings
+end() {
+	wait "$recorder" || return 1
+	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"
+	"$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
+}
+# stopped STOP IS-STOPPED LET-GO-ON: for 300 ms; $least_ns, $most_ns: the bounds of that time
+stopped() {
+	local before after
+	before=$(now_ns)
+	"$1" || return 1
+	for _ in $(seq 200); do
+		"$2" && break
+		sleep 0.02
+	done
+	"$2" || return 1
+	after=$(now_ns)
+	sleep 0.3
+	least_ns=$(($(now_ns) - after))
+	"$3" || return 1
+	most_ns=$(($(now_ns) - before))
+}
+gap() { # COLUMN: of the finding about the gap, or the call, in which it was stopped
+	sqlite3 :memory: "SELECT f.value ->> '$1' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT),
+		'\$.reports[0].findings') AS f WHERE f.value ->> 'rule' IN ('launch-gap', 'launch-latency') AND f.value ->> 'class' = 'stopped'"
+}
+headline() { # PATTERN
+	gap headline | tee "$TMP/headline"
+	grep -Eq "$1" "$TMP/headline"
+}
+# in_time: what was found is at least what it was for sure, and at most that and as long as the commands took; a
+# millisecond for the clocks, which are two
+in_time() {
+	local found
+	found=$(gap facts.lost_ns)
+	echo "found $found, from $least_ns to $most_ns"
+	[ "$found" -ge "$((least_ns - MS))" ] && [ "$found" -le "$((most_ns + MS))" ]
+}
+sure() { [ "$(gap confidence)" = high ]; }
+keeper() { # PID: who is to blame, and nobody else
+	local keepers
+	keepers=$(sqlite3 :memory: "SELECT group_concat(DISTINCT w.value ->> 'keeper_tid') FROM
+		json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f,
+		json_each(f.value, '\$.first') AS w WHERE f.value ->> 'class' = 'stopped'")
+	echo "keepers: $keepers"
+	[ "$keepers" = "$1" ]
+}
+
+stop_by_signal() { kill -STOP "$pid"; }
+# state LETTER: all threads are in it
+state() { [ -z "$(sed 's/.*) //; s/ .*//' "/proc/$pid"/task/*/stat | grep -v "^$1\$")" ]; }
+is_stopped() { state T; }
+continue_by_signal() { kill -CONT "$pid"; }
+start
+check "a process is stopped and let go on" stopped stop_by_signal is_stopped continue_by_signal
+check "that is recorded" end
+check "the report names the signal and who sent it" \
+	headline "stopped by SIGSTOP from $$ [a-z_.]+, let go on by $$ [a-z_.]+"
+check "for how long" in_time
+check "and is sure of it" sure
+check "who sent it is to blame, nobody else" keeper $$
+
+start --no-signals
+check "without the probe of signals" stopped stop_by_signal is_stopped continue_by_signal
+check "a stop is recorded, too" end
+check "but not who did it" headline "[0-9] ms stopped, let go on by $$ "
+unsent() { ! grep -q '"kind":"signal"' "$TMP/events"; }
+check "and no signal" unsent
+says() { "$BUILD/gpuanalyze" -q "$cap" --report | grep -A9 '^What the capture could not see' | grep -q 'by a signal'; }
+check "the report says what is missing" says
+
+if strace -V >/dev/null 2>&1; then
+	trace() { strace -f -qq -o /dev/null -p "$pid" & tracer=$!; sleep 0.3; }
+	untrace() { kill "$tracer"; wait "$tracer" 2>/dev/null; true; }
+	start
+	check "a debugger attaches" stopped trace true untrace
+	check "that is recorded, too" end
+	traced() { grep -Eq '"kind":"switch".*"prev_state":(8|264)[,}]' "$TMP/events"; }
+	check "with the state of who is traced" traced
+else
+	skip "a program under a debugger" "strace is not here"
+fi
+
+# A control group with a freezer: $freezer, $version
+make_freezer() {
+	local root
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	version=2
+	if [ -z "$root" ] || ! mkdir "$root/gpurec-stop-$$" 2>/dev/null || [ ! -e "$root/gpurec-stop-$$/cgroup.freeze" ]; then
+		root=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/mounts)
+		version=1
+		[ -n "$root" ] && mkdir "$root/gpurec-stop-$$" 2>/dev/null || return 1
+	fi
+	freezer=$root/gpurec-stop-$$
+}
+freeze() {
+	if [ "$version" = 2 ]; then echo 1 >"$freezer/cgroup.freeze"; else echo FROZEN >"$freezer/freezer.state"; fi
+}
+thaw() {
+	if [ "$version" = 2 ]; then echo 0 >"$freezer/cgroup.freeze"; else echo THAWED >"$freezer/freezer.state"; fi
+}
+is_frozen() { grep -Eqs '^(frozen 1|FROZEN)$' "$freezer/cgroup.events" "$freezer/freezer.state"; }
+remove_freezer() {
+	for _ in $(seq 20); do
+		rmdir "$freezer" 2>/dev/null && return
+		sleep 0.1
+	done
+}
+if make_freezer; then
+	trap 'thaw; remove_freezer; lib_cleanup' EXIT
+	start
+	echo "$pid" >"$freezer/cgroup.procs"
+	check "a control group is frozen and thawed (version $version)" stopped freeze is_frozen thaw
+	check "that is recorded as well" end
+	check "the report says so, and who thawed it" headline "frozen with its control group, let go on by $$ "
+	check "and for how long it was" in_time
+else
+	skip "a control group that is frozen" "none can be made here"
+fi
+
+flood() {
+	for _ in $(seq 3000); do kill -CONT "$pid"; done
+}
+exact() {
+	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/view.db" &&
+		[ -z "$(sqlite3 -readonly "$TMP/view.db" 'SELECT * FROM probe_counts WHERE fired <> recorded + lost')" ] &&
+		sqlite3 -readonly "$TMP/view.db" "SELECT fired || ' sent, ' || recorded || ' recorded, ' || lost || ' lost'
+			FROM probe_counts WHERE name = 'signal_sent'" | tee "$TMP/counts"
+}
+start --ring 4K
+check "many signals, with a small buffer" flood
+check "are recorded or lost" end
+check "and no other" exact
+at_least() { [ "$(sed 's/ .*//' "$TMP/counts")" -ge 3000 ]; }
+check "each of them was seen" at_least
+finish
