@@ -95,12 +95,18 @@ TEST_L      := -lcmocka -lsqlite3 $(L_BASE) -lm
 WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double yields
 
 # Tests of the command line; those that trace the whole host need BPF, and say themselves when it is refused.
-CLI_BPF     := $(wildcard tests/cli/record*.sh tests/cli/e2e*.sh)
+# `make test` is what fits into eight minutes on two CPUs. `make test-long` adds what takes minutes each: packages, for
+# which everything is built again, guests with other kernels, campaigns of faults, a browser.
+CLI_BPF     := $(wildcard tests/cli/e2e*.sh) $(wildcard tests/cli/record*.sh)
 CLI_SLOW    := tests/house/dist.sh tests/house/recipes.sh tests/house/vm.sh
 CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh tests/cli/truth.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
+LONG_ONLY   := tests/house/dist.sh tests/house/vm.sh $(addprefix tests/cli/,report_browser.sh record_soak.sh record_stalls.sh record_blinded.sh)
+# In `make test` these are not run under sanitizers again, for they run little that is built with them: strace of other
+# scripts that are run under sanitizers anyway, a browser, the simulated GPU library.
+CLI_PLAIN   := $(addprefix tests/cli/,nosocket.sh report_browser.sh workload.sh)
 
 # Targets ------------------------------------------------------------------------------------------------------------
-.PHONY: all bins tests deps demo check test run-tests lint fuzz coverage install uninstall clean help FORCE
+.PHONY: all bins tests deps demo check test test-long run-tests lint fuzz coverage install uninstall clean help FORCE
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 all: $(addprefix $(BUILD)/,$(TOOLS)) $(LIBGPUCAP) $(MODULE) $(PAGES)
@@ -110,7 +116,8 @@ help:
 	@echo 'make deps        install what is missing to build and test (as root)'
 	@echo 'make demo        ten seconds from recording to report    (asks for sudo to record)'
 	@echo 'make check       the fast tests                          (no root needed)'
-	@echo 'make test        all tests that this machine can run     (as root, to trace)'
+	@echo 'make test        every claim, plain and under sanitizers (as root, to trace; eight minutes on two CPUs)'
+	@echo 'make test-long   all of it at length, packages, guests, faults, a browser; nothing may be unstable  (half an hour)'
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     mutation-test the verifier'
 	@echo 'make bench       figures beside peers and limits, into docs/BENCHMARKS.md  (as root, on an idle machine)'
@@ -298,16 +305,29 @@ check: tests
 # itself a tracer, and the tools forbid themselves to be traced.
 ASAN     := $(BUILD)/asan
 ASAN_ENV := ASAN_OPTIONS=exitcode=99 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=99
-test: deps
+ASAN_BUILD := tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g1"
+SANITIZED  := TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) $(addprefix $(ASAN)/tests/unit/,$(UNIT)) \
+              $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) ASAN_OPTIONS=exitcode=99:detect_leaks=0
+.PHONY: builds run-tests-long
+builds:
 	+@$(MAKE) --no-print-directory tests
-	+@$(MAKE) --no-print-directory tests BUILD=$(ASAN) SAN=address,undefined CFLAGS="-O1 -g"
+	+@$(MAKE) --no-print-directory $(ASAN_BUILD)
+test: deps
+	+@$(MAKE) --no-print-directory builds
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) LIMIT=900 $(RUN_BPF) $(CLI_SLOW) LIMIT=300 \
-		TITLE=sanitized BUILD=$(ASAN) $(ASAN_ENV) \
-		$(addprefix $(ASAN)/tests/unit/,$(UNIT)) $(patsubst $(BUILD)/%,$(ASAN)/%,$(RUN_FUZZ)) \
-		ASAN_OPTIONS=exitcode=99:detect_leaks=0 LIMIT=900 $(filter tests/cli/%,$(CLI)) \
-		$(if $(filter 1,$(BPF)),tests/cli/record.sh)
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(filter-out $(LONG_ONLY),$(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) $(CLI_SLOW)) \
+		LIMIT=900 $(filter-out $(LONG_ONLY),$(RUN_BPF)) LIMIT=300 \
+		$(SANITIZED) $(filter-out $(CLI_PLAIN),$(filter tests/cli/%,$(CLI))) $(if $(filter 1,$(BPF)),tests/cli/record.sh)
+# LONG=1 in the environment lets tests run at length; STRICT=1: a test that passes only when it is run again has failed.
+test-long: deps
+	@sh .ci/deps.sh dist browser vm || : # without them some tests are skipped, and say so
+	+@$(MAKE) --no-print-directory builds
+	+@$(MAKE) --no-print-directory -s run-tests-long
+run-tests-long:
+	@MAKE="$(MAKE)" BPF=$(BPF) STRICT=1 tests/run LONG=1 LIMIT=900 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) \
+		LIMIT=1800 $(RUN_BPF) $(CLI_SLOW) LIMIT=900 \
+		$(SANITIZED) $(filter tests/cli/%,$(CLI)) $(if $(filter 1,$(BPF)),tests/cli/record.sh)
 
 # Figures beside peers and limits, on an idle machine; docs/BENCHMARKS.md is made from them.
 .PHONY: bench

@@ -314,8 +314,8 @@ check "calls of a thread without a number are written in every format" export_al
 	echo "repeat 300000 1us alloc at=+1ms pid=100 tid=101 addr=0x1000 bytes=64"
 	echo "epoch +2s"
 } | "$mkcap" -o same.cap - || exit 1
-check "many allocations at one address, never freed, do not take for ever" timeout 20 "$replay" -q same.cap -o same.trace.json
-check "nor in a database" timeout 20 "$replay" -q same.cap -o same.db
+check "many allocations at one address, never freed, do not take for ever" bash -c 'ulimit -t 20; exec "$@"' sh "$replay" -q same.cap -o same.trace.json
+check "nor in a database" bash -c 'ulimit -t 20; exec "$@"' sh "$replay" -q same.cap -o same.db
 
 # Files.
 check_exit 2 "an ending that is not known is a usage error" "$replay" run.cap -o out.xyz

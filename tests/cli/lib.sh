@@ -8,6 +8,8 @@
 #   check_prints REGEX "sentence"             the same for $TMP/out
 #   skip "sentence" "reason"                  counts as skipped
 #   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
+#   until_true COMMAND...                     waits until it succeeds, a minute at most: how fast the machine is, is not asked
+#   until_recording PID                       the same for a recorder that has begun (it is filtered from then on)
 #   finish                                    the last line of every script: without it the script counts as failed
 #
 # $BUILD is the folder with the programs (absolute), $TMP a fresh private folder, removed at the end together with the
@@ -105,6 +107,24 @@ check_prints() {
 skip() {
 	lib_count=$((lib_count + 1))
 	echo "ok $lib_count - $1 # SKIP $2"
+}
+
+until_true() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.05
+	done
+	echo "not within a minute: $*"
+	return 1
+}
+
+lib_records_or_ended() {
+	grep -Eq '^Seccomp:[[:space:]]+2' "/proc/$1/status" || ! kill -0 "$1"
+}
+
+until_recording() {
+	until_true lib_records_or_ended "$1" && kill -0 "$1"
 }
 
 json_awk() {

@@ -90,7 +90,7 @@ check_prints 'duration' "ended by its duration"
 ends_by() {
 	local status=0
 	"$gpurec" -q -o "$cap" --force &
-	sleep 0.6
+	until_recording $! || return
 	kill "-$1" $!
 	wait $! || status=$?
 	[ "$status" = "$2" ] && "$BUILD/gpuverify" "$cap" >"$TMP/said" && grep -q "$3" "$TMP/said"
@@ -99,7 +99,7 @@ check "SIGTERM seals and ends" ends_by TERM 0 SIGTERM
 setsid_int() { # a background job of this shell ignores SIGINT
 	local status=0
 	(trap - INT; exec env --default-signal=INT "$gpurec" -q -o "$cap" --force) &
-	sleep 0.6
+	until_recording $! || return
 	kill -INT $!
 	wait $! || status=$?
 	[ "$status" = 0 ] && "$BUILD/gpuverify" "$cap" >"$TMP/said" && grep -q 'Ctrl-C' "$TMP/said"
@@ -107,27 +107,31 @@ setsid_int() { # a background job of this shell ignores SIGINT
 check "Ctrl-C seals and ends" setsid_int
 term_reaches_command() {
 	local status=0
-	"$gpurec" -q -o "$cap" --force -- sleep 20 &
-	sleep 0.6
+	"$gpurec" -q -o "$cap" --force -- sleep 60 &
+	until_recording $! || return
 	kill -TERM $!
 	wait $! || status=$?
 	[ "$status" = 143 ]
 }
 check "SIGTERM is passed on to the command" term_reaches_command
 
-sleep 1.2 &
-check_exit 0 "the end of the last -p process ends it" "$gpurec" -q -o "$cap" --force -p $!
+ends_with() { # PID
+	local recorder
+	"$gpurec" -q -o "$cap" --force -p "$1" &
+	recorder=$!
+	until_recording $recorder && kill "$1" && wait $recorder
+}
+sleep 300 &
+check_exit 0 "the end of the last -p process ends it" ends_with $!
 "$BUILD/gpuverify" "$cap" >"$TMP/out"
 check_prints 'last recorded process ended' "and that is the reason told"
 
 check_exit 3 "a full disk is a failure" sh -c "ulimit -f 8; exec '$gpurec' -o '$TMP/full.cap' -- '$driver' -q --flood 3000"
 
 # What it may do while it runs ----------------------------------------------------------------------------------------
-# Once it records it is filtered; on a busy machine that takes a while.
-until_filtered() { for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$1/status" && return; sleep 0.05; done; }
 "$gpurec" -q -o "$cap" --force -- sleep 20 &
 pid=$!
-until_filtered $pid
+until_recording $pid
 cp "/proc/$pid/status" "$TMP/status"
 find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
 kill -TERM "$pid"
@@ -140,7 +144,7 @@ check "neither CAP_SYS_ADMIN nor CAP_NET_ADMIN" \
 check "no socket" test ! -s "$TMP/sockets"
 "$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 20 &
 pid=$!
-until_filtered $pid
+until_recording $pid
 cp "/proc/$pid/status" "$TMP/status"
 kill -TERM "$pid"
 wait "$pid"
@@ -185,7 +189,7 @@ fi
 state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status"; }
 wait_for_state() { # PID STATE: or any but STATE, as !STATE
 	local i
-	for i in $(seq 100); do
+	for i in $(seq 600); do
 		case $2 in
 		!*) [ "$(state_of "$1")" != "${2#!}" ] && return ;;
 		*) [ "$(state_of "$1")" = "$2" ] && return ;;
@@ -199,7 +203,7 @@ killed_while_holding() {
 	"$gpurec" -q -o "$cap" --force -- sh -c 'echo $$ >"$0" && exec "$@"' "$TMP/held.pid" \
 		"$driver-dlopen" -q --late-dlopen --load-after 1500 --flood 10 &
 	pid=$!
-	for i in $(seq 100); do [ -s "$TMP/held.pid" ] && break || sleep 0.02; done
+	until_true test -s "$TMP/held.pid" || return
 	held=$(cat "$TMP/held.pid")
 	kill -STOP "$pid"
 	wait_for_state "$held" T || { echo "it was not held"; kill -9 "$pid" "$held"; return 1; }
@@ -227,11 +231,12 @@ all_calls() {
 one_by_one() { uprobes=single "$@"; }
 first_calls() {
 	local i
-	for i in $(seq "${LATE_RUNS:-50}"); do
+	for i in $(seq "$late_runs"); do
 		all_calls "$driver-dlopen" --late-dlopen --load-after 1 --flood 6 --threads 1 || { echo "in run $i"; return 1; }
 	done
 }
-check "no call is missed after dlopen, 50 times out of 50" first_calls
+late_runs=${LATE_RUNS:-${LONG:+50}} late_runs=${late_runs:-15} # 50 with LONG=1
+check "no call is missed after dlopen, $late_runs times out of $late_runs" first_calls
 check "nor of a program that a shell starts" all_calls sh -c "\"\$@\"; exit \$?" sh "$driver" --flood 60
 check "nor of one that changes its user" all_calls setpriv --reuid 0 --clear-groups "$driver-dlopen" --late-dlopen --load-after 1 --flood 60
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Users of the host want to keep the recorder busy, so that it seals nothing, does not end, or misses what others do.
+# alone: its attackers load the whole host
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 attacker=$BUILD/workload/attacker

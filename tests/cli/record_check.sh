@@ -111,7 +111,7 @@ check_prints '^ok +uprobe +fired' "the proof is an event that fired"
 # What is in use, and what is asked for -----------------------------------------------------------------------------------
 "$BUILD/workload/driver" -q --clean --seconds 60 &
 program=$!
-for _ in $(seq 100); do grep -q libcudart "/proc/$program/maps" && break; sleep 0.02; done
+until_true grep -q libcudart "/proc/$program/maps"
 check_exit 0 "a program that uses CUDA is found" "$gpurec" --check
 check_prints "^ok +CUDA library +/[^ ]*libcudart.so.12: ([0-9]+) of \\1 functions probed; in use by .*$program driver" \
 	"with its library, the functions, and its name"

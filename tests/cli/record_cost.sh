@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a recording costs the host: memory under load, CPU when nothing happens. The bounds leave room for a machine that
 # is busy with other things; docs/OVERHEAD.md has the figures.
+# alone: what it measures is the cost of a recorder on a host where nothing else happens
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
@@ -28,6 +29,8 @@ check "under a flood it has not more than 64 MiB" test "$most" -le 65536
 check "and that was looked at" test "$most" -ge 16384
 check "its summary tells what it cost" grep -Eq 'gpurec itself: [0-9.]+ s of CPU.* of memory, ring up to .* written' "$TMP/said"
 check_exit 0 "so do its seals" "$BUILD/gpuverify" "$cap"
+
+[ -n "${LONG:-}" ] || finish # what follows is a measurement, for `make test-long`
 
 # idle ARG...: nanoseconds of CPU a second while nothing happens, in the best of four windows: what another program on this
 # machine does to one of them is not the recorder's

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Whether a thread that could have run was preempted, gave its CPU up, or was moved to another: what the kernel side tells.
+# alone: it needs CPUs on which nobody but its own programs runs
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A CPU quota (CFS bandwidth) keeps a thread that feeds the GPU from running: the report names the quota and its control
 # group, the time agrees with the kernel's own account, and nobody else is blamed, however busy the machine is.
+# alone: it compares what a program lost with the kernel's account, beside as many busy neighbours as there are CPUs
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap

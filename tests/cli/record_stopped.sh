@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program that feeds the GPU is stopped: by a signal, a debugger, the freezer of its control group. The report says so,
 # for as long as it was, and by whom; nobody who ran meanwhile is blamed.
+# alone: it compares how long a program was stopped with how long it should be
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap

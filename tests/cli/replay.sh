@@ -163,11 +163,15 @@ check "--json alone adds nothing" [ "$("$replay" -q --json --kind copy run.cap |
 paced() { # LEAST MOST milliseconds that it takes OPTIONS...
 	local least=$1 most=$2 began took
 	shift 2
-	began=$(date +%s%N)
-	"$replay" -q "$@" run.cap >paced || return 1
-	took=$((($(date +%s%N) - began) / 1000000))
-	echo "$took ms"
-	[ "$took" -ge "$least" ] && [ "$took" -lt "$most" ]
+	for _ in 1 2 3 4 5; do # the fastest: what others do to this machine is not its doing
+		began=$(date +%s%N)
+		"$replay" -q "$@" run.cap >paced || return 1
+		took=$((($(date +%s%N) - began) / 1000000))
+		echo "$took ms"
+		[ "$took" -ge "$least" ] || return 1
+		[ "$took" -ge "$most" ] || return 0
+	done
+	return 1
 }
 check "--speed 1x takes as long as it did" paced 300 2500 --speed 1x --from 1500ms --to 1801ms
 check "and shows the same" cmp paced <("$replay" -q --from 1500ms --to 1801ms run.cap)
@@ -181,14 +185,11 @@ soon() { # the first events are there long before the last ones
 	local pid
 	"$replay" -q --speed 0.1x --from 1500ms run.cap >soon &
 	pid=$!
-	for _ in $(seq 50); do
-		grep -q cudaStreamSynchronize soon && break
-		sleep 0.1
-	done
+	until_true grep -q cudaStreamSynchronize soon
 	grep -q cudaStreamSynchronize soon && ! grep -q cudaLaunchKernel soon && kill -INT "$pid"
 }
 check "an event is shown when its time comes" soon
-check "Ctrl-C ends the wait" sh -c '"$0" -q --speed 0.001x run.cap >ctrl & sleep 0.3; kill -TERM $!; wait $!; [ $? -eq 143 ] && grep -q "^+0.000000000 .* process" ctrl' "$replay"
+check "Ctrl-C ends the wait" sh -c '"$0" -q --speed 0.001x run.cap >ctrl & for i in $(seq 600); do [ -s ctrl ] && break; sleep 0.1; done; kill -TERM $!; wait $!; [ $? -eq 143 ] && grep -q "^+0.000000000 .* process" ctrl' "$replay"
 check "a reader that goes away ends it, too" sh -c '{ timeout 20 "$0" -q --speed 0.001x run.cap; echo $? >status; } | head -n 1 >one; [ "$(cat status)" = 0 ]' "$replay"
 for wrong in 1 x 0x -1x 1.2345x; do
 	check_exit 2 "--speed $wrong is a usage error" "$replay" --speed "$wrong" run.cap

@@ -35,9 +35,12 @@ loss_is_told() {
 	[ "$is" = 1 ]
 }
 
+catches() { # PID: it has a handler for SIGTERM
+	[ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> 14 & 1)) = 1 ]
+}
 stopped_early() {
 	"$driver" -q --clean --seconds 60 --truth "$truth" &
-	sleep 0.7
+	until_true catches $!
 	kill -TERM $!
 	wait $!
 	[ $? -eq 143 ] && [ -s "$truth" ]

@@ -3,6 +3,7 @@
 # What docs/deploy and docs/systemd hand to Slurm, Kubernetes and systemd does what docs/DEPLOY.md says, as far as one
 # machine without any of them can show: the scripts are run with Slurm's variables, the manifests' commands are run as they
 # stand there, with other folders.
+# records: and waits for that
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 repo=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
@@ -39,7 +40,7 @@ job() {
 	slurm prolog "$@" && appears "$(awk '{ print $NF }' "$TMP/spool/job-$1.recorder")" && slurm epilog "$@"
 }
 appears() {
-	local tries=100
+	local tries=600
 	until [ -s "$1" ]; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || { echo "there is no $1"; cat "$1.log"; return 1; }
@@ -134,9 +135,9 @@ stand() {
 }
 beside() {
 	local program
-	contain sidecar.yaml train "$BUILD/workload/driver" -q --seconds 2 >/dev/null &
+	contain sidecar.yaml train "$BUILD/workload/driver" -q --seconds 5 >/dev/null &
 	program=$!
-	"$BUILD/workload/driver" -q --seconds 3 >/dev/null & # of another pod
+	"$BUILD/workload/driver" -q --seconds 6 >/dev/null & # of another pod
 	(contain sidecar.yaml gpurec) || return 1
 	wait $program || return 1
 	"$BUILD/gpuverify" -q "$TMP/captures/run.cap" || return 1

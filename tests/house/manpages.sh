@@ -107,7 +107,7 @@ cat >"$TMP/type.zsh" <<'END'
 zmodload zsh/zpty
 read_until() {
 	local part t=0
-	while (( t++ < 100 )) && [[ $said != *$1* ]]; do zpty -r -t shell part && said+=$part || sleep 0.05; done
+	while (( t++ < 1200 )) && [[ $said != *$1* ]]; do zpty -r -t shell part && said+=$part || sleep 0.05; done
 	[[ $said == *$1* ]]
 }
 zpty -b shell zsh -f -i

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Long runs and bad days. After each: what is sealed verifies, the sums hold (recorded + lost = made, by what the program
 # itself counted), nothing hangs, the exit status and the message are right. `make soak H=1` gives it an hour of steady load
-# besides; `make test` runs it short (tests/cli/record_soak.sh).
+# besides; `make test-long` runs it short (tests/cli/record_soak.sh).
 #
 #   BUILD=build H=hours KILLS=300 PROCESSES=10000 tests/tools/soak.sh [PART...]      kills disk clock stands library many starved steady
 #

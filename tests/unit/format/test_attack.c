@@ -11,14 +11,21 @@
 #include "tests/tools/attacks_remake.h"
 
 #define SEED 20260101
+/* Every bit; with sanitizers, which slow this down tenfold, every 31st, or every seventh with LONG=1 in the
+ * environment: both are prime to a byte's eight. */
+static unsigned flip_step = 1, large_flips = 1500;
+static unsigned seeds = 4; /* places at which each attack is tried on each capture */
+
+static void set_lengths(void)
+{
 #if defined(__SANITIZE_ADDRESS__)
-#define FLIP_STEP 7 /* sanitizers slow this down tenfold: every seventh bit, which is prime to a byte's eight */
-#define LARGE_FLIPS 150
-#else
-#define FLIP_STEP 1
-#define LARGE_FLIPS 1500
+	const char *lasts = getenv("LONG");
+
+	flip_step = lasts && *lasts ? 7 : 31;
+	large_flips = lasts && *lasts ? 150 : 50;
+	seeds = lasts && *lasts ? 4 : 2;
 #endif
-#define SEEDS 4 /* places at which each attack is tried on each capture */
+}
 
 enum base { WHOLE, REDACTED, SLICED, BASES };
 
@@ -312,12 +319,12 @@ static void no_flipped_bit_is_accepted(void **state)
 	for (int b = 0; b < BASES; b++) {
 		struct tally t = {0};
 
-		for (size_t bit = 0; bit < bases[b].len * 8; bit += FLIP_STEP)
+		for (size_t bit = 0; bit < bases[b].len * 8; bit += flip_step)
 			flip(&bases[b], bit, &t, id.public_key);
-		print_tally(&t, FLIP_STEP == 1 ? "single-bit flips (all), " : "single-bit flips (some), ",
+		print_tally(&t, flip_step == 1 ? "single-bit flips (all), " : "single-bit flips (some), ",
 			    base_names[b]);
 		assert_int_equal(t.accepted, 0);
-		assert_int_equal(t.tried, (bases[b].len * 8 + FLIP_STEP - 1) / FLIP_STEP);
+		assert_int_equal(t.tried, (bases[b].len * 8 + flip_step - 1) / flip_step);
 	}
 }
 
@@ -329,10 +336,10 @@ static void no_flipped_bit_of_a_large_capture_is_accepted(void **state)
 
 	(void)state;
 	attack_identity(&id);
-	for (unsigned i = 0; i < LARGE_FLIPS; i++)
+	for (unsigned i = 0; i < large_flips; i++)
 		flip(&large, attack_pick(&chance, large.len * 8), &t, id.public_key);
 	print_tally(&t, "single-bit flips (by chance), ", "large capture");
-	assert_int_equal(t.tried, LARGE_FLIPS);
+	assert_int_equal(t.tried, large_flips);
 }
 
 /* A cut in the header: MALFORMED. Behind: UNSEALED, and authentic are just the epochs that are whole. */
@@ -430,7 +437,7 @@ static void every_attack_gets_the_verdict_of_the_table(void **state)
 			unsigned tried = 0;
 
 			for (int b = 0; b < BASES; b++)
-				for (unsigned s = 0; s < SEEDS; s++)
+				for (unsigned s = 0; s < seeds; s++)
 					tried += try_attack(attack, (enum base)b, SEED + s, &t, &wrong);
 			if (tried == 0) {
 				print_error("%s fits none of the captures\n", attack->name);
@@ -459,5 +466,6 @@ int main(void)
 
 	if (sodium_init() < 0)
 		return 1;
+	set_lengths();
 	return cmocka_run_group_tests(tests, make_all, free_all);
 }

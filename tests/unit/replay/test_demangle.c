@@ -201,7 +201,7 @@ static void hostile_names_end_soon_and_in_bounds(void **state)
 	struct timespec begin, end;
 
 	(void)state;
-	clock_gettime(CLOCK_MONOTONIC, &begin);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
 	for (size_t i = 0; i < LEN(names); i++)
 		for (size_t n = 16; n <= 8192; n *= 2) {
 			char *name = repeated(names[i].prefix, names[i].unit, names[i].end, n);
@@ -213,7 +213,7 @@ static void hostile_names_end_soon_and_in_bounds(void **state)
 			free(out);
 			free(name);
 		}
-	clock_gettime(CLOCK_MONOTONIC, &end);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	assert_true(end.tv_sec - begin.tv_sec < 20);
 }
 
