@@ -80,7 +80,7 @@ bases=("mine.cap OK 1 lossy.cap" "lossy.cap OK 2 demo.cap" "redacted.cap OK-REDA
 		77) ;;
 		*) wrong=$((wrong + 1)) ;;
 		esac
-		# Under sanitizers each of them once, on the first capture that it fits, but with LONG=1
+		# Under sanitizers each attack is tried on the first capture that it fits only, unless LONG=1.
 		[ $fits -eq 0 ] || [ -z "${ASAN_OPTIONS:-}" ] || [ -n "${LONG:-}" ] || break
 	done
 	lib_result $((wrong > 0 || fits == 0)) "$name ($what): $want" < <(echo "fits $fits captures"; cat explained)

@@ -8,8 +8,8 @@
 #   check_prints REGEX "sentence"             the same for $TMP/out
 #   skip "sentence" "reason"                  counts as skipped
 #   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
-#   until_true COMMAND...                     waits until it succeeds, a minute at most: how fast the machine is, is not asked
-#   until_recording PID                       the same for a recorder that has begun (it is filtered from then on)
+#   until_true COMMAND...                     waits until it succeeds, for a minute at most
+#   until_recording PID                       waits until that recorder records (from then on it has its seccomp filter)
 #   finish                                    the last line of every script: without it the script counts as failed
 #
 # $BUILD is the folder with the programs (absolute), $TMP a fresh private folder, removed at the end together with the

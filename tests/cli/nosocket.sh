@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # None of the tools makes a system call about a network, in anything that it does: seen from outside, by strace.
-# records: it waits for recorders that strace slows down
+# records: most of its time it waits for recorders
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v strace >/dev/null; then
@@ -67,7 +67,8 @@ check "with rules of one's own" traced "$BUILD/gpuanalyze" "$demo" --rules "$(di
 check "that was all of the four that work on files: not one call" test ! -s "$calls"
 head -n 5 "$calls"
 
-# With LONG=1 the same through what their other tests do: each tool in a folder of their own is a script that runs the real one under strace.
+# With LONG=1 the same in what their other tests do: each tool is a script, in a folder of its own, that runs the real one
+# under strace.
 if [ -n "${LONG:-}" ]; then
 	if strace --seccomp-bpf -f -o "$TMP/try" true 2>/dev/null; then fast=--seccomp-bpf; else fast=; fi
 	mkdir "$TMP/traced" "$TMP/log"

@@ -3,7 +3,7 @@
 # One capture, one answer: the database, the SQLite module, lines of JSON, counters of Chrome, Perfetto and OpenTelemetry,
 # --diff and the report agree on what memory is held, which process holds it, when and how that ended, and what a slow
 # call was waiting for. First on captures of one kind of trouble each, then on ten thousand random histories of processes
-# and on some hundred random calls.
+# (two thousand under sanitizers without LONG=1) and on some hundred random calls.
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v sqlite3 >/dev/null; then
@@ -189,6 +189,7 @@ check "also as a fact" grep -q '"kernel": "last(float\*)"' run.json
 # --- random histories ---
 
 histories=10000
+case ${LONG:-}$BUILD in /*/asan) histories=2000 ;; esac # sanitizers slow this down tenfold
 mkdir want
 seed=${SEED:-1}
 awk -v n=$histories -v seed="$seed" -v dir=want -f "$here/tools/histories.awk" >script && make_capture <script

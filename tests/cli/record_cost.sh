@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a recording costs the host: memory under load, CPU when nothing happens. The bounds leave room for a machine that
 # is busy with other things; docs/OVERHEAD.md has the figures.
-# alone: what it measures is the cost of a recorder on a host where nothing else happens
+# alone: it measures what a recorder costs on a host where nothing else happens
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap

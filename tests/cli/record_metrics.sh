@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Samples of the CPUs: they agree with what a program used and with what the kernel says of idle time, come once in the
 # period, are all accounted for; and nothing of this is there unless it is asked for.
-# alone: it holds what CPUs did against what the kernel says of them, with a program that wants one whole
+# alone: it compares samples of the CPUs with the kernel's counts, beside a program that needs a whole CPU
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap

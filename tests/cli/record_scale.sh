@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Many at once: two thousand threads that call side by side, and two hundred processes a second that live for a moment.
 # recorded + lost = made, for each function and each process instance.
-# alone: processes have to come at a rate
+# alone: processes have to start at a given rate
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec driver=$BUILD/workload/driver
 cap=$TMP/run.cap
@@ -65,7 +65,7 @@ for try in 1 ${LONG:+2 3}; do
 	[ "$took" -gt $((seconds * 1100000)) ] || break
 done
 if [ -z "${LONG:-}" ]; then
-	: # a measurement, for `make test-long`: the sums below are exact at any rate
+	: # the rate is a measurement, for `make test-long`; the sums below are exact at any rate
 elif [ "$took" -gt $((seconds * 1100000)) ] && [ "$load" -ge $(($(nproc) * 2)) ]; then
 	skip "they came that fast" "others keep this machine busy: $load programs want its $(nproc) CPUs"
 else

@@ -6,7 +6,7 @@
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 view=$TMP/view.db
-ways="multi plain${LONG:+ single}" # one by one takes minutes: with LONG=1; record.sh has a part of it
+ways="multi plain${LONG:+ single}" # one by one takes minutes: with LONG=1; record.sh tries a part of it
 
 if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
 	skip "ways of probing functions" "$(grep -m1 '^no' "$TMP/check")"

@@ -163,7 +163,7 @@ check "--json alone adds nothing" [ "$("$replay" -q --json --kind copy run.cap |
 paced() { # LEAST MOST milliseconds that it takes OPTIONS...
 	local least=$1 most=$2 began took
 	shift 2
-	for _ in 1 2 3 4 5; do # the fastest: what others do to this machine is not its doing
+	for _ in 1 2 3 4 5; do # the fastest of five: others may keep this machine busy
 		began=$(date +%s%N)
 		"$replay" -q "$@" run.cap >paced || return 1
 		took=$((($(date +%s%N) - began) / 1000000))

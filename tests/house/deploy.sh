@@ -3,7 +3,7 @@
 # What docs/deploy and docs/systemd hand to Slurm, Kubernetes and systemd does what docs/DEPLOY.md says, as far as one
 # machine without any of them can show: the scripts are run with Slurm's variables, the manifests' commands are run as they
 # stand there, with other folders.
-# records: and waits for that
+# records: most of its time it waits for recorders
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 repo=$(cd "$(dirname "$0")/../.." && pwd) || exit 1

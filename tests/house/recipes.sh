@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The recipes of docs/CONTRIBUTING.md, followed to the letter on a scratch copy of the sources: blocks of code go where they
 # say (new=FILE; in=FILE after="TEXT", before="TEXT" or instead="TEXT": the first line with that text), blocks of commands are
-# run, those that record (sh root) where this machine can. Without LONG=1 only the code goes where it should.
+# run, those that record (sh root) where this machine can. Without LONG=1 only the blocks of code are applied.
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -62,7 +62,7 @@ for head in "$TMP"/block-*.head; do
 	n=$((n + 1))
 	name="$(sed -E 's/^(after|before|instead)="[^"]*" in=/into /' "$head"): $(grep -m1 . "${head%.head}.text" | sed 's/^[[:space:]]*//' | cut -c1-70)"
 	case $(cat "$head") in
-	run | root) [ -n "${LONG:-}" ] || continue ;; # they build everything anew: for `make test-long`
+	run | root) [ -n "${LONG:-}" ] || continue ;; # they build everything again
 	esac
 	if [ "$(cat "$head")" = root ] && [ -z "$can_record" ]; then
 		skip "$name" "this machine cannot record"
