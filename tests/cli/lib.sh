@@ -113,7 +113,7 @@ until_true() {
 	local i
 	for ((i = 0; i < 1200; i++)); do
 		"$@" >/dev/null 2>&1 && return
-		sleep 0.05
+		sleep 0.05 # speed: once more, until it is so
 	done
 	echo "not within a minute: $*"
 	return 1

@@ -394,7 +394,7 @@ killed() { # SIGNAL: at several moments; what is there afterwards is whole or no
 	local delay
 	for delay in 0.005 0.01 0.02 0.03 0.05 0.08; do
 		rm -f there/none.cap
-		timeout -s "$1" $delay "$replay" -q big.cap -o there/none.cap --to 3s
+		timeout -s "$1" $delay "$replay" -q big.cap -o there/none.cap --to 3s # speed: right at whichever moment it ends
 		[ ! -e there/none.cap ] || "$verify" -q there/none.cap || return
 		[ "$1" = KILL ] || [ -z "$(find there -name '*.part')" ] || return
 	done

@@ -119,7 +119,7 @@ ends_with() { # PID
 	local recorder
 	"$gpurec" -q -o "$cap" --force -p "$1" &
 	recorder=$!
-	until_recording $recorder && kill "$1" && wait $recorder
+	until_recording "$recorder" && kill "$1" && wait $recorder
 }
 sleep 300 &
 check_exit 0 "the end of the last -p process ends it" ends_with $!
@@ -131,7 +131,7 @@ check_exit 3 "a full disk is a failure" sh -c "ulimit -f 8; exec '$gpurec' -o '$
 # What it may do while it runs ----------------------------------------------------------------------------------------
 "$gpurec" -q -o "$cap" --force -- sleep 20 &
 pid=$!
-until_recording $pid
+until_recording "$pid"
 cp "/proc/$pid/status" "$TMP/status"
 find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
 kill -TERM "$pid"
@@ -144,7 +144,7 @@ check "neither CAP_SYS_ADMIN nor CAP_NET_ADMIN" \
 check "no socket" test ! -s "$TMP/sockets"
 "$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 20 &
 pid=$!
-until_recording $pid
+until_recording "$pid"
 cp "/proc/$pid/status" "$TMP/status"
 kill -TERM "$pid"
 wait "$pid"
@@ -187,17 +187,8 @@ fi
 
 # A recorder that does not get to attach, and is killed: the stopped command is not left so.
 state_of() { sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status"; }
-wait_for_state() { # PID STATE: or any but STATE, as !STATE
-	local i
-	for i in $(seq 600); do
-		case $2 in
-		!*) [ "$(state_of "$1")" != "${2#!}" ] && return ;;
-		*) [ "$(state_of "$1")" = "$2" ] && return ;;
-		esac
-		sleep 0.05
-	done
-	return 1
-}
+has_state() { [ "$(state_of "$1")" = "$2" ]; }
+has_not_state() { ! has_state "$@"; }
 killed_while_holding() {
 	local pid held
 	"$gpurec" -q -o "$cap" --force -- sh -c 'echo $$ >"$0" && exec "$@"' "$TMP/held.pid" \
@@ -206,10 +197,10 @@ killed_while_holding() {
 	until_true test -s "$TMP/held.pid" || return
 	held=$(cat "$TMP/held.pid")
 	kill -STOP "$pid"
-	wait_for_state "$held" T || { echo "it was not held"; kill -9 "$pid" "$held"; return 1; }
+	until_true has_state "$held" T || { echo "it was not held"; kill -9 "$pid" "$held"; return 1; }
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null
-	wait_for_state "$held" !T && return
+	until_true has_not_state "$held" T && return
 	kill -9 "$held"
 	echo "process $held was left stopped"
 	return 1

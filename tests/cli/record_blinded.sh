@@ -24,7 +24,7 @@ as() { # as UID COMMAND ARG...
 	shift
 	setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"
 }
-now_ms() { date +%s%3N; }
+now_ms() { date +%s%3N; } # speed: measured, in test-long only
 query() { sqlite3 -readonly "$TMP/run.db" "$1"; }
 
 # A CUDA program with libraries of its own, as a container has: nothing is attached to them before they are mapped.
@@ -43,13 +43,12 @@ record() {
 	"$gpurec" -v -o "$TMP/run.cap" 2>"$TMP/said" &
 	pid=$!
 	echo "$pid" >"$TMP/recorder"
-	until [ -s "$TMP/run.cap" ]; do sleep 0.05; done
-	sleep 0.5
+	until_true test -s "$TMP/run.cap"
 	"$@" &
 	jobs=$!
-	sleep 1
+	sleep 1 # speed: how long the attack lasts before there is a victim
 	victim
-	sleep $((seconds - 2))
+	sleep $((seconds - 2)) # speed: how long the attack lasts
 	at=$(now_ms)
 	kill -TERM "$pid"
 	wait "$pid" || return
@@ -136,10 +135,7 @@ if [ ! -c /dev/fuse ]; then
 fi
 "$attacker" fuse "$TMP/dead" 2>"$TMP/fuse" &
 fuse=$!
-for _ in $(seq 100); do
-	mountpoint -q "$TMP/dead" && break
-	sleep 0.05
-done
+until_true mountpoint -q "$TMP/dead"
 if ! mountpoint -q "$TMP/dead"; then
 	skip "a file system that does not answer" "$(cat "$TMP/fuse")"
 	finish

@@ -71,12 +71,12 @@ check_prints 'the asked size was reached' "and its END tells the reason"
 "$gpurec" -q -o "$TMP/more.cap" --max-size 1M -d 1s -- sleep 0.1
 check_exit 0 "a small one ends for another reason" "$BUILD/gpuverify" "$TMP/more.cap"
 check_prints 'the command ended' "which it names"
-wait_gone() { for _ in $(seq 200); do pgrep -f "$TMP/truth.json" >/dev/null || return 0; sleep 0.1; done; }
-wait_gone
+is_gone() { ! pgrep -f "$TMP/truth.json"; }
+until_true is_gone
 total() { cat "$TMP"/turn-*.cap | wc -c; }
 check_exit 0 "with rotation the size is that of all captures together" \
 	"$gpurec" -o "$TMP/turn.cap" --rotate 1s --max-size 1M -- "$driver" -q --flood 30000 --threads 2 --truth "$TMP/truth.json"
 check "which is kept" test "$(total)" -le 1048576
 check_exit 0 "all verify" "$BUILD/gpuverify" "$TMP"/turn-*.cap
-wait_gone
+until_true is_gone
 finish

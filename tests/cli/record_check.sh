@@ -137,7 +137,7 @@ fi
 on_terminal() { TERM=${term:-xterm} script -qec "$1" /dev/null </dev/null | tr '\r' '\n' >"$TMP/out"; }
 sleep 100 &
 sleeper=$!
-on_terminal "$gpurec -o $TMP/a.cap -p $sleeper -d 2500ms"
+on_terminal "$gpurec -o $TMP/a.cap -p $sleeper -d 4500ms"
 check_prints '^[0-9]+ events/s, 0 lost, [0-9.]+ .?i?B, [0-9]+s left$' "a terminal shows how it goes, and how long it will"
 check "once a second" test "$(grep -c 'events/s' "$TMP/out")" -ge 2
 check_prints 'gpurec itself' "the summary stands behind it"

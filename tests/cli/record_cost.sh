@@ -17,7 +17,7 @@ memory_of() {
 	local pid=$1 now most=0
 	while now=$(awk '$1 == "Pss:" { print $2 }' "/proc/$pid/smaps_rollup" 2>/dev/null) && [ -n "$now" ]; do
 		[ "$now" -le "$most" ] || most=$now
-		sleep 0.05
+		sleep 0.05 # speed: a sample each time; one is enough
 	done
 	echo "$most"
 }
@@ -38,11 +38,11 @@ idle() {
 	local pid before now least=1000000000
 	"$gpurec" -q -o "$cap" --force -d 40s "$@" &
 	pid=$!
-	for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
-	sleep 2.5
+	until_recording "$pid"
+	sleep 2.5 # speed: measured, in test-long only
 	for _ in 1 2 3 4; do
 		before=$(cut -d' ' -f1 "/proc/$pid/schedstat")
-		sleep 2
+		sleep 2 # speed: measured, in test-long only
 		now=$(cut -d' ' -f1 "/proc/$pid/schedstat")
 		[ $(((now - before) / 2)) -ge $least ] || least=$(((now - before) / 2))
 	done

@@ -98,9 +98,6 @@ holds() {
 	echo "wanted $want, got: $got" # last: of long output the end is shown
 	return 1
 }
-until_there() { # COMMAND...
-	until_true "$@"
-}
 record() { "$gpurec" -v -o "$cap" --force "$@" >"$TMP/said" 2>&1 && view; }
 
 # The runtime linked in ------------------------------------------------------------------------------------------------
@@ -122,7 +119,7 @@ unheld() {
 	: >"$TMP/said"
 	"$gpurec" -v -o "$cap" --force >"$TMP/said" 2>&1 &
 	recorder=$!
-	until_there grep -q 'recording to' "$TMP/said" || return
+	until_true grep -q 'recording to' "$TMP/said" || return
 	GO=$TMP/seen "$TMP/opener" 1 40 "$TMP/libcudart.so.12" &
 	pid=$!
 	until_true grep -q "process $pid has a CUDA library" "$TMP/said" && touch "$TMP/seen" && wait $pid || return
@@ -152,7 +149,7 @@ from_its_appearance() {
 	becoming sh -c 'until [ -s "$0" ]; do :; done' "$cap"
 	"$gpurec" -v -o "$cap" -p "$becoming" >"$TMP/said" 2>&1 &
 	recorder=$!
-	until_there grep -q libcudart "/proc/$becoming/maps" && touch "$TMP/on" && wait "$recorder" && view
+	until_true grep -q libcudart "/proc/$becoming/maps" && touch "$TMP/on" && wait "$recorder" && view
 }
 check "once there is a capture, what a process becomes is followed" from_its_appearance
 check "all its calls are there" holds 9 "count(*)" alloc
@@ -167,7 +164,7 @@ while_asked() {
 	shift
 	"$gpurec" -v -o "$cap" -p "$pid" --key "$TMP/locked.key" --passphrase-fd 3 3<>"$TMP/passphrase" >"$TMP/said" 2>&1 &
 	recorder=$!
-	until_there asks && touch "$TMP/asked" && until_there "$@" || return
+	until_true asks && touch "$TMP/asked" && until_true "$@" || return
 	echo "correct horse battery" >"$TMP/passphrase"
 }
 while_it_asks() {
@@ -175,7 +172,7 @@ while_it_asks() {
 	# shellcheck disable=SC2016
 	becoming sh -c 'until [ -e "$0" ]; do sleep 0.02; done' "$TMP/asked"
 	while_asked "$becoming" grep -q libcudart "/proc/$becoming/maps" || return
-	until_there grep -q 'recording to' "$TMP/said" && touch "$TMP/on" && wait "$recorder" && view
+	until_true grep -q 'recording to' "$TMP/said" && touch "$TMP/on" && wait "$recorder" && view
 }
 check "so is what it became while the passphrase was awaited" while_it_asks
 check "with all its calls" holds 9 "count(*)" alloc
@@ -190,7 +187,7 @@ leaving() {
 	LD_PRELOAD=$LIB sh -c 'unset LD_PRELOAD; until [ -e "$0" ]; do sleep 0.02; done; exec sleep 60' "$TMP/asked" &
 	pid=$!
 	while_asked $pid grep -q sleep "/proc/$pid/comm" || return
-	until_there grep -q 'recording to' "$TMP/said" && kill $pid && wait "$recorder" && view
+	until_true grep -q 'recording to' "$TMP/said" && kill $pid && wait "$recorder" && view
 }
 check "a process that had a library when it was looked at" leaving
 check "is not told as one that has it, if it had none any more when recording began" holds 0:1:sleep \
@@ -240,9 +237,9 @@ too_late() {
 	cp "$TMP/static" "$TMP/fresh"
 	"$gpurec" -d 2s -o "$cap" --force -- bash -c "set -m; kill -STOP \$PPID; '$TMP/fresh' 3; true" >"$TMP/said" 2>&1 &
 	recorder=$!
-	until_there sh -c 'ps --ppid "$1" -o stat= | grep -q Z' sh "$recorder"
+	until_true sh -c 'ps --ppid "$1" -o stat= | grep -q Z' sh "$recorder"
 	ended=$?
-	sleep 2
+	sleep 2 # speed: the time of -d passes by the clock
 	kill -CONT "$recorder"
 	wait "$recorder" && [ "$ended" = 0 ] && view
 }
@@ -274,10 +271,10 @@ gone() {
 	cp "$TMP/libcudart.so.12" "$TMP/gone/libcudart.so.12"
 	GO=$TMP/go "$TMP/opener" 1 9 "$TMP/gone/libcudart.so.12" &
 	pid=$!
-	until_there grep -q gone/libcudart "/proc/$pid/maps" && rm "$TMP/gone/libcudart.so.12" || return
+	until_true grep -q gone/libcudart "/proc/$pid/maps" && rm "$TMP/gone/libcudart.so.12" || return
 	"$gpurec" -v -o "$cap" --force -p "$pid" >"$TMP/said" 2>&1 &
 	recorder=$!
-	until_there grep -q 'recording to' "$TMP/said" && touch "$TMP/go" && wait "$recorder" && view
+	until_true grep -q 'recording to' "$TMP/said" && touch "$TMP/go" && wait "$recorder" && view
 }
 check "a library that was deleted after it was mapped is recorded" gone
 check "it is told that it was" holds 1:1 "[deleted] || ':' || ([path] LIKE '%/gone/libcudart.so.12')" module "WHERE [path] LIKE '%gone%'"
@@ -348,7 +345,7 @@ check "and with the module that holds their runtime" holds 300:1 "count(DISTINCT
 ends() {
 	cp "$TMP/static" "$TMP/fleeting"
 	FAULTIO_ENDS=fleeting LD_PRELOAD=$BUILD/tests/soak/faultio.so record -- sh -c "unset LD_PRELOAD; '$TMP/fleeting' 1
-		(sleep 0.5; exec '$TMP/fleeting' 2 20) & (sleep 0.7; exec '$TMP/fleeting' 3 20) & exec sleep 2"
+		(exec '$TMP/fleeting' 2 20) & (exec '$TMP/fleeting' 3 20) & exec sleep 2"
 }
 ended="IN (SELECT json_extract(t, '\$.pid') FROM alloc GROUP BY 1 HAVING count(*) > 1)"
 if [ ! -e "$BUILD/tests/soak/faultio.so" ] || nm -D "$gpurec" | grep -q __asan_; then

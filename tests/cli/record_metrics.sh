@@ -37,10 +37,10 @@ reading() {
 }
 "$gpurec" -q --metrics 10ms -o "$cap" -p $quiet &
 recorder=$!
-while [ ! -s "$cap" ] && kill -0 $recorder 2>/dev/null; do sleep 0.05; done
-sleep 0.5
+until_true test -s "$cap"
+sleep 0.5 # speed: samples before the interval
 read -r from used idle idle_first < <(reading)
-sleep 2
+sleep 2 # speed: both accounts are of the same interval, however long it is
 read -r until used_then idle_then idle_first_then < <(reading)
 used=$((used_then - used)) idle=$((idle_then - idle)) idle_first=$((idle_first_then - idle_first))
 kill -TERM $recorder
@@ -107,8 +107,8 @@ check "samples ride along with switches" test "$(ask "SELECT count(*) FROM metri
 # A ring of the least size, in which there is no room: what is lost is counted.
 "$gpurec" -q --metrics 1ms --ring 4K --force -o "$cap" -p $quiet -d 2s &
 recorder=$!
-sleep 1
-kill -STOP $recorder && sleep 0.5 && kill -CONT $recorder
+until_recording "$recorder"
+kill -STOP $recorder && sleep 0.5 && kill -CONT $recorder # speed: far longer than the ring has room for
 wait $recorder
 "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
 check "with a ring that overflows the sum is exact, too" exact
@@ -119,7 +119,7 @@ check "for no other reason" test "$(lost_as in_flight)" -eq 0
 
 "$gpurec" -q --force -o "$cap" -p $quiet -d 2s &
 recorder=$!
-sleep 1
+until_recording "$recorder"
 loaded=$(ls /proc/$recorder/fd | wc -l)
 wait $recorder
 "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
@@ -128,7 +128,7 @@ check "and nothing fires" test "$(ask "SELECT count(*) FROM probe_counts WHERE n
 check "nor says a fact that they were asked for" test "$(ask "SELECT count(*) FROM facts WHERE name = 'metrics'")" -eq 0
 "$gpurec" -q --metrics 1h --force -o "$cap" -p $quiet -d 2s &
 recorder=$!
-sleep 1
+until_recording "$recorder"
 with=$(ls /proc/$recorder/fd | wc -l)
 wait $recorder
 kill $quiet

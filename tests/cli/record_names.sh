@@ -37,11 +37,10 @@ if [ -x "$names" ]; then
 		"$names" wait <"$TMP/go" >"$TMP/late" &
 		pid=$!
 		exec 9>"$TMP/go"
-		for _ in $(seq 100); do grep -q registered "$TMP/late" && break || sleep 0.05; done
+		until_true grep -q registered "$TMP/late"
 		"$gpurec" -q -o "$cap" -p "$pid" 2>"$TMP/said" &
 		recorder=$!
-		for _ in $(seq 200); do [ "$(grep -c 'Seccomp:.*2' "/proc/$recorder/status")" = 1 ] && break || sleep 0.05; done
-		sleep 0.3
+		until_recording "$recorder"
 		echo go >&9
 		exec 9>&-
 		wait "$recorder" || status=1

@@ -18,7 +18,7 @@ meanwhile() {
 	rm -rf "$TMP/dir"/*
 	"$gpurec" -o "$cap" -d 60s 2>"$TMP/said" &
 	pid=$!
-	until [ -s "$cap" ]; do sleep 0.05; done
+	until_true test -s "$cap"
 	"$@"
 	check_exit 3 "$sentence" wait "$pid"
 	cp "$TMP/said" "$TMP/err"
@@ -42,7 +42,7 @@ check_says 'run.cap was renamed .*another file has its name' "which is said"
 check "the other file is untouched" grep -qx another "$cap"
 
 check_exit 3 "the command's exit status does not hide it" \
-	"$gpurec" -q -o "$TMP/cmd.cap" -- sh -c 'while [ ! -s "$1" ]; do sleep 0.05; done; rm "$1"; sleep 2; exit 7' sh "$TMP/cmd.cap"
+	"$gpurec" -q -o "$TMP/cmd.cap" -- sh -c 'while [ ! -s "$1" ]; do sleep 0.05; done; rm "$1"; exec sleep 60' sh "$TMP/cmd.cap"
 check_says 'cmd.cap was removed' "nor do -q and COMMAND"
 
 finish

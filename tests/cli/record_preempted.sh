@@ -55,13 +55,10 @@ fi
 moved() {
 	"$gpurec" -q --force -o "$cap" -- "$steady" 1200 >"$TMP/said" &
 	local recorder=$! pid i
-	for i in $(seq 100); do
-		pid=$(pgrep -P "$recorder" -x steady) && break
-		sleep 0.05
-	done
+	until_true pgrep -P "$recorder" -x steady && pid=$(pgrep -P "$recorder" -x steady) || return
 	for i in $(seq 100); do
 		taskset -apc "${cpus[$((i % 2))]}" "$pid" >/dev/null 2>&1
-		sleep 0.01
+		sleep 0.01 # speed: how often it is moved does not matter, once is enough
 	done
 	wait "$recorder" || return
 	"$BUILD/gpureplay" -q --json "$cap" >"$TMP/events"

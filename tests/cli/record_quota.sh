@@ -48,12 +48,7 @@ throttled_ns() {
 	awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$group/cpu.stat"
 }
 
-remove_group() {
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		rmdir "$group" 2>/dev/null && return
-		sleep 0.1
-	done
-}
+remove_group() { until_true rmdir "$group"; } # once its last process is gone
 
 if ! make_group 2>/dev/null; then
 	[ -z "${group:-}" ] || rmdir "$group" 2>/dev/null

@@ -67,8 +67,7 @@ status_of() {
 	local pid
 	"$@" &
 	pid=$!
-	# on a busy machine it takes a while until it records
-	for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
+	until_recording "$pid"
 	cp "/proc/$pid/status" "$TMP/status"
 	find "/proc/$pid/fd" -lname 'socket:*' >"$TMP/sockets"
 	kill -TERM "$pid"
@@ -104,18 +103,14 @@ mkfifo "$TMP/to-somebody"
 exec 7<>"$TMP/to-somebody" 8<>/dev/udp/127.0.0.1/9
 "$BUILD/gpurec" -q -o "$TMP/inherited.cap" -- sleep 20 &
 pid=$!
-for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
+until_recording "$pid"
 open_in() { # PID...: what is open there beyond the standard descriptors, and is ours
 	local p
 	for p in "$@"; do find "/proc/$p/fd" \( -lname 'socket:*' -o -lname '*/to-somebody' \) -printf '%h %f %l\n'; done
 }
 command=
-for _ in $(seq 200); do # until it runs
-	read -ra children <"/proc/$pid/task/$pid/children"
-	for child in "${children[@]}"; do [ "$(cat "/proc/$child/comm")" != sleep ] || command=$child; done
-	[ -z "$command" ] || break
-	sleep 0.05
-done
+until_true pgrep -P "$pid" -x sleep && command=$(pgrep -P "$pid" -x sleep)
+read -ra children <"/proc/$pid/task/$pid/children"
 open_in "$command" >"$TMP/open-command"
 open_in "$pid" >"$TMP/open"
 for child in "${children[@]}"; do

@@ -136,7 +136,7 @@ check_exit 0 "one that others begin after is at home in any order" "$BUILD/gpuve
 "$BUILD/gpukey" generate -W -s "$TMP/mine.key" -p "$TMP/mine.pub" >"$TMP/out" 2>&1
 "$gpurec" -o "$TMP/lone.cap" --rotate 1s --key "$TMP/mine.key" -- sleep 4 2>"$TMP/err" &
 pid=$!
-for _ in $(seq 200); do grep -Eq '^Seccomp:\s+2' "/proc/$pid/status" && break; sleep 0.05; done
+until_recording "$pid"
 rm "$TMP/mine.key"
 wait $pid
 check_says 'cannot begin another capture.*lone-00001.cap goes on' "when the key is gone that is said"

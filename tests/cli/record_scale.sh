@@ -49,7 +49,7 @@ start=\${EPOCHREALTIME/./}
 for ((i = 0; i < n; i++)); do
 	"$driver" -q --flood \$((i % 5 + 1)) --threads 1 --truth "$TMP/truth/\$i.json" &
 	due=\$((start + (i + 1) * 1000000 / $rate)) now=\${EPOCHREALTIME/./}
-	[ \$due -le \$now ] || sleep "0.\$(printf %06d \$((due - now)))"
+	[ \$due -le \$now ] || sleep "0.\$(printf %06d \$((due - now)))" # speed: processes come at a given rate
 done
 echo \$((\${EPOCHREALTIME/./} - start)) >"$TMP/took"
 wait

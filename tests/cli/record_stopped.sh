@@ -22,17 +22,14 @@ if ! grep -q '^ok *signals' "$TMP/check"; then
 	finish
 fi
 
-now_ns() { date +%s%N; }
-# start OPTION...: record steady, in the background; $recorder, $pid: of a program that is under way
+now_ns() { date +%s%N; } # speed: bounds of how long the program was stopped, taken around it
+# start OPTION...: record steady, in the background; $recorder, $pid: of a program that has made its first hundred launches
 start() {
-	"$gpurec" -q --force -o "$cap" "$@" -- "$steady" 1000 >"$TMP/said" &
+	: >"$TMP/warm"
+	"$gpurec" -q --force -o "$cap" "$@" -- "$steady" -j "$TMP/warm" 1000 >"$TMP/said" &
 	recorder=$!
-	for _ in $(seq 200); do
-		pid=$(pgrep -P "$recorder" -x steady) && [ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -gt 1 ] &&
-			break
-		sleep 0.05
-	done
-	sleep 0.3
+	until_true test -s "$TMP/warm"
+	pid=$(cat "$TMP/warm")
 }
 # end: the recording is over; its events and findings
 end() {
@@ -45,13 +42,9 @@ stopped() {
 	local before after
 	before=$(now_ns)
 	"$1" || return 1
-	for _ in $(seq 200); do
-		"$2" && break
-		sleep 0.02
-	done
-	"$2" || return 1
+	until_true "$2" || return 1
 	after=$(now_ns)
-	sleep 0.3
+	sleep 0.3 # speed: how long it was is measured
 	least_ns=$(($(now_ns) - after))
 	"$3" || return 1
 	most_ns=$(($(now_ns) - before))
@@ -106,7 +99,8 @@ says() { "$BUILD/gpuanalyze" -q "$cap" --report | grep -A9 '^What the capture co
 check "the report says what is missing" says
 
 if strace -V >/dev/null 2>&1; then
-	trace() { strace -f -qq -o /dev/null -p "$pid" & tracer=$!; sleep 0.3; }
+	trace() { strace -f -qq -o /dev/null -p "$pid" & tracer=$!; until_true is_traced; }
+	is_traced() { grep -Eq "^TracerPid:[[:space:]]+$tracer$" /proc/"$pid"/task/*/status; }
 	untrace() { kill "$tracer"; wait "$tracer" 2>/dev/null; true; }
 	start
 	check "a debugger attaches" stopped trace true untrace
@@ -136,12 +130,7 @@ thaw() {
 	if [ "$version" = 2 ]; then echo 0 >"$freezer/cgroup.freeze"; else echo THAWED >"$freezer/freezer.state"; fi
 }
 is_frozen() { grep -Eqs '^(frozen 1|FROZEN)$' "$freezer/cgroup.events" "$freezer/freezer.state"; }
-remove_freezer() {
-	for _ in $(seq 20); do
-		rmdir "$freezer" 2>/dev/null && return
-		sleep 0.1
-	done
-}
+remove_freezer() { until_true rmdir "$freezer"; } # once its last process is gone
 if make_freezer; then
 	trap 'thaw; remove_freezer; lib_cleanup' EXIT
 	start

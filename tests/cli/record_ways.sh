@@ -103,15 +103,15 @@ fi
 # the kernel waits there, for the stack; no program of ours need be there.)
 held() { # WAY CALL [WHAT]
 	local recorder status=0
-	rm -f "$cap" "$TMP/go"
+	rm -f "$cap" "$TMP/go" "$TMP/said" # what an earlier program said there is no sign of this one
 	mkfifo "$TMP/go"
 	"$gpurec" -q --uprobes "$1" -o "$cap" -- "$BUILD/workload/every/held" ${3+"$3"} <"$TMP/go" >"$TMP/said" &
 	recorder=$!
 	exec 9>"$TMP/go"
-	for _ in $(seq 200); do grep -q waiting "$TMP/said" && break || sleep 0.1; done
+	until_true grep -q waiting "$TMP/said"
 	kill -TERM "$recorder"
-	for _ in $(seq 200); do "$BUILD/gpuverify" -q "$cap" >/dev/null 2>&1 && break || sleep 0.1; done
-	sleep 0.5
+	until_true "$BUILD/gpuverify" -q "$cap"
+	sleep 0.5 # speed: time for a recorder that does not wait to end
 	kill -0 "$recorder" || { echo "the recorder did not wait"; status=1; }
 	"$BUILD/gpuverify" "$cap" || status=1
 	exec 9>&-
@@ -127,7 +127,8 @@ elif "$BUILD/workload/every/held" </dev/null >"$TMP/said" 2>&1; then
 	done
 	check "multi: so it is with one that is kept waiting when the call returns" held multi cudaMalloc result
 	result_comes_late() {
-		(sleep 0.3) | "$gpurec" -q -o "$cap" --force -- "$BUILD/workload/every/held" result >"$TMP/said" || return
+		(sleep 0.3) | # speed: the result is recorded, however long it is held
+			"$gpurec" -q -o "$cap" --force -- "$BUILD/workload/every/held" result >"$TMP/said" || return
 		"$BUILD/gpureplay" -q --json "$cap" | grep '"kind":"alloc"' >"$TMP/rows"
 		cat "$TMP/said" "$TMP/rows"
 		grep -q waiting "$TMP/said" && [ "$(grep -vc '"addr":"0x0"' "$TMP/rows")" = 1 ]

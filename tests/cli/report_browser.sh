@@ -40,7 +40,7 @@ done
 "$analyze" -q --trust "$TMP/pub" --report="$TMP/lacking.html" "$TMP/partial.cap" "$TMP/reduced.cap" "$TMP/withheld.cap" || exit 1
 
 mkdir "$TMP/shots"
-timeout 200 python3 tests/tools/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" "$TMP/lacking.html" >"$TMP/seen" 2>"$TMP/err"
+timeout 200 python3 tests/tools/browser.py "$browser" "$TMP/shots" "$TMP/demo.html" "$TMP/wild.html" "$TMP/stall.html" "$TMP/lacking.html" >"$TMP/seen" 2>"$TMP/err" # speed: a limit for what never ends
 check "the browser did its work" test "$(tail -n 1 "$TMP/seen" | cut -c1-3)" = "1.."
 tail -n 5 "$TMP/err" | sed 's/^/# /'
 # Its results are this test's.

@@ -259,10 +259,8 @@ check_exit 3 "a file size limit is told" bash -c 'ulimit -f 2000; trap "" XFSZ; 
 check_says 'big\.db' "in a sentence that names the output"
 "$replay" -q --trust run.pub big.cap -o big.db &
 pid=$!
-for _ in $(seq 500); do
-	[ -n "$(find . -name '*.part' -size +100k)" ] && break
-	sleep 0.01
-done
+has_begun() { [ -n "$(find . -name '*.part' -size +100k)" ]; }
+until_true has_begun
 kill -TERM $pid
 wait $pid
 check "a killed run leaves no database under the final name" [ ! -e big.db ]

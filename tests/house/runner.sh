@@ -14,7 +14,7 @@ planted broken <<<'echo "ok 1 - it works"; echo "not ok 2 - it never works"; ech
 planted skipping <<<'echo "ok 1 - it works # SKIP there is no moon"; echo "1..1"'
 planted dead <<<'echo "ok 1 - it works"; kill -9 $$'
 planted silent <<<'exit 0'
-planted hung <<<'echo "1..1"; sleep 300'
+planted hung <<<'echo "1..1"; sleep 300' # speed: ended by LIMIT
 planted flaky <<<'[ -e "$0.seen" ] && echo "ok 1 - it works at times" || echo "not ok 1 - it works at times"
 	touch "$0.seen"; echo "1..1"'
 flaky_again() { rm -f flaky.sh.seen; "$runner" "$@"; }
@@ -44,9 +44,9 @@ check_exit 1 "where more than AGAIN files fail, none runs again" env AGAIN=2 "$r
 check "and all of them have failed" last_line "0 passed, 3 failed, 0 skipped"
 
 # Two that record run side by side, and one that measures the host after them.
-planted record_a <<<'touch a; for i in $(seq 600); do [ -e b ] && break; sleep 0.05; done
-	[ -e b ] && echo "ok 1 - b runs beside it" || echo "not ok 1 - b runs beside it"; touch met; rm a; echo "1..1"'
-planted record_b <<<'touch b; for i in $(seq 600); do [ -e met ] && break; sleep 0.05; done; echo "ok 1 - it runs"; echo "1..1"'
+planted record_a <<<'touch a; until [ -e b ]; do sleep 0.05; done
+	echo "ok 1 - b runs beside it"; touch met; rm a; echo "1..1"'
+planted record_b <<<'touch b; until [ -e met ]; do sleep 0.05; done; echo "ok 1 - it runs"; echo "1..1"'
 planted measuring <<<'# alone: it looks at everything
 	[ ! -e a ] && [ -e b ] && echo "ok 1 - nobody else runs" || echo "not ok 1 - nobody else runs"; echo "1..1"'
 check_exit 0 "scripts that record run side by side, one that measures the host alone" "$runner" measuring.sh record_a.sh record_b.sh

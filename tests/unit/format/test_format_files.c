@@ -143,12 +143,12 @@ static void read_slowly(int fd)
 	uint32_t sum = 0;
 	ssize_t got;
 
-	usleep(20000);
+	usleep(20000); /* speed: a pipe that fills is read late; sooner is as good */
 	while ((got = read(fd, buf, sizeof(buf))) > 0) {
 		for (ssize_t i = 0; i < got; i++)
 			if (buf[i] != (uint8_t)(sum++ % 251))
 				_exit(1);
-		usleep(500);
+		usleep(500); /* speed: as above */
 	}
 	_exit(sum != MUCH);
 }

@@ -134,7 +134,7 @@ static void a_file_that_grows_while_it_is_read_is_refused(void **state)
 		int fd = open("file", O_WRONLY | O_APPEND);
 
 		while (write(fd, "x", 1) == 1)
-			usleep(100);
+			usleep(100); /* speed: the file is read at any pace */
 		_exit(0);
 	}
 	for (int i = 0; i < 200 && !refused; i++)
@@ -175,7 +175,7 @@ static void a_file_that_changes_while_it_is_read_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		put("file", "what was recorded\n", 18);
 		assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
-		usleep(20000); /* the kernel's clock of files has gone on */
+		usleep(20000); /* speed: the kernel's clock of files is coarse */
 		once_read = ways[i];
 		assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
 		assert_null(once_read);

@@ -38,7 +38,7 @@ static pid_t worker(void)
 		f = fopen(path, "r");
 		assert_non_null(f);
 		if (!fgets(text, sizeof(text), f))
-			usleep(1000);
+			usleep(1000); /* speed: once more, until it is so */
 		fclose(f);
 	}
 	return atoi(text);

@@ -254,7 +254,7 @@ static void the_executable_is_named_also_when_it_is_deleted(void **state)
 		assert_int_equal(procfs_exe(&real, (uint32_t)pid, path, sizeof(path), NULL, NULL), 1);
 		if (strcmp(path, want) != 0)
 			break;
-		usleep(10000);
+		usleep(10000); /* speed: once more, until it is so */
 	}
 	assert_int_equal(unlink(made_path("napper")), 0);
 	assert_int_equal(procfs_exe(&real, (uint32_t)pid, path, sizeof(path), &deleted, NULL), 1);

@@ -338,7 +338,7 @@ static void two_files_that_share_an_inode_one_after_the_other_are_told_apart(voi
 	for (size_t i = 0; i < LEN(want); i++) {
 		int fd;
 
-		usleep(20000); /* the file system's clock is coarse */
+		usleep(20000); /* speed: the file system's clock is coarse */
 		made_run("cat %s.so >same.so", i % 2 ? "b" : "a");
 		fd = open(made_path("same.so"), O_RDONLY);
 		assert_int_equal(module_of(s, fd, &m), want[i]);
