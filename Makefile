@@ -117,6 +117,7 @@ help:
 	@echo 'make demo        ten seconds from recording to report    (asks for sudo to record)'
 	@echo 'make check       the fast tests                          (no root needed)'
 	@echo 'make test        every claim, plain and under sanitizers (as root, to trace; eight minutes on two CPUs)'
+	@echo 'make test-changed   the tests that concern what differs from main                  (as root; SINCE=COMMIT: from that one)'
 	@echo 'make test-long   all of it at length, packages, guests, faults, a browser; nothing may be unstable  (half an hour)'
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     mutation-test the verifier'
@@ -319,6 +320,11 @@ run-tests:
 	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(filter-out $(LONG_ONLY),$(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) $(CLI_SLOW)) \
 		LIMIT=900 $(filter-out $(LONG_ONLY),$(RUN_BPF)) LIMIT=300 \
 		$(SANITIZED) $(filter-out $(CLI_PLAIN),$(filter tests/cli/%,$(CLI))) $(if $(filter 1,$(BPF)),tests/cli/record.sh)
+# What concerns the files that differ from main, by the table tests/changed.txt; SINCE=COMMIT: from that one.
+.PHONY: test-changed
+test-changed: tests
+	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=900 BUILD=$(BUILD) $(filter-out $(if $(filter 1,$(BPF)),,$(UNIT_RECORD:%=$(BUILD)/tests/unit/%) $(CLI_BPF)),\
+		$(patsubst tests/%.c,$(BUILD)/tests/%,$(shell tests/tools/changed.sh)))
 # LONG=1 in the environment lets tests run at length; STRICT=1: a test that passes only when it is run again has failed.
 test-long: deps
 	@sh .ci/deps.sh dist browser vm || : # without them some tests are skipped, and say so

@@ -43,6 +43,20 @@ for n in 1 2 3; do cp flaky.sh flaky$n.sh; done
 check_exit 1 "where more than AGAIN files fail, none runs again" env AGAIN=2 "$runner" flaky1.sh flaky2.sh flaky3.sh
 check "and all of them have failed" last_line "0 passed, 3 failed, 0 skipped"
 
+# What a test inherits.
+planted inherits <<<'[ "$(umask)" = 0022 ] && echo "ok 1 - umask" || echo "not ok 1 - umask"
+	[ ! -e /proc/$$/fd/7 ] && echo "ok 2 - descriptors" || echo "not ok 2 - descriptors"
+	[ -z "$NO_COLOR$SUDO_UID$GPUREC_HOME" ] && echo "ok 3 - environment" || echo "not ok 3 - environment"
+	[ "$LONG$SETTING" = 1yes ] && echo "ok 4 - settings" || echo "not ok 4 - settings"; echo "1..4"'
+from_elsewhere() {
+	(
+		umask 077
+		exec 7</dev/null
+		NO_COLOR=1 SUDO_UID=1000 GPUREC_HOME=/nowhere LONG=1 "$runner" SETTING=yes inherits.sh
+	)
+}
+check_exit 0 "a test inherits nothing but the standard descriptors, the settings, and what is passed on" from_elsewhere
+
 # Two that record run side by side, and one that measures the host after them.
 planted record_a <<<'touch a; until [ -e b ]; do sleep 0.05; done
 	echo "ok 1 - b runs beside it"; touch met; rm a; echo "1..1"'
