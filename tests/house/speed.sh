@@ -18,7 +18,8 @@ unexplained() {
 		{ print FILENAME ":" FNR ": " $0 }
 	' "$@"
 }
-unexplained tests/cli/*.sh $(find tests/house -name "*.sh" ! -name speed.sh) tests/unit/*/*.c >"$TMP/lines"
+mapfile -t files < <(find tests/cli tests/house tests/unit -name '*.sh' ! -name speed.sh -o -name '*.c' | sort)
+unexplained "${files[@]}" >"$TMP/lines"
 check "each line of a test that sleeps, limits time or reads a clock says why that is right at any speed" \
 	sh -c 'cat "$1"; test ! -s "$1"' sh "$TMP/lines"
 
