@@ -141,6 +141,12 @@ struct throttled_process {
 	struct tally tally;
 };
 
+/* The kernel's account covers four fifths of the time, so that what is only an upper bound adds little. */
+static bool is_timed(const struct throttled_process *p)
+{
+	return p->untimed_ns <= p->tally.total_ns / 5;
+}
+
 static void join(struct throttled_process *p, struct throttled_thread *t, const struct context *ctx)
 {
 	p->nthreads++;
@@ -191,11 +197,11 @@ static int tell_process(struct throttled_process *p, struct findings *out, struc
 	f->rule = cpu_quota_rule.name;
 	f->class = "throttled";
 	f->severity = cpu_quota_rule.severity;
-	f->confidence = p->untimed_ns ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
-	if (p->untimed_ns)
+	f->confidence = is_timed(p) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
+	if (!is_timed(p))
 		text_add(&f->sure,
-			 "Medium confidence: the quota was used up when it left the CPU, but this kernel does not "
-			 "report when it was refilled");
+			 "Medium confidence: the quota was used up when it left the CPU, but the kernel did not report "
+			 "when it was refilled");
 	f->process = p->process;
 	f->tid = p->nthreads == 1 ? p->waiters.who[0].tid : 0;
 	f->weight = p->tally.total_ns;
@@ -244,8 +250,9 @@ const struct rule cpu_quota_rule = {
 		   "gets in each period. While it waits for the next period, it launches nothing. No other program is "
 		   "to blame for that, however busy the machine is.",
 	.wrong =
-		"Where the kernel keeps no account (before Linux 6.6) the time is an upper bound: when there was quota "
-		"again, the thread may have had to wait for a CPU.",
+		"Where the kernel keeps no account (before Linux 6.6, or when the thread was moved to another CPU "
+		"meanwhile) the time is an upper bound: when there was quota again, the thread may have had to wait "
+		"for a CPU.",
 	.remedy = "Raise the quota, or start fewer computing threads in that control group.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
