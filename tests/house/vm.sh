@@ -7,6 +7,7 @@
 # ci), GPUREC_VM_STEPS (see tests/vm/steps.sh), GPUREC_VM_JOBS (guests side by side, 2), GPUREC_VM_RESULTS (a file to which
 # a line for each guest is added: tests/vm/table.awk explains them), and what tests/vm/boot.sh and fetch.sh take.
 # Results of the guests are kept in $BUILD/vm/.
+# alone: two guests take two CPUs
 GPUREC_VM_CACHE=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
 export GPUREC_VM_CACHE
 # shellcheck source-path=SCRIPTDIR/../cli
