@@ -301,8 +301,10 @@ else
 RUN_BPF  = $(foreach t,$(addprefix tests/unit/,$(UNIT_RECORD)) $(CLI_BPF),'SKIP=$(t):the build is without BPF')
 endif
 
+# Named here so that make does not take the recipes for ones that run make: `make -n test` runs no test.
+TEST_ENV = MAKE="$(MAKE)" BPF=$(BPF)
 check: tests
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run $(RUN_UNIT) $(RUN_CLI)
+	@$(TEST_ENV) tests/run $(RUN_UNIT) $(RUN_CLI)
 
 # Two builds, plain and with sanitizers, and one sum. Leaks are looked for in unit tests only: the finder of leaks is
 # itself a tracer, and the tools forbid themselves to be traced.
@@ -319,13 +321,13 @@ test: deps
 	+@$(MAKE) --no-print-directory builds
 	+@$(MAKE) --no-print-directory -s run-tests
 run-tests:
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=300 $(filter-out $(LONG_ONLY),$(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) $(CLI_SLOW)) \
+	@$(TEST_ENV) tests/run LIMIT=300 $(filter-out $(LONG_ONLY),$(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) $(CLI_SLOW)) \
 		LIMIT=900 $(filter-out $(LONG_ONLY),$(RUN_BPF)) LIMIT=300 \
 		$(SANITIZED) $(filter-out $(CLI_PLAIN),$(filter tests/cli/%,$(CLI))) $(if $(filter 1,$(BPF)),tests/cli/record.sh)
 # What concerns the files that differ from main, by the table tests/changed.txt; SINCE=COMMIT: from that one.
 .PHONY: test-changed
 test-changed: tests
-	@MAKE="$(MAKE)" BPF=$(BPF) tests/run LIMIT=900 BUILD=$(BUILD) $(filter-out $(if $(filter 1,$(BPF)),,$(UNIT_RECORD:%=$(BUILD)/tests/unit/%) $(CLI_BPF)),\
+	@$(TEST_ENV) tests/run LIMIT=900 BUILD=$(BUILD) $(filter-out $(if $(filter 1,$(BPF)),,$(UNIT_RECORD:%=$(BUILD)/tests/unit/%) $(CLI_BPF)),\
 		$(patsubst tests/%.c,$(BUILD)/tests/%,$(shell tests/tools/changed.sh)))
 # LONG=1 in the environment lets tests run at length; STRICT=1: a test that passes only when it is run again has failed.
 test-long: deps
@@ -333,7 +335,7 @@ test-long: deps
 	+@$(MAKE) --no-print-directory builds
 	+@$(MAKE) --no-print-directory -s run-tests-long
 run-tests-long:
-	@MAKE="$(MAKE)" BPF=$(BPF) STRICT=1 tests/run LONG=1 LIMIT=900 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) \
+	@$(TEST_ENV) STRICT=1 tests/run LONG=1 LIMIT=900 $(RUN_UNIT) $(RUN_FUZZ) $(RUN_CLI) \
 		LIMIT=1800 $(RUN_BPF) $(CLI_SLOW) LIMIT=900 \
 		$(SANITIZED) $(filter tests/cli/%,$(CLI)) $(if $(filter 1,$(BPF)),tests/cli/record.sh)
 
