@@ -7,6 +7,7 @@
 #   check_says REGEX "sentence"               passes when $TMP/err has a line that matches (grep -E)
 #   check_prints REGEX "sentence"             the same for $TMP/out
 #   skip "sentence" "reason"                  counts as skipped
+#   locked_key FILE PASSPHRASE                makes a secret key FILE, and FILE's public half, that opens in milliseconds
 #   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
 #   until_true COMMAND...                     waits until it succeeds, for a minute at most
 #   until_recording PID                       waits until that recorder records (from then on it has its seccomp filter)
@@ -27,6 +28,7 @@ export BUILD TMP HOME XDG_CONFIG_HOME GPUREC_HOME LC_ALL TZ
 unset NO_COLOR CDPATH
 mkdir "$HOME" || exit 1
 
+lib_tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/../tools" && pwd) || exit 1
 lib_count=0
 lib_failed=0
 lib_finished=
@@ -125,6 +127,10 @@ lib_records_or_ended() {
 
 until_recording() {
 	until_true lib_records_or_ended "$1" && kill -0 "$1"
+}
+
+locked_key() {
+	"$BUILD/gpukey" generate -W -s "$1" && python3 "$lib_tools/lock_key.py" "$1" "$2"
 }
 
 json_awk() {

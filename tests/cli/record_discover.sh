@@ -154,7 +154,7 @@ from_its_appearance() {
 check "once there is a capture, what a process becomes is followed" from_its_appearance
 check "all its calls are there" holds 9 "count(*)" alloc
 check "it is told what it became" holds 1 "count(*)" executable "WHERE [path] LIKE '%/opener'"
-check "a key with a passphrase" "$BUILD/gpukey" generate -s "$TMP/locked.key" --passphrase-fd 0 <<<"correct horse battery"
+check "a key with a passphrase" locked_key "$TMP/locked.key" "correct horse battery"
 check "which is trusted" "$BUILD/gpukey" trust "$TMP/locked.pub" --name locked
 mkfifo "$TMP/passphrase"
 asks() { grep -qE '^(0|63) 0x3 ' "/proc/$recorder/syscall"; } # it reads from descriptor 3

@@ -16,7 +16,7 @@ if ! "$gpurec" --check -o run.cap >check 2>&1; then
 	skip "real recordings with a passphrase" "$(grep -m1 '^no' check)"
 	finish
 fi
-check_exit 0 "a key with a passphrase" "$BUILD/gpukey" generate -s locked.key --passphrase-fd 0 <<<"$passphrase"
+check_exit 0 "a key with a passphrase" locked_key locked.key "$passphrase"
 check_exit 0 "records with it from a descriptor" \
 	"$gpurec" -q --key locked.key --passphrase-fd 0 -o run.cap -d 100ms <<<"$passphrase"
 check_exit 0 "and the capture is signed by that key" "$BUILD/gpuverify" --trust locked.pub run.cap

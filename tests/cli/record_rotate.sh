@@ -11,7 +11,7 @@ check_exit 2 "so is one of less than a second" "$gpurec" -o "$TMP/x.cap" --rotat
 check_exit 2 "so is --force beside it: it never replaces a file" "$gpurec" -o "$TMP/x.cap" --force --rotate 1h -- true
 check_says 'never replaces' "which is said"
 printf 'x\n' >"$TMP/pass"
-"$BUILD/gpukey" generate -s "$TMP/locked.key" --passphrase-fd 3 3<"$TMP/pass" >"$TMP/out" 2>&1
+locked_key "$TMP/locked.key" x >"$TMP/out" 2>&1
 check_exit 3 "a key that needs a passphrase is refused" \
 	"$gpurec" -o "$TMP/x.cap" --rotate 1h --key "$TMP/locked.key" --passphrase-fd 3 -- true 3<"$TMP/pass"
 check_says 'passphrase' "and that is said"

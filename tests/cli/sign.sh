@@ -104,7 +104,7 @@ check_exit 0 "distrusting it" "$gpukey" untrust second
 check_exit 1 "and alone that other key makes it FORGED" "$gpukey" check --trust twin.pub --signature second.minisig report
 
 # Passphrases ---------------------------------------------------------------------------------------------------------
-check_exit 0 "a key with a passphrase" "$gpukey" generate -s locked.key --passphrase-fd 0 <<<"$passphrase"
+check_exit 0 "a key with a passphrase" locked_key locked.key "$passphrase"
 check_exit 0 "signs with it from a descriptor" "$gpukey" sign -s locked.key --passphrase-fd 3 -o locked.minisig report 3<<<"$passphrase"
 check_exit 0 "and the signature holds" "$gpukey" check --trust locked.pub --signature locked.minisig report
 check_exit 3 "a wrong one does not" "$gpukey" sign -s locked.key --passphrase-fd 3 -o wrong.minisig report 3<<<"wrong"
