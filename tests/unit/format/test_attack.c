@@ -15,7 +15,7 @@
  * How much is tried: every flip_step-th bit (steps are prime to a byte's eight), every cut_step-th cut, each attack at
  * `seeds` places of each capture. Sanitizers slow this down tenfold. LONG=1 in the environment: all of it.
  */
-static size_t flip_step = 3, cut_step = 1;
+static size_t flip_step = 5, cut_step = 1;
 static unsigned large_flips = 500, seeds = 4;
 
 static void set_lengths(void)
