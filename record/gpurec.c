@@ -2,6 +2,7 @@
 /* gpurec: record what GPU programs do on this host into a sealed capture. */
 #include <bpf/libbpf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <malloc.h>
 #include <sodium.h>
@@ -331,7 +332,8 @@ static int take_option(struct settings *s, int id, const char *value)
 			return tool_usage("--ring %s: %s", value, why.text);
 		return attach_ring_valid(s->o.ring_bytes)
 			       ? 0
-			       : tool_usage("--ring %s: a power of two from 4K to 1G is needed", value);
+			       : tool_usage("--ring %s: a power of two from %" PRIu64 "K to 1G is needed", value,
+					    attach_ring_min() >> 10);
 	case OPT_NVML:
 		s->o.nvml = value;
 		return 0;

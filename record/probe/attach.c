@@ -20,10 +20,14 @@
 #include "bpf/gpurec.skel.h"
 #pragma GCC diagnostic pop
 
+uint64_t attach_ring_min(void)
+{
+	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 bool attach_ring_valid(uint64_t bytes)
 {
-	return bytes >= RING_BYTES_MIN && bytes <= RING_BYTES_MAX && !(bytes & (bytes - 1)) &&
-	       !(bytes % (uint64_t)sysconf(_SC_PAGESIZE));
+	return bytes >= attach_ring_min() && bytes <= RING_BYTES_MAX && !(bytes & (bytes - 1));
 }
 
 /* Threads whose open calls are at hand (1.7 KB each); a power of two. */

@@ -40,11 +40,11 @@ struct attach_options {
 	void (*verifier)(const char *program, const char *log);
 };
 
-#define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (1u << 30)
 #define RING_BYTES_DEFAULT (16u << 20)
 #define LIFE_RING_BYTES (1u << 20)
-bool attach_ring_valid(uint64_t bytes); /* a power of two within these */
+uint64_t attach_ring_min(void);         /* one page of this kernel: 4 to 64 KiB */
+bool attach_ring_valid(uint64_t bytes); /* a power of two from there to RING_BYTES_MAX */
 
 struct attach;
 

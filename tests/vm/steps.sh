@@ -124,9 +124,11 @@ found() {
 }
 
 step_flood() {
-	local truth=$TMP/flood.json
+	local truth=$TMP/flood.json ring
+	ring=$(getconf PAGESIZE)
+	[ "$ring" -ge 8192 ] || ring=8192
 	check "a flood into a small ring is recorded" \
-		record flood --ring 8K -- "$driver" -q --flood 3000 --threads 4 --truth "$truth" || return
+		record flood --ring "$ring" -- "$driver" -q --flood 3000 --threads 4 --truth "$truth" || return
 	check_exit 0 "its capture verifies" "$BUILD/gpuverify" "$TMP/flood.cap"
 	check "its view is made" view flood
 	check "for each function recorded + lost is what was called, in a flood" nothing_unaccounted "$TMP/flood.db" "$truth"

@@ -11,7 +11,7 @@
  * Sizes are rounded up to a power of two, a class. Each class has a range of addresses cut into slots,
  * and a slot's address says its number: so an address is found without a search and without a lock.
  */
-#define CLASS_MIN 12
+#define CLASS_MIN 16 /* 64 KiB: no kernel has larger pages */
 #define CLASS_MAX 36
 #define CLASSES (CLASS_MAX - CLASS_MIN + 1)
 #define CLASS_SLOTS_MAX (UINT64_C(1) << 18)
