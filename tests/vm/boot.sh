@@ -62,6 +62,7 @@ image=$root-$(sha256sum "$here/images.sh" | cut -c 1-8).img
 	flock 9
 	[ -e "$image" ] || { rm -f "$root"-*.img && "$here/images.sh" root "$root" "$image"; }
 ) 9>"$root.lock"
+"$here/images.sh" kernel "$vmlinuz" "$work/vmlinuz"
 "$here/images.sh" initrd "$folder" "$busybox" "$work/initrd"
 # shellcheck disable=SC2086 # one word per file
 "$here/images.sh" project "$build" "$work/project.img" ${FILES:-}
@@ -76,7 +77,7 @@ status=0
 # the number of instructions that it executed, one a nanosecond, and idle time is skipped: the guest sees an idle machine of
 # ordinary speed, however busy this one is, and what it measures does not depend on the load here.
 timeout -k 10 "${LIMIT:-900}" "${qemu[@]}" -accel tcg,thread=single -icount shift=0,sleep=off -m "${MEM:-2G}" -smp "${CPUS:-2}" -nic none \
-	-display none -serial stdio -monitor none -no-reboot -kernel "$vmlinuz" -initrd "$work/initrd" \
+	-display none -serial stdio -monitor none -no-reboot -kernel "$work/vmlinuz" -initrd "$work/initrd" \
 	-append "$append panic=-1 gpurec.steps=$steps ${APPEND:-}" \
 	-drive "file=$image,if=none,id=root,format=raw,snapshot=on" -device virtio-blk-pci,drive=root \
 	-drive "file=$work/project.img,if=none,id=project,format=raw,snapshot=on" -device virtio-blk-pci,drive=project \

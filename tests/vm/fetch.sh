@@ -36,6 +36,7 @@ die() {
 apt_with() {
 	local arch=$1 suite=$2 command=$3 state=$cache/apt/$1-$2
 	shift 3
+	[[ $suite != *-backports ]] || set -- -o APT::Default-Release="$suite" "$@"
 	"$command" -q \
 		-o Dir::State="$state" -o Dir::State::Lists="$state/lists" -o Dir::State::status="$state/status" \
 		-o Dir::Cache="$state/cache" -o Dir::Etc::SourceList="$state/sources.list" -o Dir::Etc::SourceParts=/dev/null \
@@ -57,7 +58,7 @@ mirror() {
 sources() {
 	local url keys=/usr/share/keyrings/debian-archive-keyring.gpg suite
 	case $2 in
-	jammy | noble)
+	jammy | noble | resolute)
 		keys=$(ubuntu_keys)
 		url=${GPUREC_VM_UBUNTU:-http://archive.ubuntu.com/ubuntu}
 		for suite in "$2" "$2-updates" "$2-security"; do echo "deb [signed-by=$keys] $url $suite main"; done
@@ -69,6 +70,7 @@ sources() {
 	echo "deb [signed-by=$keys] $url $2 main"
 	case $2 in
 	sid | experimental) ;;
+	*-backports) sources "$1" "${2%-backports}" ;;
 	*) echo "deb [signed-by=$keys] ${url%/debian*}/debian-security $2-security main" ;;
 	esac
 }
@@ -111,7 +113,7 @@ closure() {
 
 # unpack ARCH SUITE FOLDER: packages "NAME VERSION" of stdin, below FOLDER, which is there only when all are
 unpack() {
-	local arch=$1 suite=$2 folder=$3 debs deb name packages
+	local arch=$1 suite=$2 folder=$3 debs deb name packages target
 	packages=$(tr ' ' =)
 	debs=$(mktemp -d "$cache/debs.XXXXXX")
 	# shellcheck disable=SC2086 # one word per package
@@ -125,10 +127,18 @@ unpack() {
 		mkdir -p "$folder.part/usr/$name"
 		ln -s "usr/$name" "$folder.part/$name"
 	done
+	mkdir "$folder.part/DEBIAN" # of which package a library is, for dpkg-shlibdeps -S
 	for deb in "$debs"/*.deb; do
 		dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$folder.part"
+		for name in symbols shlibs; do # most have neither
+			dpkg-deb --ctrl-tarfile "$deb" | tar -xO ./$name >>"$folder.part/DEBIAN/$name" 2>/dev/null || :
+		done
 	done
 	rm -rf "$debs"
+	# A link to /lib is one to this folder's, not to the system's.
+	find "$folder.part" -type l -lname '/*' -printf '%p\0%l\0' | while IFS= read -r -d '' name && IFS= read -r -d '' target; do
+		ln -sfnr "$folder.part$target" "$name"
+	done
 	tr ' ' '\n' <<<"$packages" >"$folder.part/packages"
 	mv "$folder.part" "$folder"
 }
@@ -165,7 +175,7 @@ flock 9
 case ${1:-}:${2:-} in
 kernel:?*) get_kernel "$2" ;;
 root:amd64 | root:arm64) get_packages root "$2" $PACKAGES_GUEST ;;
-sysroot:amd64 | sysroot:arm64) get_packages sysroot "$2" $PACKAGES_SYSROOT ;;
+sysroot:amd64 | sysroot:arm64) get_packages libraries "$2" $PACKAGES_SYSROOT ;;
 busybox:amd64 | busybox:arm64) get_packages busybox "$2" busybox-static ;;
 *) die 1 "usage: fetch.sh kernel NAME | root ARCH | sysroot ARCH | busybox ARCH" ;;
 esac

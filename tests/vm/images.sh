@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Makes the images that a guest is booted from, without mounting anything.
 #
+#   tests/vm/images.sh kernel VMLINUZ OUT                          a kernel as QEMU takes it
 #   tests/vm/images.sh initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT     modules for the disks, and the jump to the root
 #   tests/vm/images.sh root ROOT-FOLDER OUT                        the guest's system, from packages as fetch.sh unpacks them
 #   tests/vm/images.sh project BUILD OUT [FILE...]                 the sources as they are here, with BUILD as build/; FILEs in vm/
@@ -21,6 +22,22 @@ ext4() {
 	# Features that kernels from 5.10 on have, and no journal, of which an image that is thrown away has no use.
 	mke2fs -q -t ext4 -O ^has_journal,^metadata_csum,^orphan_file -E root_owner=0:0 -d "$1" "$2.part"
 	mv "$2.part" "$2"
+}
+
+# Of the programs for EFI that Ubuntu's kernels for arm64 are: the section that holds one of the kernel's own, and in that,
+# from byte 8 on, where the compressed kernel begins, and its size.
+kernel() {
+	local efi=$work/efi offset size
+	cp "$1" "$efi"
+	if aarch64-linux-gnu-objdump -h "$1" 2>/dev/null | grep -q ' \.linux '; then
+		aarch64-linux-gnu-objcopy -O binary --only-section=.linux "$1" "$efi"
+	fi
+	if [ "$(dd if="$efi" bs=4 skip=1 count=1 status=none | tr -d '\0')$(dd if="$efi" bs=4 skip=6 count=1 status=none | tr -d '\0')" = zimgzstd ]; then
+		read -r offset size < <(od -A n -t u4 -j 8 -N 8 "$efi")
+		tail -c +$((offset + 1)) "$efi" | head -c "$size" | zstd -qdc >"$2"
+	else
+		mv "$efi" "$2"
+	fi
 }
 
 # What the kernel needs to reach its disks, in the order in which it is to be loaded.
@@ -89,11 +106,12 @@ project() {
 }
 
 case ${1:-}:$# in
+kernel:3) kernel "$2" "$3" ;;
 initrd:4) initrd "$2" "$3" "$4" ;;
 root:3) root "$2" "$3" ;;
 project:[3-9] | project:[1-9][0-9]) project "${@:2}" ;;
 *)
-	echo "usage: images.sh initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT | root ROOT-FOLDER OUT | project BUILD OUT [FILE...]" >&2
+	echo "usage: images.sh kernel VMLINUZ OUT | initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT | root ROOT-FOLDER OUT | project BUILD OUT [FILE...]" >&2
 	exit 1
 	;;
 esac
