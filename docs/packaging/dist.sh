@@ -63,23 +63,26 @@ static_archive() {
 	pack "$folder" "$out/$folder.tar.xz"
 }
 
-# By a cross-compiler, with libraries that are fetched: where either is not to be had, there is no such archive.
+# By a cross-compiler, with libraries that are fetched: where either is not to be had, there is nothing for arm64.
 build_arm64() {
 	[ "$machine" != aarch64 ] || return 0
+	local sysroot
 	if ! command -v aarch64-linux-gnu-gcc >/dev/null; then
 		echo "dist: nothing for arm64: there is no aarch64-linux-gnu-gcc here: 'sh .ci/deps.sh vm' (as root) installs it"
-	elif ! "$tree/tests/vm/fetch.sh" sysroot arm64 >"$work/sysroot" 2>&1; then
+	elif ! sysroot=$("$tree/tests/vm/fetch.sh" sysroot arm64 2>"$work/sysroot"); then
 		echo "dist: nothing for arm64: $(tail -n 1 "$work/sysroot")"
 	else
 		static_archive aarch64 aarch64-linux-gnu-strip GOALS="all install" arm64
+		SYSROOT=$sysroot build_deb -d -a arm64
 	fi
 }
 
+# build_deb OPTION...: with these options of dpkg-buildpackage
 build_deb() {
 	need dpkg-buildpackage
 	need dh
 	cp -r "$tree/docs/packaging/debian" "$tree/debian"
-	(cd "$tree" && DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" dpkg-buildpackage -b -us -uc -tc) >"$work/deb.log" 2>&1 ||
+	(cd "$tree" && DEB_BUILD_OPTIONS="noautodbgsym parallel=$(nproc)" dpkg-buildpackage -b -us -uc -tc "$@") >"$work/deb.log" 2>&1 ||
 		{ tail -n 30 "$work/deb.log" >&2; echo "dist: the Debian packages could not be built" >&2; exit 1; }
 	rm -rf "$tree/debian"
 	cp "$work"/*.deb "$out"
