@@ -128,7 +128,7 @@ help:
 	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
 	@echo 'make score       how often the rules are right: 300 runs with planted faults (as root, a quarter of an hour)'
 	@echo 'make vm KERNEL=6.1    a kernel of tests/vm/kernels.txt in QEMU, and what it records; or a path, with MODULES= and ARCH='
-	@echo 'make vm-debian   what the README says of a fresh Debian 12, on one; as root   (half an hour)'
+	@echo 'make vm-debian   what the README says of a fresh Debian 12, on one; as root   (half an hour; TESTS=all: the tests there, too)'
 	@echo 'make vm-all      all of them, into the table of docs/CROSS.md   (an hour of one CPU at most)'
 	@echo 'make arm64       the programs and their tests for arm64: $(BUILD)/arm64/'
 	@echo 'make lint        clang-format, clang-tidy, cppcheck, shellcheck'
@@ -380,11 +380,12 @@ vm-all: tests
 		cp $(BUILD)/vm.txt tests/vm/results.txt && awk -v results=tests/vm/results.txt -f tests/vm/table.awk docs/CROSS.md \
 			>$(BUILD)/CROSS.md && cp $(BUILD)/CROSS.md docs/CROSS.md && exit $$status
 
-# What the README says of a fresh Debian 12, on one: half an hour. TESTS="tests/cli/record_names.sh ...": these, too.
+# What the README says of a fresh Debian 12, on one: half an hour. TESTS=all: `make check` and every test that records,
+# too; TESTS="tests/cli/record_names.sh ...": `make check` and these.
 .PHONY: vm-debian
 vm-debian:
 	@sh .ci/deps.sh vm
-	@tests/vm/debian.sh $(BUILD)/vm-debian $(TESTS)
+	@tests/vm/debian.sh $(BUILD)/vm-debian $(if $(filter all,$(TESTS)),$(UNIT_RECORD:%=build/tests/unit/%) $(CLI_BPF),$(TESTS))
 
 # Slow: a compilation and some tests for each check.
 .PHONY: mutants

@@ -58,6 +58,7 @@ vm       qemu-system-aarch64                       qemu-system-arm      qemu-sys
 vm       aarch64-linux-gnu-gcc                     gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu
 vm       cpio                                      cpio                 cpio
 vm       modprobe                                  kmod                 kmod
+vm       debootstrap                               debootstrap          debootstrap
 vm       mke2fs                                    e2fsprogs            e2fsprogs
 vm       xz                                        xz-utils             xz
 vm       zstd                                      zstd                 zstd

@@ -9,7 +9,7 @@
 #   skip "sentence" "reason"                  counts as skipped
 #   locked_key FILE PASSPHRASE                makes a secret key FILE, and FILE's public half, that opens in milliseconds
 #   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
-#   until_true COMMAND...                     waits until it succeeds, for a minute at most
+#   until_true COMMAND...                     waits until it succeeds, for SLOW minutes (1) at most
 #   until_recording PID                       waits until that recorder records (from then on it has its seccomp filter)
 #   finish                                    the last line of every script: without it the script counts as failed
 #
@@ -113,11 +113,11 @@ skip() {
 
 until_true() {
 	local i
-	for ((i = 0; i < 1200; i++)); do
+	for ((i = 0; i < 1200 * ${SLOW:-1}; i++)); do
 		"$@" >/dev/null 2>&1 && return
 		sleep 0.05 # speed: once more, until it is so
 	done
-	echo "not within a minute: $*"
+	echo "not within ${SLOW:-1} min: $*"
 	return 1
 }
 

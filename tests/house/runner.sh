@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 runner=$(cd "$(dirname "$0")/.." && pwd)/run
 cd "$TMP" || exit 1
-unset STRICT LONG TIMES AGAIN JOBS LANES
+unset STRICT LONG TIMES AGAIN JOBS LANES SLOW
 
 # planted NAME: a test file; its body is read from standard input
 planted() { { echo '#!/usr/bin/env bash'; cat; } >"$1.sh"; }
@@ -31,6 +31,8 @@ check_exit 1 "a test that dies is a failure" "$runner" dead.sh
 check_exit 1 "so is one that prints no plan" "$runner" silent.sh
 check_exit 1 "and one that takes too long" "$runner" LIMIT=1 hung.sh
 check_exit 1 "and no test at all" "$runner"
+planted slow <<<'sleep 2; [ "$SLOW" = 200 ] && echo "ok 1 - it knows" || echo "not ok 1 - it knows"; echo "1..1"' # speed: longer than LIMIT
+check_exit 0 "with SLOW=200 a test may take 200 times as long" env SLOW=200 "$runner" LIMIT=1 slow.sh
 
 check_exit 0 "a check that fails only the first time" flaky_again good.sh flaky.sh
 check "counts as passed" last_line "2 passed, 0 failed, 0 skipped"

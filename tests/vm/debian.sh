@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What the README promises of a fresh Debian 12, on one: a system as debootstrap makes it, with Debian's own kernel (6.1). Both
+# What the README promises of a fresh Debian 12, on one: a system as debootstrap makes it, with Debian's own kernel (6.1). The
 # commands are typed there by an ordinary user, with sudo. Compiling takes hours in an emulated machine: the first time
 # `make demo` is run in the system's folder, where it installs what is missing and builds; then in the guest, which boots
 # from that folder's image and has no network. Only as root, for debootstrap; not part of `make test`.
 #
-#   tests/vm/debian.sh OUT [TEST...]     TEST: of `make test`, as in tests/run; built in the folder, run in the guest
+#   tests/vm/debian.sh OUT [TEST...]
 #
-# OUT gets demo.folder, demo.guest and tests.guest: what was printed, with times; console: the guest's. The folder is kept
-# in $GPUREC_VM_CACHE/debian. In the environment: LIMIT (seconds for the guest, 3600).
+# TEST: as in tests/run. Where there are any, all is built in the folder (`make deps`, `make tests`), and there are two
+# guests side by side: one runs `make demo` and `make check`, the other one these tests, as root.
+#
+# OUT gets a file for each command in a guest, with what was printed and when: demo, check, tests; *.times, seconds of each
+# test and of its CPU; demo.folder and tests.folder: what the folder's commands printed; console.N: the guests'. The folder
+# is kept in $GPUREC_VM_CACHE/debian. In the environment: LIMIT (seconds for a guest, 7200), SLOW (10): by how much the limits
+# of tests are longer in a guest.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -51,28 +56,38 @@ mkdir "$root/home/user/gpurec"
 (cd "$here/../.." && git ls-files -z | xargs -0 cp --parents -t "$root/home/user/gpurec")
 chroot "$root" chown -R user:user /home/user/gpurec
 
-status=0
 began=$SECONDS
-inside "sudo make demo" >"$out/demo.folder" 2>&1 || status=1
+if inside "sudo make demo" >"$out/demo.folder" 2>&1; then status=0; else status=1; fi
 echo "debian: make demo in the folder, on this machine's kernel: status $status, $((SECONDS - began)) s" | tee -a "$out/demo.folder"
 if [ -n "$tests" ]; then
-	inside "sudo make deps && sudo make tests" >"$out/tests.folder" 2>&1 || { tail -n 20 "$out/tests.folder" >&2; exit 1; }
+	inside "sudo make deps && make -j$(nproc) tests" >"$out/tests.folder" 2>&1 || { tail -n 20 "$out/tests.folder" >&2; exit 1; }
 fi
 
-# What the guest does once it is up, instead of what a machine does for its users.
+# What a guest does once it is up, instead of what a machine does for its users. Its time is the number of instructions
+# that it executed (boot.sh explains); while it waits for its disk the clock runs ahead, so that it first reads all.
 cat >"$root/try" <<END
 #!/bin/bash
+mount -t tmpfs tmpfs /tmp
+echo 1 >/sys/devices/system/cpu/cpu1/online
+find /usr/bin /usr/sbin /usr/lib /home -type f -exec cat {} + >/dev/null
 cd /home/user/gpurec
-mkdir /tmp/out
+mkdir -m 777 /tmp/out
 try() { # NAME COMMAND: how it ended, and when
-	local name=\$1 from
+	local name=\$1 from ended
 	shift
 	read -r from _ </proc/uptime
 	runuser -u user -- "\$@" >/tmp/out/\$name 2>&1
-	echo "debian: \$* in the guest, \$(uname -r): status \$?, from \$from s to \$(cut -d' ' -f1 /proc/uptime) s" | tee -a /tmp/out/\$name >/dev/console
+	ended="status \$?, from \$from s to \$(cut -d' ' -f1 /proc/uptime) s"
+	echo "debian: \$* in a guest, \$(uname -r): \$ended" | cut -c 1-300 | tee -a /tmp/out/\$name >/dev/console
 }
-try demo.guest sudo make demo
-[ -z "$tests" ] || try tests.guest sudo env JOBS=1 LIMIT=1800 tests/run LIMIT=1800 $tests
+export SLOW=${SLOW:-10} JOBS=1 LANES=1
+case \$(cat /proc/cmdline) in
+*gpurec.guest=1*)
+	try demo sudo make demo
+	[ -z "$tests" ] || try check env TIMES=/tmp/out/check.times make check
+	;;
+*) try tests sudo env SLOW=\$SLOW JOBS=1 LANES=1 TIMES=/tmp/out/tests.times tests/run LIMIT=900 $tests ;;
+esac
 tar -C /tmp/out -cf /dev/vdb .
 sync
 poweroff -f
@@ -81,17 +96,29 @@ chmod 755 "$root/try"
 mib=$(($(du -sm "$root" | cut -f1) * 5 / 4 + 500))
 truncate -s ${mib}M "$work/root.img"
 mke2fs -q -t ext4 -d "$root" "$work/root.img"
-truncate -s 64M "$work/results"
+
+# guest N
+guest() {
+	truncate -s 64M "$work/results.$1"
+	timeout -k 10 "${LIMIT:-7200}" qemu-system-x86_64 -cpu max -accel tcg,thread=single -icount shift=0,sleep=off -m 6G -smp 2 -nic none \
+		-display none -serial stdio -monitor none -no-reboot \
+		-kernel "$(readlink -f "$root"/boot/vmlinuz-*)" -initrd "$(readlink -f "$root"/boot/initrd.img-*)" \
+		-append "root=/dev/vda rw console=ttyS0 panic=-1 tsc=reliable maxcpus=1 systemd.run=/try systemd.run_failure_action=poweroff gpurec.guest=$1" \
+		-drive "file=$work/root.img,if=virtio,format=raw,snapshot=on" -drive "file=$work/results.$1,if=virtio,format=raw" \
+		>"$out/console.$1" 2>&1 </dev/null || echo "debian: guest $1 did not end by itself" >&2
+	tar -C "$out" -xf "$work/results.$1" || { tail -n 40 "$out/console.$1" | tr -d '\r' >&2; return 1; }
+}
+rm -f "$out"/{demo,check,tests}{,.times}
 began=$SECONDS
-timeout -k 10 "${LIMIT:-3600}" qemu-system-x86_64 -cpu max -accel tcg,thread=single -m 2G -smp 2 -nic none -display none \
-	-serial stdio -monitor none -no-reboot -kernel "$(readlink -f "$root"/boot/vmlinuz-*)" -initrd "$(readlink -f "$root"/boot/initrd.img-*)" \
-	-append "root=/dev/vda rw console=ttyS0 panic=-1 tsc=reliable systemd.run=/try systemd.run_failure_action=poweroff" \
-	-drive "file=$work/root.img,if=virtio,format=raw,snapshot=on" -drive "file=$work/results,if=virtio,format=raw" \
-	>"$out/console" 2>&1 </dev/null || status=1
-tar -C "$out" -xf "$work/results" || { tail -n 40 "$out/console" | tr -d '\r' >&2; exit 1; }
-grep -h '^debian:' "$out"/*.guest || :
-echo "debian: the guest took $((SECONDS - began)) s"
-for said in "$out"/*.guest; do
-	tail -n 1 "$said" | grep -q ': status 0,' || { status=1; tail -n 40 "$said"; }
+guest 1 &
+[ -z "$tests" ] || guest 2 &
+wait
+for said in demo ${tests:+check tests}; do
+	if ! tail -n 1 "$out/$said" 2>/dev/null | grep '^debian:.*: status 0,'; then
+		status=1
+		echo "debian: $said did not end well:"
+		tail -n 40 "$out/$said" || :
+	fi
 done
+echo "debian: the guests took $((SECONDS - began)) s"
 exit $status
