@@ -362,7 +362,7 @@ guest: all $(HELPER_BINS) $(WORKLOAD) $(BUILD)/static/gpurec-alone
 .PHONY: arm64
 arm64:
 	+@sysroot=$$(tests/vm/fetch.sh sysroot arm64) && $(MAKE) --no-print-directory BUILD=$(BUILD)/arm64 MACHINE=aarch64 \
-		CC="$(filter ccache,$(CC)) aarch64-linux-gnu-gcc --sysroot=$$sysroot" AR=aarch64-linux-gnu-ar LD=aarch64-linux-gnu-ld \
+		CC="$(filter ccache,$(CC)) aarch64-linux-gnu-gcc --sysroot=$$sysroot -ffile-prefix-map=$$sysroot=" AR=aarch64-linux-gnu-ar LD=aarch64-linux-gnu-ld \
 		OBJCOPY=aarch64-linux-gnu-objcopy $(GOALS)
 
 # Other kernels, in guests: see tests/vm/README.md. As root, what is missing is installed first.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make dist` hands out: the same bytes from two folders, static binaries that run without any library, packages that
 # satisfy lintian, install, upgrade, and go away again without a trace, a bill of materials, sums that stock tools check.
+GPUREC_VM_CACHE=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
+export GPUREC_VM_CACHE
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1
@@ -27,10 +29,12 @@ dist() {
 	(cd "$1" && OUT="$2" SIGN="${3:-}" GPUKEY="$gpukey" docs/packaging/dist.sh) </dev/null | tee "$TMP/said"
 	return "${PIPESTATUS[0]}"
 }
-# What is cross-built is built once: a second time takes as long as all else here.
+# With what is fetched for arm64 in another folder, too.
 again() {
-	mkdir "$TMP/dist-two" && cp "$TMP"/dist-one/*-linux-aarch64.tar.xz "$TMP/dist-two" 2>/dev/null
-	PARTS="source static deb" dist "$two" "$TMP/dist-two"
+	mkdir -p "$TMP/another/cache/apt"
+	cp -al "$GPUREC_VM_CACHE"/libraries-arm64-* "$TMP/another/cache" 2>/dev/null &&
+		cp -a "$GPUREC_VM_CACHE/apt/arm64-bookworm" "$TMP/another/cache/apt"
+	GPUREC_VM_CACHE=$TMP/another/cache dist "$two" "$TMP/dist-two"
 }
 gpukey=$(cd "$BUILD" && pwd)/gpukey
 one=$TMP/one two=$TMP/some/where/else/two
@@ -53,6 +57,8 @@ else
 	skip "minisign accepts their signature" "minisign is not installed"
 fi
 
+debian_here=$(dpkg --print-architecture)
+
 # Static binaries.
 static=$(echo gpurec-*-linux-"$(uname -m)".tar.xz)
 tar -C "$TMP" -xf "$static" || exit 1
@@ -68,7 +74,7 @@ check_exit 0 "the static gpuverify verifies" "$bin/gpuverify" --trust "$golden/d
 # Those for arm64, of another machine.
 without=$(sed -n 's/^dist: nothing for arm64: //p' "$TMP/said.one")
 if [ "$(uname -m)" = aarch64 ] || [ -n "$without" ]; then
-	skip "static binaries for arm64" "${without:-they are those above}"
+	skip "static binaries and packages for arm64" "${without:-they are those of this machine}"
 else
 	for_arm64() {
 		tar -C "$TMP" -xf gpurec-*-linux-aarch64.tar.xz || return
@@ -80,6 +86,21 @@ else
 	check "static binaries for arm64 need no library" for_arm64
 	check "beside them lies what lies beside the others" diff <(cd "$TMP/${static%.tar.xz}" && find . | sort) \
 		<(cd "$TMP"/gpurec-*-linux-aarch64 && find . | sort)
+	# contents DEB: what lies in it, and by name what it depends on, without the machine
+	contents() {
+		dpkg-deb --fsys-tarfile "$1" | tar -t | sed "s/$(dpkg-architecture -q DEB_HOST_MULTIARCH)\|aarch64-linux-gnu/MACHINE/" | sort
+		dpkg-deb -f "$1" Depends | tr , '\n' | sed 's/^ *//; s/ (.*//' | sort -u
+	}
+	packages_for_arm64() {
+		local deb
+		for deb in *_"$debian_here".deb; do
+			[ "$(dpkg-deb -f "${deb%_*}_arm64.deb" Architecture)" = arm64 ] || return
+			diff <(contents "$deb") <(contents "${deb%_*}_arm64.deb") || return
+		done
+		dpkg-deb --fsys-tarfile gpurec_*_arm64.deb | tar -xO ./usr/bin/gpurec >"$TMP/packed"
+		readelf -h "$TMP/packed" | grep 'Machine: *AArch64'
+	}
+	check "packages for arm64 have the same contents, and depend on the same packages" packages_for_arm64
 fi
 
 # Packages.
@@ -106,7 +127,7 @@ mkdir -p "$root/var/lib/dpkg/info" "$root/var/lib/dpkg/updates" "$root/var/lib/d
 older() {
 	local deb dir version
 	mkdir "$TMP/older"
-	for deb in *.deb; do
+	for deb in *_"$debian_here".deb; do
 		dir=$TMP/unpacked/$deb
 		mkdir -p "$TMP/unpacked"
 		dpkg-deb -R "$deb" "$dir" || return 1
@@ -125,8 +146,8 @@ versions() {
 check "packages of a release before are made" older
 check "they install in an empty root" admin -i "$TMP"/older/*.deb
 check "and are that release's" [ "$(versions)" = "0.0.9 install ok installed" ]
-check "the packages install over them" admin -i ./*.deb
-check "all are this release's then" [ "$(versions)" = "$(dpkg-deb -f gpurec_*.deb Version) install ok installed" ]
+check "the packages install over them" admin -i ./*_"$debian_here".deb
+check "all are this release's then" [ "$(versions)" = "$(dpkg-deb -f gpurec_*_"$debian_here".deb Version) install ok installed" ]
 check "a file that the release before had is gone" [ ! -e "$root/usr/share/doc/gpurec/GONE.md" ]
 check "a file that both have is this release's" sh -c '! grep -q "of 0.0.9" "$1"' sh "$root/usr/share/doc/gpurec/README.md"
 check "the tools are there" [ "$(installed | grep -c '^usr/bin/gpu')" -eq 5 ]

@@ -32,7 +32,7 @@ say "what arrived is what was sent"
 inside sh -ec 'cd /root/dist && sha256sum --quiet -c SHA256SUMS'
 
 say "install"
-inside sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/dist/gpurec_*.deb' >/dev/null 2>&1
+inside sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/dist/gpurec_*_$(dpkg --print-architecture).deb' >/dev/null 2>&1
 for tool in gpurec gpuverify gpureplay gpuanalyze gpukey; do inside "$tool" --version; done
 
 say "what does the host allow"

@@ -60,7 +60,7 @@ began=$SECONDS
 if inside "sudo make demo" >"$out/demo.folder" 2>&1; then status=0; else status=1; fi
 echo "debian: make demo in the folder, on this machine's kernel: status $status, $((SECONDS - began)) s" | tee -a "$out/demo.folder"
 if [ -n "$tests" ]; then
-	inside "sudo make deps && make -j$(nproc) tests" >"$out/tests.folder" 2>&1 || { tail -n 20 "$out/tests.folder" >&2; exit 1; }
+	inside "sudo make deps && sudo make -j$(nproc) tests" >"$out/tests.folder" 2>&1 || { tail -n 20 "$out/tests.folder" >&2; exit 1; }
 fi
 
 # What a guest does once it is up, instead of what a machine does for its users. Its time is the number of instructions
@@ -84,7 +84,7 @@ export SLOW=${SLOW:-10} JOBS=1 LANES=1
 case \$(cat /proc/cmdline) in
 *gpurec.guest=1*)
 	try demo sudo make demo
-	[ -z "$tests" ] || try check env TIMES=/tmp/out/check.times make check
+	[ -z "$tests" ] || try check sudo env SLOW=\$SLOW JOBS=1 LANES=1 TIMES=/tmp/out/check.times make check
 	;;
 *) try tests sudo env SLOW=\$SLOW JOBS=1 LANES=1 TIMES=/tmp/out/tests.times tests/run LIMIT=900 $tests ;;
 esac
