@@ -76,8 +76,8 @@ try() { # NAME COMMAND: how it ended, and when
 	local name=\$1 from ended
 	shift
 	read -r from _ </proc/uptime
-	runuser -u user -- "\$@" >/tmp/out/\$name 2>&1
-	ended="status \$?, from \$from s to \$(cut -d' ' -f1 /proc/uptime) s"
+	runuser -u user -- "\$@" 2>&1 | tee /tmp/out/\$name >/dev/console
+	ended="status \${PIPESTATUS[0]}, from \$from s to \$(cut -d' ' -f1 /proc/uptime) s"
 	echo "debian: \$* in a guest, \$(uname -r): \$ended" | cut -c 1-300 | tee -a /tmp/out/\$name >/dev/console
 }
 export SLOW=${SLOW:-10} JOBS=1 LANES=1
