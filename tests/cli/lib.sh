@@ -19,12 +19,14 @@
 
 BUILD=$(cd "${BUILD:-build}" && pwd) || exit 1
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-test.XXXXXX") || exit 1
+# Downloads for guests stay where they are, below the true home.
+GPUREC_VM_CACHE=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
 HOME=$TMP/home
 XDG_CONFIG_HOME=$HOME/.config
 GPUREC_HOME=$HOME/gpurec
 LC_ALL=C
 TZ=UTC
-export BUILD TMP HOME XDG_CONFIG_HOME GPUREC_HOME LC_ALL TZ
+export BUILD TMP GPUREC_VM_CACHE HOME XDG_CONFIG_HOME GPUREC_HOME LC_ALL TZ
 unset NO_COLOR CDPATH
 mkdir "$HOME" || exit 1
 

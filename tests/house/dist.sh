@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make dist` hands out: the same bytes from two folders, static binaries that run without any library, packages that
 # satisfy lintian, install, upgrade, and go away again without a trace, a bill of materials, sums that stock tools check.
-GPUREC_VM_CACHE=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
-export GPUREC_VM_CACHE
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1

@@ -8,8 +8,6 @@
 # a line for each guest is added: tests/vm/table.awk explains them), and what tests/vm/boot.sh and fetch.sh take.
 # Results of the guests are kept in $BUILD/vm/.
 # alone: two guests take two CPUs
-GPUREC_VM_CACHE=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
-export GPUREC_VM_CACHE
 # shellcheck source-path=SCRIPTDIR/../cli
 . "$(dirname "$0")/../cli/lib.sh"
 cd "$(dirname "$0")/../.." || exit 1

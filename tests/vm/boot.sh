@@ -25,23 +25,9 @@ arch=${arch:-${ARCH:-amd64}}
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-vm.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
-case $arch in
-amd64)
-	qemu=(qemu-system-x86_64 -cpu max)
-	# The clock of a guest that is not always on a CPU is found fault with, and given up for one a hundred times as slow.
-	# Its other CPUs are started by guest.sh: kernels before 6.5 do not find them at boot where time is counted in instructions.
-	append="console=ttyS0 tsc=reliable maxcpus=1"
-	;;
-arm64)
-	qemu=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
-	append="console=ttyAMA0"
-	;;
-*)
-	echo "boot: architecture '$arch' must be amd64 or arm64" >&2
-	exit 1
-	;;
-esac
-command -v "${qemu[0]}" >/dev/null || { echo "boot: there is no ${qemu[0]} here: 'sh .ci/deps.sh vm' installs it" >&2; exit 3; }
+# shellcheck source=tests/vm/qemu.sh
+. "$here/qemu.sh"
+qemu_for "$arch"
 
 case $kernel in
 */*)
@@ -73,12 +59,8 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)
 began=$SECONDS
 status=0
-# One thread for all CPUs of the guest: with several, QEMU 7.2 may execute a removed breakpoint for ever. The guest's time is
-# the number of instructions that it executed, one a nanosecond, and idle time is skipped: the guest sees an idle machine of
-# ordinary speed, however busy this one is, and what it measures does not depend on the load here.
-timeout -k 10 "${LIMIT:-900}" "${qemu[@]}" -accel tcg,thread=single -icount shift=0,sleep=off -m "${MEM:-2G}" -smp "${CPUS:-2}" -nic none \
-	-display none -serial stdio -monitor none -no-reboot -kernel "$work/vmlinuz" -initrd "$work/initrd" \
-	-append "$append panic=-1 gpurec.steps=$steps ${APPEND:-}" \
+timeout -k 10 "${LIMIT:-900}" "${qemu[@]}" -m "${MEM:-2G}" -smp "${CPUS:-2}" -kernel "$work/vmlinuz" -initrd "$work/initrd" \
+	-append "$append gpurec.steps=$steps ${APPEND:-}" \
 	-drive "file=$image,if=none,id=root,format=raw,snapshot=on" -device virtio-blk-pci,drive=root \
 	-drive "file=$work/project.img,if=none,id=project,format=raw,snapshot=on" -device virtio-blk-pci,drive=project \
 	-drive "file=$work/results,if=none,id=results,format=raw" -device virtio-blk-pci,drive=results \

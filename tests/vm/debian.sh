@@ -12,7 +12,7 @@
 #
 # OUT gets a file for each command in a guest, with what was printed and when: demo, check, tests; *.times, seconds of each
 # test and of its CPU; demo.folder and tests.folder: what the folder's commands printed; console.N: the guests'. The folder
-# is kept in $GPUREC_VM_CACHE/debian. In the environment: LIMIT (seconds for a guest, 7200), SLOW (10): by how much the limits
+# is kept in $GPUREC_VM_CACHE/debian. In the environment: LIMIT (seconds for a guest, 14400), SLOW (10): by how much the limits
 # of tests are longer in a guest.
 set -euo pipefail
 
@@ -22,10 +22,12 @@ mkdir -p "$1"
 out=$(cd "$1" && pwd)
 shift
 tests=$*
-cache=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}/debian
-root=$cache/root
+# shellcheck source=tests/vm/qemu.sh
+. "$here/qemu.sh"
+qemu_for amd64
+root=$cache/debian/root
 [ "$(id -u)" = 0 ] || { echo "debian: debootstrap needs root" >&2; exit 3; }
-for tool in debootstrap qemu-system-x86_64 mke2fs unshare; do
+for tool in debootstrap mke2fs unshare; do
 	PATH=$PATH:/usr/sbin command -v $tool >/dev/null || { echo "debian: there is no $tool here" >&2; exit 3; }
 done
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-vm.XXXXXX")
@@ -35,7 +37,7 @@ PATH=$PATH:/usr/sbin:/sbin
 # A user who may use sudo, as the installer makes one.
 make_root() {
 	rm -rf "$root"
-	mkdir -p "$cache"
+	mkdir -p "$cache/debian"
 	debootstrap --include=linux-image-amd64,make,sudo bookworm "$root" >"$out/debootstrap" 2>&1
 	chroot "$root" useradd -m -s /bin/bash -G sudo user
 	echo 'user ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/user"
@@ -64,7 +66,7 @@ if [ -n "$tests" ]; then
 fi
 
 # What a guest does once it is up, instead of what a machine does for its users. Its time is the number of instructions
-# that it executed (boot.sh explains); while it waits for its disk the clock runs ahead, so that it first reads all.
+# that it executed (qemu.sh explains); while it waits for its disk the clock runs ahead, so that it first reads all.
 cat >"$root/try" <<END
 #!/bin/bash
 mount -t tmpfs tmpfs /tmp
@@ -93,17 +95,14 @@ sync
 poweroff -f
 END
 chmod 755 "$root/try"
-mib=$(($(du -sm "$root" | cut -f1) * 5 / 4 + 500))
-truncate -s ${mib}M "$work/root.img"
-mke2fs -q -t ext4 -d "$root" "$work/root.img"
+"$here/images.sh" folder "$root" "$work/root.img"
 
 # guest N
 guest() {
 	truncate -s 64M "$work/results.$1"
-	timeout -k 10 "${LIMIT:-7200}" qemu-system-x86_64 -cpu max -accel tcg,thread=single -icount shift=0,sleep=off -m 6G -smp 2 -nic none \
-		-display none -serial stdio -monitor none -no-reboot \
+	timeout -k 10 "${LIMIT:-14400}" "${qemu[@]}" -m 6G -smp 2 \
 		-kernel "$(readlink -f "$root"/boot/vmlinuz-*)" -initrd "$(readlink -f "$root"/boot/initrd.img-*)" \
-		-append "root=/dev/vda rw console=ttyS0 panic=-1 tsc=reliable maxcpus=1 systemd.run=/try systemd.run_failure_action=poweroff gpurec.guest=$1" \
+		-append "$append root=/dev/vda rw systemd.run=/try systemd.run_failure_action=poweroff gpurec.guest=$1" \
 		-drive "file=$work/root.img,if=virtio,format=raw,snapshot=on" -drive "file=$work/results.$1,if=virtio,format=raw" \
 		>"$out/console.$1" 2>&1 </dev/null || echo "debian: guest $1 did not end by itself" >&2
 	tar -C "$out" -xf "$work/results.$1" || { tail -n 40 "$out/console.$1" | tr -d '\r' >&2; return 1; }

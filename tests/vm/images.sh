@@ -5,6 +5,7 @@
 #   tests/vm/images.sh kernel VMLINUZ OUT                          a kernel as QEMU takes it
 #   tests/vm/images.sh initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT     modules for the disks, and the jump to the root
 #   tests/vm/images.sh root ROOT-FOLDER OUT                        the guest's system, from packages as fetch.sh unpacks them
+#   tests/vm/images.sh folder FOLDER OUT                           a folder as it is
 #   tests/vm/images.sh project BUILD OUT [FILE...]                 the sources as they are here, with BUILD as build/; FILEs in vm/
 set -euo pipefail
 
@@ -109,9 +110,10 @@ case ${1:-}:$# in
 kernel:3) kernel "$2" "$3" ;;
 initrd:4) initrd "$2" "$3" "$4" ;;
 root:3) root "$2" "$3" ;;
+folder:3) ext4 "$2" "$3" 500 ;;
 project:[3-9] | project:[1-9][0-9]) project "${@:2}" ;;
 *)
-	echo "usage: images.sh kernel VMLINUZ OUT | initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT | root ROOT-FOLDER OUT | project BUILD OUT [FILE...]" >&2
+	echo "usage: images.sh kernel VMLINUZ OUT | initrd KERNEL-FOLDER BUSYBOX-FOLDER OUT | root ROOT-FOLDER OUT | folder FOLDER OUT | project BUILD OUT [FILE...]" >&2
 	exit 1
 	;;
 esac
