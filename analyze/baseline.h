@@ -8,7 +8,7 @@
 
 #include "analyze/engine.h"
 #include "analyze/finding.h"
-#include "analyze/report/json.h"
+#include "format/base/json.h"
 #include "replay/diff/diff_stats.h"
 
 /*
@@ -69,6 +69,6 @@ void baseline_clear(struct baseline_result *b);
 /* Lines for people; an array of JSON. all: what did not change, too. */
 void baseline_text(const struct baseline_result *b, bool all, struct text *t);
 void baseline_json(const struct baseline_result *b, const struct run_findings *first, const struct run_findings *second,
-		   struct json *j);
+		   const char *key, struct json *j);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef GPUREC_ANALYZE_CAPTURE_FACTS_H
 #define GPUREC_ANALYZE_CAPTURE_FACTS_H
 
-#include "analyze/report/report_buffer.h"
+#include "format/base/text.h"
 #include "format/cursor.h"
 
 #define ABOUT_VALUE_KEPT 512 /* bytes of a fact's value, or of a command line */

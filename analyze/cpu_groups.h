@@ -3,8 +3,8 @@
 #ifndef GPUREC_ANALYZE_CPU_GROUPS_H
 #define GPUREC_ANALYZE_CPU_GROUPS_H
 
-#include "analyze/report/report_buffer.h"
 #include "format/base/table.h"
+#include "format/base/text.h"
 #include "format/cursor.h"
 
 #define CPU_GROUPS_MAX 4096 /* told apart */

@@ -3,9 +3,9 @@
 #ifndef GPUREC_ANALYZE_EXPLAIN_H
 #define GPUREC_ANALYZE_EXPLAIN_H
 
+#include "format/base/text.h"
 #include "replay/model/cause.h"
 #include "analyze/people.h"
-#include "analyze/report/report_buffer.h"
 
 #define EXPLAINED_WHOS_MAX 64 /* names kept; beyond, numbers alone */
 

@@ -146,20 +146,16 @@ static int write_baseline(struct request *q, const struct run_side *sides)
 {
 	bool json = q->json || (q->out && q->out_form == FORM_JSON);
 	struct two_runs_result result = {0};
+	struct text t = {0};
 	struct fault why;
-	struct out o;
-	int status, r;
+	int status = two_runs_write(&sides[0], &sides[1], json, tool_verbose > 0, &t, &result, &why)
+			     ? tool_fault(NULL, &why)
+			     : deliver(q, t.s, t.len);
 
-	if (out_open(&o, OUT_MEMORY, &why))
-		return tool_fault(NULL, &why);
-	r = two_runs_write(&sides[0], &sides[1], json, tool_verbose > 0, &o, &result, &why);
-	if (r == 0)
-		r = out_finish(&o, &why);
-	status = r ? tool_fault(NULL, &why) : deliver(q, o.buf, o.len);
 	if (status == TOOL_FINE)
 		status = baseline_status(q, &result);
 	baseline_clear(&result.findings);
-	out_close(&o);
+	text_clear(&t);
 	return status;
 }
 

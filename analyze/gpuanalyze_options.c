@@ -5,6 +5,7 @@
 
 #include "analyze/gpuanalyze_internal.h"
 #include "analyze/report/report_file.h"
+#include "format/base/units.h"
 #include "keys/tool/nearest.h"
 #include "keys/tool/tool.h"
 
@@ -144,7 +145,7 @@ static int take_option(struct request *q, enum option_id id, const char *value)
 	case OPT_AT:
 		return moment_parse(&q->at, value, &why) ? tool_usage("--at: %s", why.text) : -1;
 	case OPT_TID:
-		return tool_parse_number(value, 1, UINT32_MAX - 1, &q->tid, &why) ? tool_usage("--tid: %s", why.text)
+		return number_parse(value, 1, UINT32_MAX - 1, &q->tid, &why) ? tool_usage("--tid: %s", why.text)
 										  : -1;
 	case OPT_EXIT_CODE:
 		q->exit_code = true;

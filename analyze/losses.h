@@ -3,7 +3,7 @@
 #ifndef GPUREC_ANALYZE_LOSSES_H
 #define GPUREC_ANALYZE_LOSSES_H
 
-#include "analyze/report/report_buffer.h"
+#include "format/base/text.h"
 #include "format/reader.h"
 
 struct context;

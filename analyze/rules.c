@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/rule.h"
+#include "format/base/units.h"
 #include "keys/tool/nearest.h"
 
 #include <inttypes.h>
@@ -23,34 +24,20 @@ void settings_default(struct settings *s)
 			s->v[r][k] = rules[r]->settings[k].value;
 }
 
-struct suffix {
-	const char *text;
-	enum setting_unit unit;
-	uint64_t factor;
-};
-
-static const struct suffix suffixes[] = {
-	{"", SETTING_COUNT, 1},           {"", SETTING_TIMES, 1},           {"x", SETTING_TIMES, 1},
-	{"", SETTING_PERCENT, 1},         {"%", SETTING_PERCENT, 1},        {"ns", SETTING_NS, 1},
-	{"us", SETTING_NS, 1000},         {"ms", SETTING_NS, 1000000},      {"s", SETTING_NS, 1000000000},
-	{"m", SETTING_NS, 60000000000},   {"", SETTING_BYTES, 1},           {"K", SETTING_BYTES, 1ULL << 10},
-	{"M", SETTING_BYTES, 1ULL << 20}, {"G", SETTING_BYTES, 1ULL << 30},
-};
-
+/* How a value of each unit is written. */
 static bool parse_value(const char *s, enum setting_unit unit, uint64_t *value)
 {
-	uint64_t n = 0;
-	const char *p = s;
+	static const char *const signs[] = {[SETTING_COUNT] = "", [SETTING_TIMES] = "x", [SETTING_PERCENT] = "%"};
+	size_t n = strspn(s, "0123456789");
+	char digits[24];
+	struct fault why;
 
-	for (; *p >= '0' && *p <= '9'; p++)
-		if (__builtin_mul_overflow(n, 10U, &n) || __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n))
-			return false;
-	if (p == s)
-		return false;
-	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-		if (suffixes[i].unit == unit && strcmp(suffixes[i].text, p) == 0)
-			return !__builtin_mul_overflow(n, suffixes[i].factor, value);
-	return false;
+	if (unit == SETTING_NS)
+		return duration_parse(s, value, &why) == 0;
+	if (unit == SETTING_BYTES)
+		return size_parse(s, value, &why) == 0;
+	snprintf(digits, sizeof(digits), "%.*s", n < sizeof(digits) ? (int)n : 0, s);
+	return (!s[n] || !strcmp(s + n, signs[unit])) && number_parse(digits, 0, UINT64_MAX, value, &why) == 0;
 }
 
 /* "NAME" of the first `n` bytes of text. */

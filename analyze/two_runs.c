@@ -31,38 +31,40 @@ void run_side_clear(struct run_side *s)
 	s->diff = NULL;
 }
 
-static void write_findings(const struct run_side *a, const struct run_side *b, bool json, bool verbose, struct text *t,
-			   const struct baseline_result *result)
+static int write_text(const struct run_side *a, const struct run_side *b, bool verbose, struct text *t,
+		      struct two_runs_result *result, struct fault *why)
 {
-	struct json j = {.out = t};
+	int r = diff_text(a->diff, b->diff, verbose ? DIFF_CHANGES : DIFF_LARGEST, t, &result->numbers, why);
 
-	if (json)
-		baseline_json(result, &a->findings, &b->findings, &j);
-	else
-		baseline_text(result, verbose, t);
+	if (r == 0)
+		baseline_text(&result->findings, verbose, t);
+	return r;
 }
 
-int two_runs_write(const struct run_side *a, const struct run_side *b, bool json, bool verbose, struct out *o,
+static int write_json(const struct run_side *a, const struct run_side *b, struct text *t,
+		      struct two_runs_result *result, struct fault *why)
+{
+	struct json j = {.out = t};
+	int r;
+
+	json_open(&j, NULL, '{');
+	json_string(&j, "format", "gpurec-baseline");
+	json_u64(&j, "version", 1);
+	r = diff_json(a->diff, b->diff, "diff", &j, &result->numbers, why);
+	if (r == 0)
+		baseline_json(&result->findings, &a->findings, &b->findings, "findings", &j);
+	json_close(&j, '}');
+	return r;
+}
+
+int two_runs_write(const struct run_side *a, const struct run_side *b, bool json, bool verbose, struct text *t,
 		   struct two_runs_result *result, struct fault *why)
 {
-	struct text findings = {0};
 	int r = baseline_compare(&result->findings, &a->findings, &b->findings, why);
 
-	if (json)
-		out_string(o, "{\"format\":\"gpurec-baseline\",\"version\":1,\"diff\":");
 	if (r == 0)
-		r = diff_write(a->diff, b->diff, json, verbose ? DIFF_CHANGES : DIFF_LARGEST, o, &result->numbers, why);
-	if (r == 0) {
-		write_findings(a, b, json, verbose, &findings, &result->findings);
-		if (json)
-			out_string(o, ",\"findings\":");
-		for (size_t i = 0; i < findings.len; i += OUT_ROOM)
-			out_bytes(o, findings.s + i, findings.len - i < OUT_ROOM ? findings.len - i : OUT_ROOM);
-		if (json)
-			out_string(o, "}\n");
-		if (findings.failed)
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when comparing findings");
-	}
-	text_clear(&findings);
+		r = json ? write_json(a, b, t, result, why) : write_text(a, b, verbose, t, result, why);
+	if (r == 0 && t->failed)
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when comparing findings");
 	return r;
 }

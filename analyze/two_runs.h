@@ -25,7 +25,7 @@ struct two_runs_result {
 };
 
 /* Lines for people, the largest changes first (verbose: all), or a JSON object. ERR_MEMORY. */
-int two_runs_write(const struct run_side *a, const struct run_side *b, bool json, bool verbose, struct out *o,
+int two_runs_write(const struct run_side *a, const struct run_side *b, bool json, bool verbose, struct text *t,
 		   struct two_runs_result *result, struct fault *why);
 
 #endif

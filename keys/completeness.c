@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define SHARE_ALL 1000000u   /* millionths */
@@ -149,7 +150,7 @@ int loss_limit_parse(struct loss_limit *l, const char *text, struct fault *why)
 	if (whole == 0)
 		return bad_limit(text, why);
 	if (*p == '\0') {
-		if (tool_parse_number(text, 0, UINT64_MAX, &most, why) < 0)
+		if (number_parse(text, 0, UINT64_MAX, &most, why) < 0)
 			return ERR_INPUT;
 		*l = (struct loss_limit){.most = most};
 		return 0;

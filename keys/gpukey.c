@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/units.h"
 #include "keys/tool/nearest.h"
 #include "keys/tool/reach.h"
 #include "keys/tool/confine.h"
@@ -33,7 +34,7 @@ int gpukey_passphrase_fd(int *fd, const char *value, int *status)
 	struct fault why;
 	uint64_t n;
 
-	if (tool_parse_number(value, 0, FD_MAX, &n, &why) < 0) {
+	if (number_parse(value, 0, FD_MAX, &n, &why) < 0) {
 		*status = tool_usage("--passphrase-fd: %s", why.text);
 		return -1;
 	}
@@ -142,7 +143,7 @@ static int confine(const struct subcommand *s, int argc, char **argv, struct fau
 			 is_option(argc, argv, i, "--secret", &value);
 		/* What is no number is told when the options are read. */
 		if (is_option(argc, argv, i, "--passphrase-fd", &value) &&
-		    !tool_parse_number(value, 0, FD_MAX, &n, NULL))
+		    !number_parse(value, 0, FD_MAX, &n, NULL))
 			keep_fd = (int)n;
 	}
 	r = reach_begin(&l, s->writes & TO_STORE || (s->writes & TO_STORE_WITHOUT_SECRET && !secret), why);

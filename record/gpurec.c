@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
 #include "keys/completeness.h"
 #include "keys/plain_text.h"
 #include "keys/tool/tool.h"
@@ -176,7 +177,7 @@ static int take_pids(struct settings *s, const char *value)
 		size_t n = strcspn(p, ",");
 
 		snprintf(one, sizeof(one), "%.*s", (int)(n < sizeof(one) ? n : sizeof(one) - 1), p);
-		if (tool_parse_number(one, 1, 4194304, &pid, &why) < 0)
+		if (number_parse(one, 1, 4194304, &pid, &why) < 0)
 			return tool_usage("-p %s: %s", value, why.text);
 		if (s->o.npids == PIDS_MAX)
 			return tool_usage("more than %d processes", PIDS_MAX);
@@ -192,7 +193,7 @@ static int take_passphrase_fd(struct settings *s, const char *value)
 	struct fault why;
 	uint64_t fd;
 
-	if (tool_parse_number(value, 0, FD_MAX, &fd, &why) < 0)
+	if (number_parse(value, 0, FD_MAX, &fd, &why) < 0)
 		return tool_usage("--passphrase-fd %s: %s", value, why.text);
 	s->o.passphrase_fd = (int)fd;
 	/* COMMAND must not find it; of the first three, which it does inherit, see read_arguments(). */
@@ -210,12 +211,12 @@ static int take_budget(struct settings *s, int id, const char *value)
 	if (id == OPT_SAMPLE)
 		return budget_take_sample(b, value, &why) < 0 ? tool_usage("--sample %s", why.text) : 0;
 	if (id == OPT_MAX_RATE) {
-		if (tool_parse_number(value, 1, UINT32_MAX, &n, &why) < 0)
+		if (number_parse(value, 1, UINT32_MAX, &n, &why) < 0)
 			return tool_usage("--max-rate %s: %s", value, why.text);
 		b->max_rate = (uint32_t)n;
 		return 0;
 	}
-	if (tool_parse_size(value, &b->max_bytes, &why) < 0)
+	if (size_parse(value, &b->max_bytes, &why) < 0)
 		return tool_usage("--max-size %s: %s", value, why.text);
 	return b->max_bytes >= BUDGET_BYTES_MIN ? 0 : tool_usage("--max-size %s: 1M is the least", value);
 }
@@ -224,7 +225,7 @@ static int take_metrics(struct settings *s, const char *value)
 {
 	struct fault why;
 
-	if (tool_parse_duration(value, &s->o.metrics_ns, &why) < 0)
+	if (duration_parse(value, &s->o.metrics_ns, &why) < 0)
 		return tool_usage("--metrics %s: %s", value, why.text);
 	return s->o.metrics_ns >= METRICS_NS_MIN && s->o.metrics_ns <= METRICS_NS_MAX
 		       ? 0
@@ -298,11 +299,11 @@ static int take_option(struct settings *s, int id, const char *value)
 		s->o.path = value;
 		return 0;
 	case OPT_DURATION:
-		if (tool_parse_seconds(value, &s->o.duration_ns, &why) < 0)
+		if (seconds_parse(value, &s->o.duration_ns, &why) < 0)
 			return tool_usage("-d %s: %s", value, why.text);
 		return s->o.duration_ns ? 0 : tool_usage("-d %s: must be greater than zero", value);
 	case OPT_ROTATE:
-		if (tool_parse_duration(value, &s->o.rotate_ns, &why) < 0)
+		if (duration_parse(value, &s->o.rotate_ns, &why) < 0)
 			return tool_usage("--rotate %s: %s", value, why.text);
 		return s->o.rotate_ns >= ROTATE_NS_MIN ? 0 : tool_usage("--rotate %s: 1s is the least", value);
 	case OPT_METRICS:
@@ -328,7 +329,7 @@ static int take_option(struct settings *s, int id, const char *value)
 	case OPT_PASSPHRASE_FD:
 		return take_passphrase_fd(s, value);
 	case OPT_RING:
-		if (tool_parse_size(value, &s->o.ring_bytes, &why) < 0)
+		if (size_parse(value, &s->o.ring_bytes, &why) < 0)
 			return tool_usage("--ring %s: %s", value, why.text);
 		return attach_ring_valid(s->o.ring_bytes)
 			       ? 0
@@ -508,24 +509,24 @@ static void tell_missing(const struct recording_result *result)
 
 static void tell_self(const struct settings *s, const struct recording_result *result)
 {
-	char memory[32], ring[32], written[32], busy[32] = "";
+	char memory[UNITS_CHARS], ring[UNITS_CHARS], written[UNITS_CHARS], busy[32] = "";
 
 	/* Getting ready takes more than a short recording does. */
 	if (result->duration_ns >= 10000000000u)
 		snprintf(busy, sizeof(busy), " (%.1f %% of one)",
 			 100.0 * (double)result->cpu_ns / (double)result->duration_ns);
 	tool_note("  gpurec itself: %.2f s of CPU%s, %s of memory, ring up to %s (%.0f %%), %s written",
-		  (double)result->cpu_ns / 1e9, busy, tool_format_bytes(memory, sizeof(memory), result->peak_bytes),
-		  tool_format_bytes(ring, sizeof(ring), result->ring_high_bytes),
+		  (double)result->cpu_ns / 1e9, busy, size_text(memory, result->peak_bytes),
+		  size_text(ring, result->ring_high_bytes),
 		  100.0 * (double)result->ring_high_bytes / (double)s->o.ring_bytes,
-		  tool_format_bytes(written, sizeof(written), result->written_bytes));
+		  size_text(written, result->written_bytes));
 }
 
 static void tell_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
 	struct budget_sums left_out;
-	char size[32], captures[64] = "";
+	char size[UNITS_CHARS], captures[64] = "";
 
 	counters_sum(result->counters, result->ncounters, &sums);
 	budget_sum(result->counters, result->ncounters, &left_out);
@@ -535,7 +536,7 @@ static void tell_result(const struct settings *s, const struct recording_result 
 			 (unsigned long long)result->ncaptures - 1);
 	tool_note("%s%s: %llu events, %llu lost, %s, signed by %s: %s", result->path, captures,
 		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
-		  tool_format_bytes(size, sizeof(size), result->written_bytes), result->key_id,
+		  size_text(size, result->written_bytes), result->key_id,
 		  reason_text(result->reason));
 	tell_missing(result);
 	tell_losses(result);

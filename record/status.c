@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define SECOND_NS 1000000000u
@@ -56,12 +57,12 @@ static void span(char *buf, size_t size, uint64_t ns)
 void status_line(char buf[STATUS_BYTES], const struct status *s, uint64_t now_ns, uint64_t written_bytes,
 		 uint64_t max_bytes, uint64_t deadline_ns)
 {
-	char size[32], most[48] = "", chosen[48] = "", time[32];
+	char size[UNITS_CHARS], most[4 + UNITS_CHARS] = "", chosen[48] = "", time[32];
 
-	tool_format_bytes(size, sizeof(size), written_bytes);
+	size_text(size, written_bytes);
 	if (max_bytes) {
 		strcpy(most, " of ");
-		tool_format_bytes(most + 4, sizeof(most) - 4, max_bytes);
+		size_text(most + 4, max_bytes);
 	}
 	if (s->nleft_out)
 		snprintf(chosen, sizeof(chosen), ", %llu left out", (unsigned long long)s->nleft_out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpureplay: a capture's events, as text, lines of JSON, or whatever the name of the output says. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -114,16 +115,17 @@ static int diff_status(const struct settings *s, const struct diff_result *resul
 static int write_comparison(const struct settings *s, const struct diff_side *a, const struct diff_side *b)
 {
 	struct diff_result result;
+	struct text t = {0};
+	struct json j = {.out = &t, .line = true};
 	struct fault why;
-	struct out o;
-	int r = out_open(&o, STDOUT_FILENO, &why);
+	int r = s->json ? diff_json(a, b, NULL, &j, &result, &why)
+			: diff_text(a, b, tool_verbose ? DIFF_ALL : DIFF_CHANGES, &t, &result, &why);
 
-	if (r < 0)
-		return tool_fault(NULL, &why);
-	r = diff_write(a, b, s->json, tool_verbose ? DIFF_ALL : DIFF_CHANGES, &o, &result, &why);
+	if (r == 0 && t.failed)
+		r = fault_set(&why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the comparison");
 	if (r == 0)
-		r = out_finish(&o, &why);
-	out_close(&o);
+		fwrite(t.s, 1, t.len, stdout);
+	text_clear(&t);
 	return r ? tool_fault(NULL, &why) : diff_status(s, &result);
 }
 

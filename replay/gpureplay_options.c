@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 #include "replay/gpureplay_internal.h"
 #include "replay/narrowed.h"
@@ -74,7 +75,7 @@ static int read_id(uint32_t *ids, size_t *n, const char *name, const char *text)
 
 	if (*n == FILTER_IDS_MAX)
 		return tool_usage("--%s: at most %d of them", name, FILTER_IDS_MAX);
-	if (tool_parse_number(text, 0, UINT32_MAX, &id, &why))
+	if (number_parse(text, 0, UINT32_MAX, &id, &why))
 		return tool_usage("--%s: %s", name, why.text);
 	ids[(*n)++] = (uint32_t)id;
 	return -1;
@@ -141,7 +142,7 @@ static int read_gap(struct pace_settings *pace, const char *text)
 {
 	struct fault why;
 
-	return tool_parse_duration(text, &pace->gap_ns, &why) || pace->gap_ns == 0
+	return duration_parse(text, &pace->gap_ns, &why) || pace->gap_ns == 0
 		       ? tool_usage("--gap: '%s' is no duration like 5s", text)
 		       : -1;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/reach.h"
 #include "keys/tool/confine.h"
 #include "keys/identity.h"
@@ -123,7 +124,7 @@ static int read_custody_option(struct settings *s, enum option_id id, const char
 		s->has_head = true;
 		return read_hash(s->head, "custody-head", value);
 	} else if (id == OPT_PASSPHRASE_FD) {
-		if (tool_parse_number(value, 0, FD_MAX, &n, &why) < 0)
+		if (number_parse(value, 0, FD_MAX, &n, &why) < 0)
 			return tool_usage("--passphrase-fd: %s", why.text);
 		s->passphrase_fd = (int)n;
 	} else {
@@ -281,6 +282,28 @@ static const char *refusal(const struct settings *s, enum verdict verdict, const
 	return NULL;
 }
 
+/* 0; -1: there was no memory for all of it, and this was said. */
+static int print_text(struct text *t)
+{
+	bool failed = t->failed;
+
+	if (failed)
+		tool_error("out of memory");
+	else if (t->s)
+		fwrite(t->s, 1, t->len, stdout);
+	text_clear(t);
+	return failed ? -1 : 0;
+}
+
+static int print_json(const struct judgement *judgement)
+{
+	struct text t = {0};
+	struct json j = {.out = &t, .line = true};
+
+	verdict_json(&j, judgement);
+	return print_text(&t);
+}
+
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
 static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
@@ -318,9 +341,9 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 		*bad = badness(verdict, false);
 		j.exit_status = status_of(verdict, false);
 	}
-	if (s->json)
-		verdict_print_json(stdout, &j);
-	else
+	if (s->json && print_json(&j) < 0)
+		j.exit_status = -1;
+	else if (!s->json)
 		verdict_print(stdout, &j, tool_quiet || !e.readable);
 	if (tool_quiet && chain_verdict(&chain) != VERDICT_OK) {
 		chain_sentence(&chain, sentence, sizeof(sentence));
@@ -345,8 +368,13 @@ static int judge_joints(const struct settings *s, const struct joints *joints, i
 					 .brief = tool_quiet,
 					 .open = s->require_complete || s->require_chain,
 					 .after = s->has_after ? s->after : NULL};
-	const struct joints_result found = joints_print(stdout, joints, &o);
+	struct text t = {0};
+	const struct joints_result found = joints_text(&t, joints, &o);
 
+	if (print_text(&t) < 0) {
+		*bad = INT_MAX;
+		return TOOL_FAILED;
+	}
 	if (found.nwrong && *bad < badness(VERDICT_FORGED, false)) {
 		*bad = badness(VERDICT_FORGED, false);
 		status = verdict_exit_status(VERDICT_FORGED);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
 #include "format/schema.h"
 
 static const char two_digits[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
@@ -31,28 +32,10 @@ void out_close(struct out *o)
 	*o = (struct out){.fd = -1};
 }
 
-/* What is kept in memory gets room for as much again. */
-static void grow(struct out *o)
-{
-	char *more = o->error ? NULL : realloc(o->buf, o->room * 2);
-
-	if (!more) {
-		o->error = ENOMEM;
-		o->len = 0;
-		return;
-	}
-	o->buf = more;
-	o->room *= 2;
-}
-
 void out_flush(struct out *o)
 {
 	size_t done = 0;
 
-	if (o->fd == OUT_MEMORY) {
-		grow(o);
-		return;
-	}
 	while (!o->error && done < o->len) {
 		ssize_t n = write(o->fd, o->buf + done, o->len - done);
 
@@ -66,8 +49,7 @@ void out_flush(struct out *o)
 
 int out_finish(struct out *o, struct fault *why)
 {
-	if (o->fd != OUT_MEMORY)
-		out_flush(o);
+	out_flush(o);
 	if (!o->error || o->error == EPIPE)
 		return 0;
 	errno = o->error;
@@ -139,37 +121,9 @@ void out_seconds(struct out *o, uint64_t ns)
 
 void out_duration(struct out *o, uint64_t ns)
 {
-	/* What the last digit is worth. Rounding may carry into the next line: 999.5 us are 1.00 ms. */
-	static const struct {
-		uint64_t step;
-		uint16_t digits; /* 10 to the number of them behind the point */
-		uint8_t ndecimals;
-		const char *unit;
-	} forms[] = {
-		{10, 100, 2, "µs"},      {100, 10, 1, "µs"},      {1000, 1, 0, "µs"},
-		{10000, 100, 2, "ms"},   {100000, 10, 1, "ms"},   {1000000, 1, 0, "ms"},
-		{10000000, 100, 2, "s"}, {100000000, 10, 1, "s"}, {1000000000, 1, 0, "s"},
-	};
-	const size_t last = sizeof(forms) / sizeof(forms[0]) - 1;
-	uint64_t shown = 0;
-	size_t i = 0;
+	char buf[UNITS_CHARS];
 
-	if (ns < 1000) {
-		out_u64(o, ns);
-		out_string(o, "ns");
-		return;
-	}
-	for (;; i++) {
-		shown = ns / forms[i].step + (ns % forms[i].step >= forms[i].step / 2);
-		if (shown < 1000 || i == last)
-			break;
-	}
-	out_u64(o, shown / forms[i].digits);
-	if (forms[i].ndecimals) {
-		out_char(o, '.');
-		out_digits(o, shown % forms[i].digits, forms[i].ndecimals);
-	}
-	out_string(o, forms[i].unit);
+	out_string(o, duration_word(buf, ns));
 }
 
 void out_terminal(struct out *o, const char *text, size_t n)
@@ -216,42 +170,4 @@ void out_pad(struct out *o, size_t from, size_t width)
 
 	memset(out_reserve(o, n), ' ', n);
 	o->len += n;
-}
-
-/* Length of the well-formed sequence at s (n > 0 bytes are there), or 0. */
-static size_t utf8_sequence(const uint8_t *s, size_t n)
-{
-	static const struct {
-		uint8_t first, last, low, high; /* lead bytes; bounds of the second byte (Unicode 15, table 3-7) */
-		size_t length;
-	} forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-		     {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-		     {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-
-	if (s[0] < 0x80)
-		return 1;
-	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
-		if (s[0] < forms[i].first || s[0] > forms[i].last)
-			continue;
-		if (n < forms[i].length || s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		for (size_t k = 2; k < forms[i].length; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].length;
-	}
-	return 0;
-}
-
-bool utf8_valid(const char *text, size_t n)
-{
-	const uint8_t *s = (const uint8_t *)text;
-	size_t len;
-
-	for (; n > 0; s += len, n -= len) {
-		len = utf8_sequence(s, n);
-		if (len == 0)
-			return false;
-	}
-	return true;
 }

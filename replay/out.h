@@ -21,7 +21,6 @@ struct out {
 };
 
 #define OUT_ROOM ((size_t)1 << 18)
-#define OUT_MEMORY (-1) /* instead of a descriptor: all of it stays in buf[0..len) */
 
 /* `fd` stays the caller's. ERR_MEMORY. */
 int out_open(struct out *o, int fd, struct fault *why);
@@ -67,15 +66,12 @@ void out_s64(struct out *o, int64_t value);
 void out_hex(struct out *o, uint64_t value);                    /* 0x7f00... */
 void out_digits(struct out *o, uint64_t value, unsigned width); /* with leading zeros, cut to the last `width` */
 void out_seconds(struct out *o, uint64_t ns);                   /* 12.345678901 */
-void out_duration(struct out *o, uint64_t ns);                  /* 870ns 17.2µs 13.1ms 2.50s: three digits, rounded */
+void out_duration(struct out *o, uint64_t ns);                  /* as one word: duration_word() */
 void out_terminal(struct out *o, const char *text, size_t n);   /* escaped; n <= TEXT_MAX */
 void out_terminal_quoted(struct out *o, const char *text, size_t n); /* "...", and a quote inside as \" */
 void out_json(struct out *o, const char *text, size_t n);            /* escaped, in quotes; n <= TEXT_MAX */
 void out_hex_bytes(struct out *o, const uint8_t *bytes, size_t n);
 void out_pad(struct out *o, size_t from,
 	     size_t width); /* blanks until `width` bytes stand after buffer position `from` */
-
-/* Whether all n bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
-bool utf8_valid(const char *text, size_t n);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define NS_PER_S 1000000000ull
@@ -53,7 +54,7 @@ static bool read_boot(const char *text, uint64_t *ns)
 
 	if (text[n] == '.')
 		return count_digits(text + n + 1) == DECIMALS && read_seconds(text, ns);
-	return n >= BOOT_DIGITS_MIN && tool_parse_number(text, 0, UINT64_MAX, ns, &why) == 0;
+	return n >= BOOT_DIGITS_MIN && number_parse(text, 0, UINT64_MAX, ns, &why) == 0;
 }
 
 /* "00:01.4", "1:02:03": minutes and hours before the seconds. */
@@ -86,7 +87,7 @@ static bool read_relative(const char *text, uint64_t *ns)
 	const char *number = text + (*text == '+');
 	struct fault why;
 
-	return tool_parse_duration(number, ns, &why) == 0 || (number > text && read_seconds(number, ns)) ||
+	return duration_parse(number, ns, &why) == 0 || (number > text && read_seconds(number, ns)) ||
 	       read_clock(number, ns);
 }
 

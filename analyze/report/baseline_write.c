@@ -87,11 +87,11 @@ static void add_run(struct json *j, const char *key, const struct run_findings *
 }
 
 void baseline_json(const struct baseline_result *b, const struct run_findings *first, const struct run_findings *second,
-		   struct json *j)
+		   const char *key, struct json *j)
 {
 	static const char *const measures[] = {"count_per_s", "cost_ns_per_s", "share", "bytes_per_s"};
 
-	json_open(j, NULL, '[');
+	json_open(j, key, '[');
 	for (size_t i = 0; i < b->n; i++) {
 		const struct compared *c = &b->all[i];
 		const struct finding *f = compared_finding(c);

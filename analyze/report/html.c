@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/base/escape.h"
+#include "format/base/utf8.h"
 
 /* The start tag is over: content or another tag follows. */
 static void end_tag(struct html *h)
@@ -69,23 +70,13 @@ void html_close_to(struct html *h, unsigned depth)
 		html_close(h);
 }
 
-/* Length of the UTF-8 character at s, up to n bytes; 0: there is none that XML may hold. */
-static size_t character(const unsigned char *s, size_t n)
+/* Length of the character at s, up to n bytes; 0: there is none that XML may hold. */
+static size_t character(const char *s, size_t n)
 {
-	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = s[0] < 0x80 ? 1 : s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : s[0] >= 0xc0 ? 2 : 0;
-	uint32_t c = s[0];
+	uint32_t c;
+	size_t len = utf8_decode(s, n, &c);
 
-	if (len == 0 || len > n || s[0] > 0xf4)
-		return 0;
-	if (len > 1)
-		c &= 0x7fU >> len;
-	for (size_t i = 1; i < len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
-	}
-	if (c < least[len] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff) || (c & 0xfffe) == 0xfffe)
+	if (len == 0 || (c & 0xfffe) == 0xfffe)
 		return 0;
 	return (c >= 0x20 && c < 0x7f) || c == '\n' || c >= 0xa0 ? len : 0;
 }
@@ -93,7 +84,7 @@ static size_t character(const unsigned char *s, size_t n)
 static void escape(struct html *h, const char *s, size_t n)
 {
 	for (size_t i = 0, len; i < n; i += len) {
-		len = character((const unsigned char *)s + i, n - i);
+		len = character(s + i, n - i);
 		switch (len ? s[i] : 0) {
 		case '<':
 			text_add(h->out, "&lt;");
@@ -111,7 +102,7 @@ static void escape(struct html *h, const char *s, size_t n)
 			text_add(h->out, "&#39;");
 			break;
 		default:
-			text_add_bytes(h->out, len ? s + i : "\xef\xbf\xbd", len ? len : 3);
+			text_add_bytes(h->out, len ? s + i : UTF8_REPLACEMENT, len ? len : strlen(UTF8_REPLACEMENT));
 			len = len ? len : 1;
 			break;
 		}

@@ -7,7 +7,8 @@
 #ifndef GPUREC_ANALYZE_REPORT_HTML_H
 #define GPUREC_ANALYZE_REPORT_HTML_H
 
-#include "analyze/report/report_buffer.h"
+#include "format/base/text.h"
+
 
 #define HTML_DEPTH_MAX 32
 

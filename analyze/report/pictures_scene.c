@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/report/pictures.h"
+#include "analyze/report/report_times.h"
 #include "analyze/report/svg.h"
 
 #define LABEL_PX 18

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/losses.h"
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 static void hash_text(struct text *t, char *hex)
@@ -13,7 +14,7 @@ static void hash_text(struct text *t, char *hex)
 	uint8_t hash[HASH_BYTES];
 
 	crypto_generichash(hash, sizeof(hash), (const unsigned char *)text_string(t), t->len, NULL, 0);
-	tool_format_hex(hex, hash, sizeof(hash));
+	hex_text(hex, hash, sizeof(hash));
 	text_clear(t);
 }
 
@@ -78,7 +79,7 @@ void report_gather(const struct report *r, struct report_facts *f)
 	const uint8_t *seal = NULL;
 
 	memset(f, 0, sizeof(*f));
-	tool_format_hex(f->capture_id, reader->header.capture_id, CAPTURE_ID_BYTES);
+	hex_text(f->capture_id, reader->header.capture_id, CAPTURE_ID_BYTES);
 	hash_rules(r, f);
 	f->nepochs = reader->nepochs;
 	f->begin_ns = f->end_ns = reader->header.start_boot_ns;
@@ -100,7 +101,7 @@ void report_gather(const struct report *r, struct report_facts *f)
 		f->end_ns = r->stopped_ns;
 	completeness_of(&f->complete, r->evidence);
 	if (seal)
-		tool_format_hex(f->last_seal, seal, HASH_BYTES);
+		hex_text(f->last_seal, seal, HASH_BYTES);
 	for (uint64_t e = 0; e < f->nepochs; e++)
 		for (uint32_t i = 0; i < reader->epochs[e].nchunks; i++)
 			if (reader->epochs[e].chunks[i].withheld && reader->epochs[e].chunks[i].class < CLASSES_MAX)

@@ -8,8 +8,8 @@
 
 #include "analyze/engine.h"
 #include "analyze/report/html.h"
-#include "analyze/report/json.h"
 #include "analyze/user_rules.h"
+#include "format/base/json.h"
 #include "keys/completeness.h"
 
 #define REPORT_VERSION 1 /* of the JSON */

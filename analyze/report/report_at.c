@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/report/report_json.h"
+#include "analyze/report/report_times.h"
 
 static void add_window(const struct evidence *e, struct text *t, uint64_t begin_ns, uint64_t end_ns)
 {

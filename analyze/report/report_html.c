@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/handover.h"
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 /* Nothing may be fetched, run or sent; of styles only the one that has this hash counts. */
@@ -149,7 +150,7 @@ static void add_recorded(struct page *p, struct text *t)
 	const struct reader *reader = &p->r->evidence->reader;
 	char wall[64];
 
-	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
+	wall_text(wall, reader->header.start_wall_ns);
 	text_add(t, "%s, for ", wall);
 	text_add_ns(t, p->facts.end_ns > p->facts.begin_ns ? p->facts.end_ns - p->facts.begin_ns : 0);
 	report_cut(p->r, t);
@@ -179,7 +180,7 @@ static void add_custody_line(struct page *p, const struct custody_line *l, const
 	char wall[64], id[KEY_ID_CHARS + 1], *dot;
 	struct html *h = p->h;
 
-	tool_format_wall(wall, sizeof(wall), l->time_s > 0 ? (uint64_t)l->time_s * 1000000000U : 0);
+	wall_text(wall, l->time_s > 0 ? (uint64_t)l->time_s * 1000000000U : 0);
 	dot = strchr(wall, '.');
 	if (dot)
 		*dot = 0;

@@ -9,6 +9,7 @@
 
 #include "analyze/baseline.h"
 #include "analyze/report/report.h"
+#include "format/base/units.h"
 #include "replay/demangle/demangle.h"
 #include "keys/tool/tool.h"
 
@@ -192,7 +193,7 @@ static void add_fingerprint(const struct report *r, struct json *j, const struct
 
 	finding_identity(f, engine_context(r->engine)->names, &r->evidence->reader.header.schema, &t);
 	crypto_generichash(hash, sizeof(hash), (const unsigned char *)text_string(&t), t.len, NULL, 0);
-	tool_format_hex(hex, hash, sizeof(hash));
+	hex_text(hex, hash, sizeof(hash));
 	j->out->failed |= t.failed;
 	text_clear(&t);
 	json_open(j, "partialFingerprints", '{');

@@ -5,6 +5,8 @@
 
 #include "analyze/callsite.h"
 #include "analyze/report/report.h"
+#include "analyze/report/report_times.h"
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define BAR_WIDTH 40
@@ -64,7 +66,7 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	text_add(t, "\n");
 	add_about(r, t);
 	text_add(t, "Capture    %s, last seal %.16s\n", f->capture_id, f->last_seal[0] ? f->last_seal : "none");
-	tool_format_wall(wall, sizeof(wall), reader->header.start_wall_ns);
+	wall_text(wall, reader->header.start_wall_ns);
 	text_add(t, r->stopped ? "Recorded   %s, read only for " : "Recorded   %s, for ", wall);
 	text_add_ns(t, f->end_ns > f->begin_ns ? f->end_ns - f->begin_ns : 0);
 	report_cut(r, t);

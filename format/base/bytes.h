@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Little-endian numbers in byte buffers, and a buffer that grows. Internal to format/. */
+/* Little-endian numbers in byte buffers, and a buffer that grows. */
 #ifndef GPUREC_FORMAT_BASE_BYTES_H
 #define GPUREC_FORMAT_BASE_BYTES_H
 

@@ -5,28 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/*
- * One UTF-8 sequence at p (RFC 3629: shortest form, no surrogates, up to U+10FFFF). Returns its length and sets *cp,
- * or 0 when the bytes are none.
- */
-static size_t decode_utf8(const uint8_t *p, size_t n, uint32_t *cp)
-{
-	static const uint32_t least[5] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t len = p[0] < 0x80 ? 1 : p[0] >= 0xc2 && p[0] < 0xe0 ? 2 : p[0] >= 0xe0 && p[0] < 0xf0 ? 3 : 4;
-	uint32_t v = len == 1 ? p[0] : p[0] & (0x7fu >> len);
-
-	if ((p[0] >= 0x80 && p[0] < 0xc2) || p[0] > 0xf4 || len > n)
-		return 0;
-	for (size_t i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-		v = v << 6 | (p[i] & 0x3f);
-	}
-	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-		return 0;
-	*cp = v;
-	return len;
-}
+#include "format/base/utf8.h"
 
 /* Characters that change how others are shown, or cannot be seen: they could make a name look like another. */
 static bool is_deceptive(uint32_t cp)
@@ -91,16 +70,15 @@ static unsigned hex_digits(uint32_t cp)
 size_t escape_terminal(char *out, size_t out_size, const char *text, size_t n)
 {
 	struct output o = {out, out_size, 0};
-	const uint8_t *p = (const uint8_t *)text;
 	bool room = true;
 
 	for (size_t i = 0, len; i < n && room; i += len) {
 		uint32_t cp = 0;
 
-		len = decode_utf8(p + i, n - i, &cp);
+		len = utf8_decode(text + i, n - i, &cp);
 		if (len == 0) {
 			len = 1;
-			room = output_add_hex(&o, "\\x", p[i], 2, "");
+			room = output_add_hex(&o, "\\x", (uint8_t)text[i], 2, "");
 		} else if (cp == '\\') {
 			room = output_add(&o, "\\\\", 2);
 		} else if (cp < 0x80 && is_deceptive(cp)) {
@@ -117,17 +95,16 @@ size_t escape_terminal(char *out, size_t out_size, const char *text, size_t n)
 size_t escape_json(char *out, size_t out_size, const char *text, size_t n)
 {
 	struct output o = {out, out_size, 0};
-	const uint8_t *p = (const uint8_t *)text;
 	bool room = true;
 
 	for (size_t i = 0, len; i < n && room; i += len) {
 		uint32_t cp = 0;
 		char pair[2] = {'\\', text[i]};
 
-		len = decode_utf8(p + i, n - i, &cp);
+		len = utf8_decode(text + i, n - i, &cp);
 		if (len == 0) {
 			len = 1;
-			room = output_add(&o, "\xef\xbf\xbd", 3);
+			room = output_add(&o, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 		} else if (cp == '"' || cp == '\\') {
 			room = output_add(&o, pair, 2);
 		} else if (cp < 0x10000 && is_deceptive(cp)) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/custody.h"
 #include "keys/gpukey/gpukey_internal.h"
 
@@ -24,7 +25,7 @@ static void tell(const char *path, const struct custody_line *l)
 
 	escape_terminal(shown, sizeof(shown), path, strlen(path));
 	printf("%s: act %llu, %s, head %s\n", shown, (unsigned long long)l->number, custody_action_word(l->action),
-	       tool_format_hex(hash, l->hash, HASH_BYTES));
+	       hex_text(hash, l->hash, HASH_BYTES));
 }
 
 int gpukey_custody_sign(const struct gpukey_custody *c, const char *capture, const char *output,

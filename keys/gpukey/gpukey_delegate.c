@@ -5,6 +5,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "format/base/units.h"
 #include "keys/gpukey/gpukey_internal.h"
 #include "keys/plain_text.h"
 
@@ -38,7 +39,7 @@ static int take_interval(struct delegating *d, int *status)
 	if (r == 0) {
 		option = d->until ? "--until" : "--for";
 		r = d->until ? date_parse(&d->until_ns, d->until, &why)
-			     : tool_parse_duration(d->length, &length_ns, &why);
+			     : duration_parse(d->length, &length_ns, &why);
 	}
 	if (r == 0 && d->length && __builtin_add_overflow(d->from_ns, length_ns, &d->until_ns))
 		r = fault_set(&why, ERR_INPUT, FAULT_NOWHERE, "'%.40s' is too long", d->length);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the five command-line tools have in common: names, messages, options, durations. Used by their main files only;
+ * What the five command-line tools have in common: names, messages, options. Used by their main files only;
  * this is the one place below main() that prints.
  */
 #ifndef GPUREC_KEYS_TOOL_TOOL_H
@@ -70,27 +70,8 @@ struct tool_options {
 int tool_next_option(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, const char **value,
 		     int *operands, int *status);
 
-/*
- * "90s", "5m", "1h", "250ms", "1d", "1.5s", and as tool_format_ns() shows them: "13.1 ms". A bare number is refused: it
- * could be seconds or nanoseconds. 0 or ERR_INPUT with a sentence.
- */
-int tool_parse_duration(const char *text, uint64_t *ns, struct fault *why);
-/* The same; but a bare number is seconds, as sleep(1) takes it. */
-int tool_parse_seconds(const char *text, uint64_t *ns, struct fault *why);
-/* "64M", "1G", "4096". Powers of 1024. */
-int tool_parse_size(const char *text, uint64_t *bytes, struct fault *why);
-/* Decimal only, within [min, max]. */
-int tool_parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *value, struct fault *why);
-
 /* Flush stdout and report what went wrong with it (full disk): TOOL_FAILED, else `status`. A closed pipe is no fault.
  */
 int tool_finish(int status);
-
-/* Formats for people, into `buf`, which they return: "13.1 ms", "64.0 MiB", "2026-11-21 09:58:26.123456789Z". */
-char *tool_format_ns(char *buf, size_t size, uint64_t ns);
-char *tool_format_bytes(char *buf, size_t size, uint64_t bytes);
-char *tool_format_wall(char *buf, size_t size, uint64_t wall_ns);
-/* Lower-case hex of n bytes; buf holds 2 * n + 1. */
-char *tool_format_hex(char *buf, const uint8_t *bytes, size_t n);
 
 #endif

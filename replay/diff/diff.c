@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/completeness.h"
 #include "keys/tool/tool.h"
 #include "replay/diff/diff_internal.h"
@@ -462,7 +463,7 @@ int diff_collect(struct diff_side **out, const struct replay *replay, struct fau
 	s->verdict = verdict_word(replay->evidence->verification.verdict);
 	completeness_of(&complete, replay->evidence);
 	s->nlost = complete.lost + complete.left_out;
-	tool_format_hex(s->capture, replay->evidence->reader.header.capture_id, CAPTURE_ID_BYTES);
+	hex_text(s->capture, replay->evidence->reader.header.capture_id, CAPTURE_ID_BYTES);
 	r = walk(replay, &visitor, s, why);
 	gather_free(s->gather);
 	s->gather = NULL;

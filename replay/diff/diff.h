@@ -6,8 +6,8 @@
 #ifndef GPUREC_REPLAY_DIFF_DIFF_H
 #define GPUREC_REPLAY_DIFF_DIFF_H
 
+#include "format/base/json.h"
 #include "replay/model/walk.h"
-#include "replay/out.h"
 
 /* One run, summed up. Memory: bounded by distinct names, threads and live allocations, and a few numbers an epoch. */
 struct diff_side;
@@ -24,8 +24,10 @@ struct diff_result {
 	size_t nchanges; /* of them more than noise */
 };
 
-/* Lines for people, or one JSON object; *result is set. ERR_MEMORY; what was not written shows in out_finish(). */
-int diff_write(const struct diff_side *a, const struct diff_side *b, bool json, enum diff_detail detail, struct out *o,
-	       struct diff_result *result, struct fault *why);
+/* Lines for people, or a JSON object; *result is set. ERR_MEMORY; the text may have failed, too. */
+int diff_text(const struct diff_side *a, const struct diff_side *b, enum diff_detail detail, struct text *t,
+	      struct diff_result *result, struct fault *why);
+int diff_json(const struct diff_side *a, const struct diff_side *b, const char *key, struct json *j,
+	      struct diff_result *result, struct fault *why);
 
 #endif

@@ -177,8 +177,7 @@ const char *diff_cause_words(enum diff_cause cause);
 const char *diff_cause_key(enum diff_cause cause);
 
 /* The JSON object. */
-struct out;
-void diff_write_json(struct out *o, const struct comparison *c);
+void diff_write_json(struct json *j, const char *key, const struct comparison *c);
 
 /* Take a call's duration in. */
 void diff_count(struct diff_row *row, uint64_t dur_ns);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "replay/diff/diff_internal.h"
-#include "replay/out.h"
 
 static const char *certainty_word(const struct diff_change *c)
 {
@@ -33,12 +32,12 @@ static uint64_t quantile(const struct diff_row *row, double share)
 	return row ? diff_quantile(row, share) : 0;
 }
 
-static void json_double(struct out *o, double value)
+static void add_double(struct json *j, const char *key, double value)
 {
 	char text[48];
 
 	snprintf(text, sizeof(text), "%.9g", value);
-	out_string(o, text);
+	json_number(j, key, text);
 }
 
 static const char *call_key(unsigned metric)
@@ -59,144 +58,130 @@ static const char *process_key(unsigned metric)
 	return metric < PROCESS_CAUSES ? keys[metric] : diff_cause_key(metric - PROCESS_CAUSES);
 }
 
-/* "name":"more", and among the bounds "name":0.5; nothing where neither run has it. */
-static void json_change(struct out *o, const char *name, const struct diff_change *c)
-{
-	out_string(o, ",\"");
-	out_string(o, name);
-	out_string(o, "\":\"");
-	out_string(o, certainty_word(c));
-	out_char(o, '"');
-}
-
-static void json_bound(struct out *o, bool *first, const char *name, const struct diff_change *c)
+/* Among the bounds: nothing where neither run has it. */
+static void add_bound(struct json *j, const char *name, const struct diff_change *c)
 {
 	if (c->certainty < CERTAINTY_NOISE)
 		return;
-	out_string(o, *first ? "\"" : ",\"");
-	out_string(o, name);
-	out_string(o, "\":{\"a\":");
-	json_double(o, c->a);
-	out_string(o, ",\"b\":");
-	json_double(o, c->b);
-	out_string(o, ",\"bound\":");
-	json_double(o, c->bound);
-	out_char(o, '}');
-	*first = false;
+	json_open(j, name, '{');
+	add_double(j, "a", c->a);
+	add_double(j, "b", c->b);
+	add_double(j, "bound", c->bound);
+	json_close(j, '}');
 }
 
-static void json_number(struct out *o, const char *key, uint64_t value)
+static void add_side(struct json *j, const char *key, const struct diff_side *s)
 {
-	out_string(o, key);
-	out_u64(o, value);
+	json_open(j, key, '{');
+	json_string(j, "verdict", s->verdict);
+	json_string(j, "capture", s->capture);
+	json_u64(j, "duration_ns", s->duration_ns);
+	json_u64(j, "epochs", s->nepochs);
+	json_u64(j, "events", s->nevents);
+	json_u64(j, "lost", s->nlost);
+	json_close(j, '}');
 }
 
-static void json_side(struct out *o, const char *key, const struct diff_side *s)
+static void add_split(struct json *j, const struct diff_split *s)
 {
-	out_string(o, key);
-	out_string(o, "{\"verdict\":\"");
-	out_string(o, s->verdict);
-	out_string(o, "\",\"capture\":\"");
-	out_string(o, s->capture);
-	json_number(o, "\",\"duration_ns\":", s->duration_ns);
-	json_number(o, ",\"epochs\":", s->nepochs);
-	json_number(o, ",\"events\":", s->nevents);
-	json_number(o, ",\"lost\":", s->nlost);
-	out_char(o, '}');
-}
-
-static void json_split(struct out *o, const struct diff_split *s)
-{
-	json_number(o, ",\"in_calls_ns\":", s->in_calls_ns);
+	json_u64(j, "in_calls_ns", s->in_calls_ns);
 	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
-		out_string(o, ",\"");
-		out_string(o, diff_cause_key(i));
-		json_number(o, "_ns\":", s->ns[i]);
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_ns", diff_cause_key(i));
+		json_u64(j, key, s->ns[i]);
 	}
 }
 
-static void json_row(struct out *o, const char *key, const struct diff_row *row)
+static void add_row(struct json *j, const char *key, const struct diff_row *row)
 {
-	out_string(o, key);
 	if (!row) {
-		out_string(o, "null");
+		json_null(j, key);
 		return;
 	}
-	json_number(o, "{\"calls\":", row->ncalls);
-	json_number(o, ",\"failed\":", row->nfailed);
-	json_number(o, ",\"total_ns\":", row->total_ns);
-	json_number(o, ",\"median_ns\":", quantile(row, 0.5));
-	json_number(o, ",\"p99_ns\":", quantile(row, 0.99));
-	json_number(o, ",\"max_ns\":", row->max_ns);
-	json_number(o, ",\"epochs\":", row->nblocks);
-	json_split(o, &row->split);
-	out_char(o, '}');
+	json_open(j, key, '{');
+	json_u64(j, "calls", row->ncalls);
+	json_u64(j, "failed", row->nfailed);
+	json_u64(j, "total_ns", row->total_ns);
+	json_u64(j, "median_ns", quantile(row, 0.5));
+	json_u64(j, "p99_ns", quantile(row, 0.99));
+	json_u64(j, "max_ns", row->max_ns);
+	json_u64(j, "epochs", row->nblocks);
+	add_split(j, &row->split);
+	json_close(j, '}');
 }
 
-static void json_process(struct out *o, const char *key, const struct diff_process *p)
+static void add_memory(struct json *j, const struct diff_process *p, unsigned kind)
 {
-	out_string(o, key);
-	json_number(o, "{\"peak_bytes\":", p->peak_bytes[MEMORY_KINDS]);
-	json_number(o, ",\"held_bytes\":", p->held_bytes[MEMORY_KINDS]);
-	out_string(o, ",\"memory\":{");
-	for (unsigned kind = 0, first = 1; kind < MEMORY_KINDS; kind++) {
+	json_u64(j, "peak_bytes", p->peak_bytes[kind]);
+	json_u64(j, "held_bytes", p->held_bytes[kind]);
+}
+
+static void add_process(struct json *j, const char *key, const struct diff_process *p)
+{
+	json_open(j, key, '{');
+	add_memory(j, p, MEMORY_KINDS);
+	json_open(j, "memory", '{');
+	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
 		if (!p->peak_bytes[kind])
 			continue;
-		out_string(o, first ? "\"" : ",\"");
-		out_string(o, memory_word(kind));
-		json_number(o, "\":{\"peak_bytes\":", p->peak_bytes[kind]);
-		json_number(o, ",\"held_bytes\":", p->held_bytes[kind]);
-		out_char(o, '}');
-		first = 0;
+		json_open(j, memory_word(kind), '{');
+		add_memory(j, p, kind);
+		json_close(j, '}');
 	}
-	out_char(o, '}');
-	json_split(o, &p->split);
-	out_char(o, '}');
+	json_close(j, '}');
+	add_split(j, &p->split);
+	json_close(j, '}');
 }
 
-static void json_processes(struct out *o, const struct comparison *c)
+static void add_changes(struct json *j, const char *(*name)(unsigned metric), const struct diff_change *changes,
+			unsigned n)
 {
-	for (size_t i = 0; i < c->nprocesses; i++) {
-		const struct process_pair *p = &c->processes[i];
-		bool first = true;
-
-		out_string(o, i ? ",{\"process\":" : "{\"process\":");
-		out_json(o, p->name, strlen(p->name));
-		json_process(o, ",\"a\":", p->a);
-		json_process(o, ",\"b\":", p->b);
-		for (unsigned m = 0; m < PROCESS_METRICS; m++)
-			json_change(o, process_key(m), &p->change[m]);
-		out_string(o, ",\"bounds\":{");
-		for (unsigned m = 0; m < PROCESS_METRICS; m++)
-			json_bound(o, &first, process_key(m), &p->change[m]);
-		out_string(o, "}}");
-	}
+	for (unsigned m = 0; m < n; m++)
+		json_string(j, name(m), certainty_word(&changes[m]));
 }
 
-void diff_write_json(struct out *o, const struct comparison *c)
+static void add_bounds(struct json *j, const char *(*name)(unsigned metric), const struct diff_change *changes,
+		       unsigned n)
 {
-	json_side(o, "{\"a\":", c->a);
-	json_side(o, ",\"b\":", c->b);
-	out_string(o, ",\"calls\":[");
+	json_open(j, "bounds", '{');
+	for (unsigned m = 0; m < n; m++)
+		add_bound(j, name(m), &changes[m]);
+	json_close(j, '}');
+}
+
+void diff_write_json(struct json *j, const char *key, const struct comparison *c)
+{
+	json_open(j, key, '{');
+	add_side(j, "a", c->a);
+	add_side(j, "b", c->b);
+	json_open(j, "calls", '[');
 	for (size_t i = 0; i < c->npairs; i++) {
 		const struct pair *p = &c->pairs[i];
-		bool first = true;
 
-		out_string(o, i ? ",{\"process\":" : "{\"process\":");
-		out_json(o, p->process, strlen(p->process));
-		out_string(o, ",\"function\":");
-		out_json(o, p->function, strlen(p->function));
-		json_row(o, ",\"a\":", p->a);
-		json_row(o, ",\"b\":", p->b);
-		for (unsigned m = 0; m < CALL_METRICS; m++)
-			json_change(o, call_key(m), &p->change[m]);
-		json_number(o, ",\"slow_ns\":", p->slow_ns);
-		out_string(o, ",\"bounds\":{");
-		for (unsigned m = 0; m < CALL_METRICS; m++)
-			json_bound(o, &first, call_key(m), &p->change[m]);
-		out_string(o, "}}");
+		json_open(j, NULL, '{');
+		json_string(j, "process", p->process);
+		json_string(j, "function", p->function);
+		add_row(j, "a", p->a);
+		add_row(j, "b", p->b);
+		add_changes(j, call_key, p->change, CALL_METRICS);
+		json_u64(j, "slow_ns", p->slow_ns);
+		add_bounds(j, call_key, p->change, CALL_METRICS);
+		json_close(j, '}');
 	}
-	out_string(o, "],\"processes\":[");
-	json_processes(o, c);
-	out_string(o, "]}\n");
+	json_close(j, ']');
+	json_open(j, "processes", '[');
+	for (size_t i = 0; i < c->nprocesses; i++) {
+		const struct process_pair *p = &c->processes[i];
+
+		json_open(j, NULL, '{');
+		json_string(j, "process", p->name);
+		add_process(j, "a", p->a);
+		add_process(j, "b", p->b);
+		add_changes(j, process_key, p->change, PROCESS_METRICS);
+		add_bounds(j, process_key, p->change, PROCESS_METRICS);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
 }

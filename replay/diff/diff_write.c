@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/text.h"
 #include "replay/diff/diff_internal.h"
-#include "replay/out.h"
 
 #define SHOWN 10 /* changes, on the first screen */
 
@@ -18,82 +18,50 @@ static uint64_t quantile(const struct diff_row *row, double share)
 }
 
 /* " (+23 %)", " (17.5 times)", " (1/17.5)"; nothing when there is nothing to compare with. */
-static void out_change(struct out *o, double a, double b)
+static void add_change(struct text *t, double a, double b)
 {
-	char text[48];
 	double change = a > 0 ? (b - a) / a * 100 : 0;
 
 	if (a <= 0 || b <= 0)
 		return;
 	if (change >= 1000)
-		snprintf(text, sizeof(text), b >= 1000 * a ? " (%.0f times)" : " (%.3g times)", b / a);
+		text_add(t, b >= 1000 * a ? " (%.0f times)" : " (%.3g times)", b / a);
 	else if (a >= 11 * b) /* as far the other way: -100 % would be nothing at all */
-		snprintf(text, sizeof(text), " (1/%.3g)", a / b);
+		text_add(t, " (1/%.3g)", a / b);
 	else
-		snprintf(text, sizeof(text), " (%+.0f %%)", change);
-	out_string(o, text);
+		text_add(t, " (%+.0f %%)", change);
 }
 
-static void out_rate(struct out *o, double rate)
+static void add_rate(struct text *t, double rate)
 {
-	char text[48];
-
-	snprintf(text, sizeof(text), rate >= 100 ? "%.0f/s" : "%.3g/s", rate);
-	out_string(o, text);
+	text_add(t, rate >= 100 ? "%.0f/s" : "%.3g/s", rate);
 }
 
-static void out_bytes_of(struct out *o, uint64_t bytes)
+static void add_share(struct text *t, uint64_t part, uint64_t whole)
 {
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	double value = (double)bytes;
-	char text[48];
-	size_t unit = 0;
-
-	while (value >= 1024 && unit < 4) {
-		value /= 1024;
-		unit++;
-	}
-	snprintf(text, sizeof(text), unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-	out_string(o, text);
-}
-
-static void out_share(struct out *o, uint64_t part, uint64_t whole)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.1f %%", whole ? 100.0 * (double)part / (double)whole : 0.0);
-	out_string(o, text);
+	text_add_percent(t, part, whole);
+	text_add_string(t, " %");
 }
 
 /* --- for people --- */
 
-static void text_side(struct out *o, char letter, const struct diff_side *s)
+static void text_side(struct text *t, char letter, const struct diff_side *s)
 {
-	out_char(o, letter);
-	out_string(o, "  ");
-	out_string(o, s->verdict);
-	out_string(o, "  capture ");
-	out_string(o, s->capture);
-	out_string(o, "  ");
-	out_duration(o, s->duration_ns);
-	out_string(o, ", ");
-	out_u64(o, s->nevents);
-	out_string(o, " events");
-	if (s->nlost) {
-		out_string(o, ", ");
-		out_u64(o, s->nlost);
-		out_string(o, " lost; only what was recorded is compared");
-	}
-	out_char(o, '\n');
+	text_add(t, "%c  %s  capture %s  ", letter, s->verdict, s->capture);
+	text_add_ns(t, s->duration_ns);
+	text_add(t, ", %" PRIu64 " events", s->nevents);
+	if (s->nlost)
+		text_add(t, ", %" PRIu64 " lost; only what was recorded is compared", s->nlost);
+	text_add_string(t, "\n");
 }
 
-static void text_times(struct out *o, const char *what, uint64_t a, uint64_t b)
+static void text_times(struct text *t, const char *what, uint64_t a, uint64_t b)
 {
-	out_string(o, what);
-	out_duration(o, a);
-	out_string(o, " -> ");
-	out_duration(o, b);
-	out_change(o, (double)a, (double)b);
+	text_add_string(t, what);
+	text_add_ns(t, a);
+	text_add_string(t, " -> ");
+	text_add_ns(t, b);
+	add_change(t, (double)a, (double)b);
 }
 
 static const char *const call_words[] = {
@@ -121,66 +89,58 @@ static enum quantity process_unit(unsigned metric)
 					  : QUANTITY_SHARE;
 }
 
-static void out_points(struct out *o, double share, const char *unit)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.1f %s", 100 * share, unit);
-	out_string(o, text);
-}
-
-static void out_per_minute(struct out *o, double per_second)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.3g/min", 60 * per_second);
-	out_string(o, text);
-}
-
-static void out_signed_bytes(struct out *o, double bytes)
+static void add_signed_size(struct text *t, double bytes)
 {
 	if (bytes < 0)
-		out_char(o, '-');
-	out_bytes_of(o, (uint64_t)(bytes < 0 ? -bytes : bytes));
+		text_add_string(t, "-");
+	text_add_size(t, (uint64_t)(bytes < 0 ? -bytes : bytes));
 }
 
-static void out_value(struct out *o, enum quantity unit, double v)
+static void add_value(struct text *t, enum quantity unit, double v)
 {
 	switch (unit) {
 	case QUANTITY_RATE:
-		out_rate(o, v);
+		add_rate(t, v);
 		return;
 	case QUANTITY_DURATION:
-		out_duration(o, (uint64_t)v);
+		text_add_ns(t, (uint64_t)v);
 		return;
 	case QUANTITY_INCIDENTS:
-		out_per_minute(o, v);
+		text_add(t, "%.3g/min", 60 * v);
 		return;
 	case QUANTITY_SHARE:
-		out_points(o, v, "%");
+		text_add(t, "%.1f %%", 100 * v);
 		return;
 	case QUANTITY_BYTES:
-		out_signed_bytes(o, v);
+		add_signed_size(t, v);
 		return;
 	case QUANTITY_GROWTH:
-		out_signed_bytes(o, v);
-		out_string(o, "/s");
+		add_signed_size(t, v);
+		text_add_string(t, "/s");
 		return;
 	}
 }
 
-/* The least change that would have been more than noise. */
-static void out_bound(struct out *o, enum quantity unit, const struct diff_change *c)
+/* "134/s -> 234/s" */
+static void add_values(struct text *t, enum quantity unit, double a, double b)
 {
-	out_string(o, "±");
+	add_value(t, unit, a);
+	text_add_string(t, " -> ");
+	add_value(t, unit, b);
+}
+
+/* The least change that would have been more than noise. */
+static void add_bound(struct text *t, enum quantity unit, const struct diff_change *c)
+{
+	text_add_string(t, "±");
 	if (unit == QUANTITY_SHARE)
-		out_points(o, c->bound, "points");
+		text_add(t, "%.1f points", 100 * c->bound);
 	else
-		out_value(o, unit, c->bound);
+		add_value(t, unit, c->bound);
 }
 
 /* ": within noise (±3.2/s)". */
-static void text_certainty(struct out *o, enum quantity unit, const struct diff_change *c)
+static void text_certainty(struct text *t, enum quantity unit, const struct diff_change *c)
 {
 	static const char *const words[CERTAINTIES] = {[CERTAINTY_NONE] = "",
 						       [CERTAINTY_SHORT] = ": too little data",
@@ -188,11 +148,11 @@ static void text_certainty(struct out *o, enum quantity unit, const struct diff_
 						       [CERTAINTY_UNSURE] = ": may be noise (",
 						       [CERTAINTY_MORE] = ": more than noise ("};
 
-	out_string(o, words[c->certainty]);
+	text_add_string(t, words[c->certainty]);
 	if (c->certainty < CERTAINTY_NOISE)
 		return;
-	out_bound(o, unit, c);
-	out_char(o, ')');
+	add_bound(t, unit, c);
+	text_add_string(t, ")");
 }
 
 const char *diff_cause_words(enum diff_cause cause)
@@ -207,207 +167,174 @@ const char *diff_cause_words(enum diff_cause cause)
 }
 
 /* `changes`: of the causes. */
-static void text_split(struct out *o, const struct diff_split *a, const struct diff_split *b,
+static void text_split(struct text *t, const struct diff_split *a, const struct diff_split *b,
 		       const struct diff_change *changes)
 {
 	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
 		if (!a->ns[i] && !b->ns[i])
 			continue;
-		out_string(o, "\n    ");
-		out_string(o, diff_cause_words(i));
-		out_char(o, ' ');
-		out_share(o, a->ns[i], a->in_calls_ns);
-		out_string(o, " -> ");
-		out_share(o, b->ns[i], b->in_calls_ns);
-		text_certainty(o, QUANTITY_SHARE, &changes[i]);
+		text_add(t, "\n    %s ", diff_cause_words(i));
+		add_share(t, a->ns[i], a->in_calls_ns);
+		text_add_string(t, " -> ");
+		add_share(t, b->ns[i], b->in_calls_ns);
+		text_certainty(t, QUANTITY_SHARE, &changes[i]);
 	}
 }
 
-static void text_slow(struct out *o, const struct pair *p)
+static void text_slow(struct text *t, const struct pair *p)
 {
 	uint64_t ns;
 
 	if (p->change[CALL_SLOW].certainty == CERTAINTY_NONE)
 		return;
-	out_string(o, "\n  over ");
-	out_duration(o, p->slow_ns);
-	out_char(o, ' ');
-	out_u64(o, diff_slow_calls(p->a, p->slow_ns, &ns));
-	out_string(o, " -> ");
-	out_u64(o, diff_slow_calls(p->b, p->slow_ns, &ns));
-	out_string(o, " calls, incidents ");
-	out_value(o, QUANTITY_INCIDENTS, p->change[CALL_SLOW].a);
-	out_string(o, " -> ");
-	out_value(o, QUANTITY_INCIDENTS, p->change[CALL_SLOW].b);
-	text_certainty(o, QUANTITY_INCIDENTS, &p->change[CALL_SLOW]);
+	text_add_string(t, "\n  over ");
+	text_add_ns(t, p->slow_ns);
+	text_add(t, " %" PRIu64 " -> %" PRIu64 " calls, incidents ", diff_slow_calls(p->a, p->slow_ns, &ns),
+		 diff_slow_calls(p->b, p->slow_ns, &ns));
+	add_values(t, QUANTITY_INCIDENTS, p->change[CALL_SLOW].a, p->change[CALL_SLOW].b);
+	text_certainty(t, QUANTITY_INCIDENTS, &p->change[CALL_SLOW]);
 }
 
-static void text_pair(struct out *o, const struct comparison *c, const struct pair *p)
+static void text_pair(struct text *t, const struct comparison *c, const struct pair *p)
 {
 	double ra = p->a ? diff_per_second(c->a, p->a->ncalls) : 0, rb = p->b ? diff_per_second(c->b, p->b->ncalls) : 0;
 	uint64_t fa = p->a ? p->a->nfailed : 0, fb = p->b ? p->b->nfailed : 0;
 
-	out_string(o, p->process);
-	out_string(o, "  ");
-	out_string(o, p->function);
-	out_string(o, !p->a ? "  only in B\n  rate    " : !p->b ? "  only in A\n  rate    " : "\n  rate    ");
-	out_rate(o, ra);
-	out_string(o, " -> ");
-	out_rate(o, rb);
-	out_change(o, ra, rb);
-	text_certainty(o, QUANTITY_RATE, &p->change[CALL_RATE]);
+	text_add(t, "%s  %s%s\n  rate    ", p->process, p->function,
+		 !p->a   ? "  only in B"
+		 : !p->b ? "  only in A"
+			 : "");
+	add_rate(t, ra);
+	text_add_string(t, " -> ");
+	add_rate(t, rb);
+	add_change(t, ra, rb);
+	text_certainty(t, QUANTITY_RATE, &p->change[CALL_RATE]);
 	if (p->a && p->b) {
-		text_times(o, "\n  median  ", quantile(p->a, 0.5), quantile(p->b, 0.5));
-		text_certainty(o, QUANTITY_DURATION, &p->change[CALL_MEDIAN]);
-		text_times(o, "\n  p99     ", quantile(p->a, 0.99), quantile(p->b, 0.99));
-		text_certainty(o, QUANTITY_DURATION, &p->change[CALL_TAIL]);
-		text_times(o, "\n  longest ", p->a->max_ns, p->b->max_ns);
-		text_slow(o, p);
+		text_times(t, "\n  median  ", quantile(p->a, 0.5), quantile(p->b, 0.5));
+		text_certainty(t, QUANTITY_DURATION, &p->change[CALL_MEDIAN]);
+		text_times(t, "\n  p99     ", quantile(p->a, 0.99), quantile(p->b, 0.99));
+		text_certainty(t, QUANTITY_DURATION, &p->change[CALL_TAIL]);
+		text_times(t, "\n  longest ", p->a->max_ns, p->b->max_ns);
+		text_slow(t, p);
 		if (p->a->split.in_calls_ns || p->b->split.in_calls_ns)
-			text_times(o, "\n  in sum  ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
-		text_split(o, &p->a->split, &p->b->split, &p->change[CALL_CAUSES]);
+			text_times(t, "\n  in sum  ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
+		text_split(t, &p->a->split, &p->b->split, &p->change[CALL_CAUSES]);
 	}
-	if (fa || fb) {
-		out_string(o, "\n  failed  ");
-		out_u64(o, fa);
-		out_string(o, " -> ");
-		out_u64(o, fb);
-	}
-	out_char(o, '\n');
+	if (fa || fb)
+		text_add(t, "\n  failed  %" PRIu64 " -> %" PRIu64, fa, fb);
+	text_add_string(t, "\n");
 }
 
 /* Memory of one kind, or (MEMORY_KINDS) of all. */
-static void text_memory(struct out *o, const struct process_pair *p, unsigned kind)
+static void text_memory(struct text *t, const struct process_pair *p, unsigned kind)
 {
 	uint64_t a = p->a->peak_bytes[kind], b = p->b->peak_bytes[kind];
 	bool all = kind == MEMORY_KINDS;
 
-	out_string(o, all ? "\n  memory held at most " : "\n    ");
-	if (!all) {
-		out_string(o, memory_word(kind));
-		out_char(o, ' ');
-	}
-	out_bytes_of(o, a);
-	out_string(o, " -> ");
-	out_bytes_of(o, b);
-	out_change(o, (double)a, (double)b);
 	if (all)
-		text_certainty(o, QUANTITY_BYTES, &p->change[PROCESS_HELD]);
-	out_string(o, all ? "\n  not freed " : "; not freed ");
-	out_bytes_of(o, p->a->held_bytes[kind]);
-	out_string(o, " -> ");
-	out_bytes_of(o, p->b->held_bytes[kind]);
+		text_add_string(t, "\n  memory held at most ");
+	else
+		text_add(t, "\n    %s ", memory_word(kind));
+	text_add_size(t, a);
+	text_add_string(t, " -> ");
+	text_add_size(t, b);
+	add_change(t, (double)a, (double)b);
 	if (all)
-		text_certainty(o, QUANTITY_BYTES, &p->change[PROCESS_UNFREED]);
+		text_certainty(t, QUANTITY_BYTES, &p->change[PROCESS_HELD]);
+	text_add_string(t, all ? "\n  not freed " : "; not freed ");
+	text_add_size(t, p->a->held_bytes[kind]);
+	text_add_string(t, " -> ");
+	text_add_size(t, p->b->held_bytes[kind]);
+	if (all)
+		text_certainty(t, QUANTITY_BYTES, &p->change[PROCESS_UNFREED]);
 }
 
-static void text_growth(struct out *o, const struct process_pair *p)
+static void text_growth(struct text *t, const struct process_pair *p)
 {
 	const struct diff_change *c = &p->change[PROCESS_GROWTH];
 
 	if (c->certainty == CERTAINTY_NONE)
 		return;
-	out_string(o, "\n  growth of memory ");
-	out_value(o, QUANTITY_GROWTH, c->a);
-	out_string(o, " -> ");
-	out_value(o, QUANTITY_GROWTH, c->b);
-	text_certainty(o, QUANTITY_GROWTH, c);
+	text_add_string(t, "\n  growth of memory ");
+	add_values(t, QUANTITY_GROWTH, c->a, c->b);
+	text_certainty(t, QUANTITY_GROWTH, c);
 }
 
-static void text_process(struct out *o, const struct process_pair *p)
+static void text_process(struct text *t, const struct process_pair *p)
 {
 	unsigned nkinds = 0;
 
 	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++)
 		nkinds += p->a->peak_bytes[kind] || p->b->peak_bytes[kind];
-	out_string(o, p->name);
-	text_memory(o, p, MEMORY_KINDS);
+	text_add_string(t, p->name);
+	text_memory(t, p, MEMORY_KINDS);
 	for (unsigned kind = 0; nkinds > 1 && kind < MEMORY_KINDS; kind++)
 		if (p->a->peak_bytes[kind] || p->b->peak_bytes[kind])
-			text_memory(o, p, kind);
-	text_growth(o, p);
-	text_times(o, "\n  time in calls ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
-	text_split(o, &p->a->split, &p->b->split, &p->change[PROCESS_CAUSES]);
-	out_char(o, '\n');
+			text_memory(t, p, kind);
+	text_growth(t, p);
+	text_times(t, "\n  time in calls ", p->a->split.in_calls_ns, p->b->split.in_calls_ns);
+	text_split(t, &p->a->split, &p->b->split, &p->change[PROCESS_CAUSES]);
+	text_add_string(t, "\n");
 }
 
 /* "  driver  cudaFree  rate 134/s -> 234/s (+75 %), beyond ±13.4/s". */
-static void text_finding(struct out *o, const struct diff_finding *f)
+static void text_finding(struct text *t, const struct diff_finding *f)
 {
 	const struct diff_change *c = f->pair ? &f->pair->change[f->metric] : &f->process->change[f->metric];
 	unsigned causes = f->pair ? CALL_CAUSES : PROCESS_CAUSES;
 	enum quantity unit = f->pair ? call_unit(f->metric) : process_unit(f->metric);
 
-	out_string(o, "  ");
-	out_string(o, f->pair ? f->pair->process : f->process->name);
-	out_string(o, "  ");
-	if (f->pair) {
-		out_string(o, f->pair->function);
-		out_string(o, "  ");
-	}
-	out_string(o, f->metric >= causes ? diff_cause_words(f->metric - causes)
+	text_add(t, "  %s  ", f->pair ? f->pair->process : f->process->name);
+	if (f->pair)
+		text_add(t, "%s  ", f->pair->function);
+	text_add_string(t, f->metric >= causes ? diff_cause_words(f->metric - causes)
 		      : f->pair           ? call_words[f->metric]
 					  : process_words[f->metric]);
 	if (f->pair && f->metric == CALL_SLOW) {
-		out_string(o, " (over ");
-		out_duration(o, f->pair->slow_ns);
-		out_char(o, ')');
+		text_add_string(t, " (over ");
+		text_add_ns(t, f->pair->slow_ns);
+		text_add_string(t, ")");
 	}
-	out_char(o, ' ');
-	out_value(o, unit, c->a);
-	out_string(o, " -> ");
-	out_value(o, unit, c->b);
+	text_add_string(t, " ");
+	add_values(t, unit, c->a, c->b);
 	if (unit <= QUANTITY_INCIDENTS)
-		out_change(o, c->a, c->b);
-	out_string(o, "; noise is ");
-	out_bound(o, unit, c);
-	out_char(o, '\n');
+		add_change(t, c->a, c->b);
+	text_add_string(t, "; noise is ");
+	add_bound(t, unit, c);
+	text_add_string(t, "\n");
 }
 
-static void text_findings(struct out *o, const struct diff_finding *f, size_t n)
+static void text_findings(struct text *t, const struct diff_finding *f, size_t n)
 {
-	char text[64];
-
 	for (size_t i = 0; i < n && i < SHOWN; i++)
-		text_finding(o, &f[i]);
-	if (n <= SHOWN)
-		return;
-	snprintf(text, sizeof(text), "  and %zu smaller ones\n", n - SHOWN);
-	out_string(o, text);
+		text_finding(t, &f[i]);
+	if (n > SHOWN)
+		text_add(t, "  and %zu smaller ones\n", n - SHOWN);
 }
 
 /* What came of all comparisons: the first screen. */
-static void text_sum(struct out *o, const struct comparison *c)
+static void text_sum(struct text *t, const struct comparison *c)
 {
 	size_t more = c->n[CERTAINTY_MORE], unsure = c->n[CERTAINTY_UNSURE], few = c->n[CERTAINTY_SHORT];
 	size_t all = more + unsure + few + c->n[CERTAINTY_NOISE];
-	char text[200];
 
 	if (all == few) {
-		snprintf(text, sizeof(text),
-			 "\nNothing can be concluded: there is too little data for any of %zu comparisons.\n", all);
+		text_add(t, "\nNothing can be concluded: there is too little data for any of %zu comparisons.\n", all);
 	} else {
-		char number[24] = "None";
-
-		if (more)
-			snprintf(number, sizeof(number), "%zu", more);
-		snprintf(text, sizeof(text),
-			 "\n%s of %zu metrics changed by more than noise; %zu had too little data%s\n", number, all,
-			 few, more ? ":" : ".");
+		text_add(t, more ? "\n%zu" : "\nNone", more);
+		text_add(t, " of %zu metrics changed by more than noise; %zu had too little data%s\n", all, few,
+			 more ? ":" : ".");
 	}
-	out_string(o, text);
-	text_findings(o, c->findings, more);
+	text_findings(t, c->findings, more);
 	if (unsure)
-		out_string(o, "Changes that may be noise (once in 20 to 500 such pairs of runs); longer runs would "
-			      "show which:\n");
-	text_findings(o, c->findings + more, unsure);
-	if (few) {
-		snprintf(text, sizeof(text),
+		text_add_string(t, "Changes that may be noise (once in 20 to 500 such pairs of runs); longer runs would "
+				   "show which:\n");
+	text_findings(t, c->findings + more, unsure);
+	if (few)
+		text_add(t,
 			 "Data is enough with %d seconds of such calls in each run (for p99, %d calls in each "
 			 "second).\n",
 			 DIFF_BLOCKS_MIN, DIFF_TAIL_CALLS_MIN);
-		out_string(o, text);
-	}
 }
 
 static bool any_more(const struct diff_change *changes, size_t n)
@@ -418,45 +345,60 @@ static bool any_more(const struct diff_change *changes, size_t n)
 	return false;
 }
 
-static void text_write(struct out *o, const struct comparison *c, enum diff_detail detail)
+static void text_write(struct text *t, const struct comparison *c, enum diff_detail detail)
 {
 	bool all = detail == DIFF_ALL;
 
-	text_side(o, 'A', c->a);
-	text_side(o, 'B', c->b);
-	text_sum(o, c);
+	text_side(t, 'A', c->a);
+	text_side(t, 'B', c->b);
+	text_sum(t, c);
 	if (detail == DIFF_LARGEST)
 		return;
-	out_string(o, all ? "\nCalls, by process and function (A -> B; durations are the host's)\n"
+	text_add_string(t, all ? "\nCalls, by process and function (A -> B; durations are the host's)\n"
 			  : "\nCalls that changed, by process and function (A -> B; durations are the host's; -v shows "
 			    "all)\n");
 	for (size_t i = 0; i < c->npairs; i++)
 		if (all || !c->pairs[i].a || !c->pairs[i].b || any_more(c->pairs[i].change, CALL_METRICS))
-			text_pair(o, c, &c->pairs[i]);
-	out_string(o, "\nProcesses\n");
+			text_pair(t, c, &c->pairs[i]);
+	text_add_string(t, "\nProcesses\n");
 	for (size_t i = 0; i < c->nprocesses; i++)
-		text_process(o, &c->processes[i]);
-	out_string(o, "\nMore than noise: beyond the bound that is shown. It follows from how the seconds of each run "
+		text_process(t, &c->processes[i]);
+	text_add_string(t, "\nMore than noise: beyond the bound that is shown. It follows from how the seconds of each run "
 		      "differ (chance of\n"
 		      "error 1 in 10,000; for slow calls 1 in 500) and is at least 10 % of a rate or of memory, 25 % "
 		      "of a duration, and\n"
 		      "2 points of a share. That two runs differ does not show why.\n");
 }
 
-int diff_write(const struct diff_side *a, const struct diff_side *b, bool json, enum diff_detail detail, struct out *o,
-	       struct diff_result *result, struct fault *why)
+static void sum_up(struct diff_result *result, const struct comparison *c)
+{
+	*result = (struct diff_result){.ntold = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
+				       .nchanges = c->n[CERTAINTY_MORE]};
+}
+
+int diff_text(const struct diff_side *a, const struct diff_side *b, enum diff_detail detail, struct text *t,
+	      struct diff_result *result, struct fault *why)
 {
 	struct comparison c = {0};
 	int r = comparison_make(&c, a, b, why);
 
 	if (r == 0) {
-		if (json)
-			diff_write_json(o, &c);
-		else
-			text_write(o, &c, detail);
-		*result = (struct diff_result){.ntold = c.n[CERTAINTY_MORE] + c.n[CERTAINTY_UNSURE] +
-							c.n[CERTAINTY_NOISE],
-					       .nchanges = c.n[CERTAINTY_MORE]};
+		text_write(t, &c, detail);
+		sum_up(result, &c);
+	}
+	comparison_clear(&c);
+	return r;
+}
+
+int diff_json(const struct diff_side *a, const struct diff_side *b, const char *key, struct json *j,
+	      struct diff_result *result, struct fault *why)
+{
+	struct comparison c = {0};
+	int r = comparison_make(&c, a, b, why);
+
+	if (r == 0) {
+		diff_write_json(j, key, &c);
+		sum_up(result, &c);
 	}
 	comparison_clear(&c);
 	return r;

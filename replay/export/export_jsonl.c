@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/base/utf8.h"
 #include "keys/tool/tool.h"
 #include "replay/export/export.h"
 #include "replay/export/export_jsonl.h"

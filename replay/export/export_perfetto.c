@@ -402,7 +402,7 @@ static int write_perfetto(const struct replay *replay, struct out *o, struct fau
 	r = r == WALK_ENOUGH ? 0 : r;
 	if (!r)
 		r = walk(replay, &visitor, &p, why);
-	proto_clear(&p.trace.packet);
+	bytes_free(&p.trace.packet);
 	allocations_clear(&p.allocations);
 	tracks_clear(&p.tracks);
 	return r;

@@ -18,7 +18,7 @@ int trace_packet_end(struct trace *t, struct fault *why)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a packet of the trace");
 	for (size_t done = 0, n; done < t->packet.len; done += n) {
 		n = t->packet.len - done < OUT_ROOM ? t->packet.len - done : OUT_ROOM;
-		out_bytes(t->out, (const char *)t->packet.bytes + done, n);
+		out_bytes(t->out, (const char *)t->packet.data + done, n);
 	}
 	return out_stopped(t->out) ? WALK_ENOUGH : 0;
 }

@@ -95,7 +95,7 @@ enum {
 /* A trace in the making: one packet at a time is put together in memory, then written. */
 struct trace {
 	struct out *out;
-	struct proto packet; /* proto_clear() in the end */
+	struct bytes packet; /* bytes_free() in the end */
 	size_t begun;
 };
 

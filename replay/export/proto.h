@@ -7,30 +7,19 @@
 #ifndef GPUREC_REPLAY_EXPORT_PROTO_H
 #define GPUREC_REPLAY_EXPORT_PROTO_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "format/base/bytes.h"
 
-/* A zeroed one is empty. Memory that runs out sticks: `failed` is looked at once, at the end of a message. */
-struct proto {
-	uint8_t *bytes;
-	size_t len, room;
-	bool failed;
-};
+#define PROTO_MESSAGE_MAX ((size_t)1 << 28) /* lengths are written in four bytes; what is longer has failed */
 
-#define PROTO_MESSAGE_MAX ((size_t)1 << 28) /* lengths are written in four bytes */
-
-void proto_clear(struct proto *p);
-
-void proto_varint(struct proto *p, uint64_t value); /* bare, without a tag */
-void proto_u64(struct proto *p, uint32_t field, uint64_t value);
-void proto_s64(struct proto *p, uint32_t field, int64_t value); /* int32 and int64, not sint64 */
-void proto_fixed64(struct proto *p, uint32_t field, uint64_t value);
-void proto_bytes(struct proto *p, uint32_t field, const void *bytes, size_t n);
-void proto_string(struct proto *p, uint32_t field, const char *text);
+void proto_varint(struct bytes *p, uint64_t value); /* bare, without a tag */
+void proto_u64(struct bytes *p, uint32_t field, uint64_t value);
+void proto_s64(struct bytes *p, uint32_t field, int64_t value); /* int32 and int64, not sint64 */
+void proto_fixed64(struct bytes *p, uint32_t field, uint64_t value);
+void proto_bytes(struct bytes *p, uint32_t field, const void *bytes, size_t n);
+void proto_string(struct bytes *p, uint32_t field, const char *text);
 
 /* A message inside: what comes between the two belongs to it. The length takes four bytes, whatever it is. */
-size_t proto_begin(struct proto *p, uint32_t field);
-void proto_end(struct proto *p, size_t begun);
+size_t proto_begin(struct bytes *p, uint32_t field);
+void proto_end(struct bytes *p, size_t begun);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/base/escape.h"
-#include "keys/tool/tool.h"
+#include "format/base/json.h"
+#include "format/base/units.h"
 
 /* What matters of a capture here. */
 struct jointed {
@@ -138,76 +138,96 @@ static const char *misfit(const struct joints *j, const struct jointed *from, co
 	return NULL;
 }
 
-#define ROOM 1100
-
-static void print_one(FILE *f, const struct jointed *from, const struct jointed *to, const char *wrong, bool json)
+static void add_path(struct text *t, const struct jointed *c)
 {
-	char a[ROOM * ESCAPE_GROWTH] = "", b[ROOM * ESCAPE_GROWTH] = "";
-	const char *state = wrong ? "does not fit" : !from || !to ? "open" : "fits";
+	text_add_escaped(t, c->path, strlen(c->path));
+}
 
-	if (json) {
-		if (from)
-			escape_json(a, sizeof(a), from->path, strlen(from->path));
-		if (to)
-			escape_json(b, sizeof(b), to->path, strlen(to->path));
-		fprintf(f, "{\"joint\":\"%s\"", state);
-		if (from)
-			fprintf(f, ",\"from\":\"%s\"", a);
-		if (to)
-			fprintf(f, ",\"to\":\"%s\"", b);
-		if (wrong)
-			fprintf(f, ",\"why\":\"%s\"", wrong);
-		fprintf(f, "}\n");
-		return;
-	}
+static void json_paths(struct json *j, const struct jointed *from, const struct jointed *to)
+{
 	if (from)
-		escape_terminal(a, sizeof(a), from->path, strlen(from->path));
+		json_string(j, "from", from->path);
 	if (to)
-		escape_terminal(b, sizeof(b), to->path, strlen(to->path));
+		json_string(j, "to", to->path);
+}
+
+static void json_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
+{
+	struct json j = {.out = t, .line = true};
+
+	json_open(&j, NULL, '{');
+	json_string(&j, "joint", wrong ? "does not fit" : !from || !to ? "open" : "fits");
+	json_paths(&j, from, to);
 	if (wrong)
-		fprintf(f, "JOINT  %s does not continue %s: %s\n", b, a, wrong);
-	else if (!from)
-		fprintf(f, "JOINT  %s continues a capture that is not among these\n", b);
+		json_string(&j, "why", wrong);
+	json_close(&j, '}');
+}
+
+static void text_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
+{
+	text_add_string(t, "JOINT  ");
+	add_path(t, to ? to : from);
+	if (!from)
+		text_add_string(t, " continues a capture that is not among these\n");
 	else if (!to)
-		fprintf(f, "JOINT  %s is continued by a capture that is not among these\n", a);
+		text_add_string(t, " is continued by a capture that is not among these\n");
+	else {
+		text_add_string(t, wrong ? " does not continue " : " continues ");
+		add_path(t, from);
+		text_add(t, ": %s\n", wrong ? wrong : "hash and time fit");
+	}
+}
+
+/* One joint; `from` or `to` is NULL where it is not among the captures. */
+static void show_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong, bool json)
+{
+	(json ? json_one : text_one)(t, from, to, wrong);
+}
+
+static void json_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+{
+	char series[SERIES_ID_BYTES * 2 + 1];
+	struct json j = {.out = t, .line = true};
+
+	json_open(&j, NULL, '{');
+	json_string(&j, "joint", "missing");
+	json_string(&j, "series", hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES));
+	json_u64(&j, "first", from ? from->number + 1 : 1);
+	if (to)
+		json_u64(&j, "last", to->number - 1);
+	json_paths(&j, from, to);
+	json_close(&j, '}');
+}
+
+static void text_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+{
+	uint64_t first = from ? from->number + 1 : 1, last = to ? to->number - 1 : 0;
+	char series[SERIES_ID_BYTES * 2 + 1];
+
+	hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES);
+	if (!to)
+		text_add(t, "JOINT  capture %" PRIu64 " and any later one of series %s is missing after ", first, series);
+	else if (first == last)
+		text_add(t, "JOINT  capture %" PRIu64 " of series %s is missing ", first, series);
 	else
-		fprintf(f, "JOINT  %s continues %s: hash and time fit\n", b, a);
+		text_add(t, "JOINT  captures %" PRIu64 " to %" PRIu64 " of series %s are missing ", first, last, series);
+	if (to)
+		text_add_string(t, from ? "between " : "before ");
+	if (from) {
+		add_path(t, from);
+		text_add(t, " (%" PRIu64 ")%s", from->number, to ? " and " : "");
+	}
+	if (to) {
+		add_path(t, to);
+		text_add(t, " (%" PRIu64 ")", to->number);
+	}
+	text_add_string(t, "\n");
 }
 
 /* Captures of a series that are missing between two; `from` or `to` is NULL where there is none before or after. */
-static void print_missing(FILE *f, const struct jointed *from, const struct jointed *to, bool json)
+static void show_missing(struct text *t, const struct jointed *from, const struct jointed *to, bool json)
 {
-	const struct jointed *c = from ? from : to;
-	char a[ROOM * ESCAPE_GROWTH] = "", b[ROOM * ESCAPE_GROWTH] = "", series[SERIES_ID_BYTES * 2 + 1];
-	uint64_t first = from ? from->number + 1 : 1, last = to ? to->number - 1 : 0;
-
-	(void)(json ? escape_json : escape_terminal)(a, sizeof(a), from ? from->path : "",
-						     from ? strlen(from->path) : 0);
-	(void)(json ? escape_json : escape_terminal)(b, sizeof(b), to ? to->path : "", to ? strlen(to->path) : 0);
-	tool_format_hex(series, c->series, sizeof(c->series));
-	if (json) {
-		fprintf(f, "{\"joint\":\"missing\",\"series\":\"%s\",\"first\":%" PRIu64, series, first);
-		if (to)
-			fprintf(f, ",\"last\":%" PRIu64, last);
-		if (from)
-			fprintf(f, ",\"from\":\"%s\"", a);
-		if (to)
-			fprintf(f, ",\"to\":\"%s\"", b);
-		fprintf(f, "}\n");
-		return;
-	}
-	if (!to)
-		fprintf(f,
-			"JOINT  capture %" PRIu64 " and any later one of series %s is missing after %s (%" PRIu64 ")\n",
-			first, series, a, from->number);
-	else if (first == last)
-		fprintf(f, "JOINT  capture %" PRIu64 " of series %s is missing ", first, series);
-	else
-		fprintf(f, "JOINT  captures %" PRIu64 " to %" PRIu64 " of series %s are missing ", first, last, series);
-	if (to && from)
-		fprintf(f, "between %s (%" PRIu64 ") and %s (%" PRIu64 ")\n", a, from->number, b, to->number);
-	else if (to)
-		fprintf(f, "before %s (%" PRIu64 ")\n", b, to->number);
+	(json ? json_missing : text_missing)(t, from, to);
 }
 
 static bool named_before(const struct joints *j, size_t i)
@@ -242,7 +262,7 @@ static bool is_after(const struct jointed *c, const struct joints_options *o)
 }
 
 /* Nothing of what c continues is here. Returns whether that is amiss. */
-static bool open_before(FILE *f, const struct joints *j, const struct jointed *c, const struct joints_options *o)
+static bool open_before(struct text *t, const struct joints *j, const struct jointed *c, const struct joints_options *o)
 {
 	const struct jointed *from = c->number ? nearest(j, c, false) : NULL;
 
@@ -251,27 +271,27 @@ static bool open_before(FILE *f, const struct joints *j, const struct jointed *c
 	if (o->brief && !o->open)
 		return true;
 	if (c->number)
-		print_missing(f, from, c, o->json);
+		show_missing(t, from, c, o->json);
 	else
-		print_one(f, NULL, c, NULL, o->json);
+		show_one(t, NULL, c, NULL, o->json);
 	return true;
 }
 
 /* Something continues c that is not here; in a series the next one that is here tells. Returns whether none does. */
-static bool open_behind(FILE *f, const struct joints *j, const struct jointed *c, const struct joints_options *o)
+static bool open_behind(struct text *t, const struct joints *j, const struct jointed *c, const struct joints_options *o)
 {
 	if (c->number && nearest(j, c, true))
 		return false;
 	if (o->brief && !o->open)
 		return true;
 	if (c->number)
-		print_missing(f, c, NULL, o->json);
+		show_missing(t, c, NULL, o->json);
 	else
-		print_one(f, c, NULL, NULL, o->json);
+		show_one(t, c, NULL, NULL, o->json);
 	return true;
 }
 
-struct joints_result joints_print(FILE *f, const struct joints *j, const struct joints_options *o)
+struct joints_result joints_text(struct text *t, const struct joints *j, const struct joints_options *o)
 {
 	struct joints_result result = {0};
 
@@ -283,11 +303,11 @@ struct joints_result joints_print(FILE *f, const struct joints *j, const struct 
 			continue;
 		result.nwrong += wrong != NULL;
 		if (from && (wrong || !o->brief))
-			print_one(f, from, c, wrong, o->json);
+			show_one(t, from, c, wrong, o->json);
 		else if (c->continues && !from)
-			result.nmissing += open_before(f, j, c, o);
+			result.nmissing += open_before(t, j, c, o);
 		if (c->rotated && !is_continued(j, c))
-			result.nmissing += open_behind(f, j, c, o);
+			result.nmissing += open_behind(t, j, c, o);
 	}
 	return result;
 }

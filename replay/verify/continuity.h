@@ -7,8 +7,8 @@
 #define GPUREC_REPLAY_VERIFY_CONTINUITY_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
+#include "format/base/text.h"
 #include "keys/evidence.h"
 
 struct joints {
@@ -37,6 +37,6 @@ struct joints_result {
  * A line, or with `json` an object on a line, for each joint between two of them, and for each place at which captures
  * are missing: by number where they say which one of a series they are. Nothing when none continues another.
  */
-struct joints_result joints_print(FILE *f, const struct joints *j, const struct joints_options *o);
+struct joints_result joints_text(struct text *t, const struct joints *j, const struct joints_options *o);
 
 #endif

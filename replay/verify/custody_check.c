@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define NS_PER_SECOND 1000000000ull
@@ -44,7 +45,7 @@ static void judge_signers(struct chain *c, const struct chain_options *o)
 		c->custody.state = CUSTODY_MISSING;
 		fault_set(&c->custody.why, ERR_FORGED, FAULT_NOWHERE,
 			  "no line has the hash %s: lines are missing at the end, or it is another chain",
-			  tool_format_hex(head, o->head, HASH_BYTES));
+			  hex_text(head, o->head, HASH_BYTES));
 		return;
 	}
 	for (size_t i = 0; i < c->custody.nlines; i++) {
@@ -145,7 +146,7 @@ static void print_act(FILE *f, const struct custody_line *l, const struct trust_
 	escape_terminal(who, sizeof(who), l->who, strlen(l->who));
 	escape_terminal(note, sizeof(note), l->note, strlen(l->note));
 	escape_terminal(name, sizeof(name), trust->name, strlen(trust->name));
-	tool_format_wall(at, sizeof(at), wall_s * NS_PER_SECOND);
+	wall_text(at, wall_s * NS_PER_SECOND);
 	dot = strchr(at, '.');
 	if (dot)
 		*dot = '\0';
@@ -180,69 +181,74 @@ void chain_print(FILE *f, const struct chain *c)
 	if (!c->same_file)
 		fprintf(f, "             the file has other bytes than at act %zu: it was narrowed, or cut, since\n",
 			k->nlines);
-	fprintf(f, "  head       %s\n", tool_format_hex(hash, k->lines[k->nlines - 1].hash, HASH_BYTES));
+	fprintf(f, "  head       %s\n", hex_text(hash, k->lines[k->nlines - 1].hash, HASH_BYTES));
 }
 
-static void json_act(FILE *f, const struct custody_line *l, const struct trust_answer *trust)
+static void json_hash(struct json *j, const char *key, const uint8_t *hash)
 {
-	char who[CUSTODY_WHO_MAX * ESCAPE_GROWTH + 1], note[CUSTODY_NOTE_MAX * ESCAPE_GROWTH + 1];
-	char keyid[KEY_ID_CHARS + 1], name[TRUST_SHOWN_MAX * ESCAPE_GROWTH + 1];
-	char seal[HASH_BYTES * 2 + 1], file[HASH_BYTES * 2 + 1], hash[HASH_BYTES * 2 + 1];
+	char hex[HASH_BYTES * 2 + 1];
 
-	escape_json(who, sizeof(who), l->who, strlen(l->who));
-	escape_json(note, sizeof(note), l->note, strlen(l->note));
-	escape_json(name, sizeof(name), trust->name, strlen(trust->name));
-	fprintf(f,
-		"{\"number\":%" PRIu64 ",\"action\":\"%s\",\"time\":%" PRId64 ",\"who\":\"%s\",\"note\":\"%s\","
-		"\"verdict\":\"%s\",\"seal\":\"%s\",\"file_hash\":\"%s\",\"hash\":\"%s\",\"signer\":\"%s\"",
-		l->number, custody_action_word(l->action), l->time_s, who, note, verdict_word(l->verdict),
-		tool_format_hex(seal, l->seal, HASH_BYTES), tool_format_hex(file, l->file, HASH_BYTES),
-		tool_format_hex(hash, l->hash, HASH_BYTES), key_id(keyid, l->key.keynum));
+	json_string(j, key, hex_text(hex, hash, HASH_BYTES));
+}
+
+static void json_act(struct json *j, const struct custody_line *l, const struct trust_answer *trust)
+{
+	char keyid[KEY_ID_CHARS + 1];
+
+	json_open(j, NULL, '{');
+	json_u64(j, "number", l->number);
+	json_string(j, "action", custody_action_word(l->action));
+	json_s64(j, "time", l->time_s);
+	json_string(j, "who", l->who);
+	json_string(j, "note", l->note);
+	json_string(j, "verdict", verdict_word(l->verdict));
+	json_hash(j, "seal", l->seal);
+	json_hash(j, "file_hash", l->file);
+	json_hash(j, "hash", l->hash);
+	json_string(j, "signer", key_id(keyid, l->key.keynum));
 	if (trust->trust >= TRUST_DIRECT)
-		fprintf(f, ",\"signer_name\":\"%s\"", name);
-	fputc('}', f);
+		json_string(j, "signer_name", trust->name);
+	json_close(j, '}');
 }
 
 /* Nothing where there are none. */
-static void json_remarks(FILE *f, const struct chain *c)
+static void json_remarks(struct json *j, const struct chain *c)
 {
-	const char *before = ",\"remarks\":[";
-	size_t n = 0;
+	bool any = false;
 
 	for (size_t i = 0; i < c->custody.nlines; i++) {
 		if (!remark_on(c, i))
 			continue;
-		fprintf(f, "%s{\"act\":%zu,\"remark\":\"%s\"}", before, i + 1, remark_on(c, i));
-		before = ",";
-		n++;
+		if (!any)
+			json_open(j, "remarks", '[');
+		any = true;
+		json_open(j, NULL, '{');
+		json_u64(j, "act", i + 1);
+		json_string(j, "remark", remark_on(c, i));
+		json_close(j, '}');
 	}
-	if (n)
-		fputc(']', f);
+	if (any)
+		json_close(j, ']');
 }
 
-void chain_print_json(FILE *f, const struct chain *c)
+void chain_json(struct json *j, const struct chain *c)
 {
-	char why[sizeof(c->custody.why.text) * ESCAPE_GROWTH + 1], head[HASH_BYTES * 2 + 1];
 	const struct custody *k = &c->custody;
 
 	if (!c->asked)
 		return;
-	fprintf(f, ",\"custody\":{\"state\":\"%s\"", word_of(c));
-	if (chain_verdict(c) != VERDICT_OK) {
-		escape_json(why, sizeof(why), k->why.text, strlen(k->why.text));
-		fprintf(f, ",\"why\":\"%s\"", why);
-	}
+	json_open(j, "custody", '{');
+	json_string(j, "state", word_of(c));
+	if (chain_verdict(c) != VERDICT_OK)
+		json_string(j, "why", k->why.text);
 	if (k->state == CUSTODY_INTACT && k->nlines) {
-		fprintf(f, ",\"head\":\"%s\",\"same_file\":%s,\"acts\":[",
-			tool_format_hex(head, k->lines[k->nlines - 1].hash, HASH_BYTES),
-			c->same_file ? "true" : "false");
-		for (size_t i = 0; i < k->nlines; i++) {
-			if (i)
-				fputc(',', f);
-			json_act(f, &k->lines[i], &c->trust[i]);
-		}
-		fputc(']', f);
-		json_remarks(f, c);
+		json_hash(j, "head", k->lines[k->nlines - 1].hash);
+		json_bool(j, "same_file", c->same_file);
+		json_open(j, "acts", '[');
+		for (size_t i = 0; i < k->nlines; i++)
+			json_act(j, &k->lines[i], &c->trust[i]);
+		json_close(j, ']');
+		json_remarks(j, c);
 	}
-	fputc('}', f);
+	json_close(j, '}');
 }

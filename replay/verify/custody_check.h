@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "format/base/json.h"
 #include "keys/custody.h"
 
 struct chain_options {
@@ -37,7 +38,7 @@ void chain_sentence(const struct chain *c, char *buf, size_t size);
 
 /* Lines of gpuverify's block; nothing if there is no chain. */
 void chain_print(FILE *f, const struct chain *c);
-/* ,"custody":{...} */
-void chain_print_json(FILE *f, const struct chain *c);
+/* The member "custody"; nothing if there is no chain. */
+void chain_json(struct json *j, const struct chain *c);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
 #include "keys/minisign.h"
 #include "keys/plain_text.h"
 #include "keys/tool/tool.h"
@@ -36,7 +37,7 @@ static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
 {
 	char *dot;
 
-	tool_format_wall(buf, 64, reader_wall_ns(r, boot_ns));
+	wall_text(buf, reader_wall_ns(r, boot_ns));
 	dot = strchr(buf, '.');
 	if (dot)
 		strcpy(dot, " UTC");
@@ -96,7 +97,7 @@ static void print_time(FILE *f, const struct evidence *e, const struct summary *
 	char start[64], length[64];
 
 	fprintf(f, "  recorded   %s, %s in %" PRIu64 " epoch%s\n", wall(start, r, r->header.start_boot_ns),
-		tool_format_ns(length, sizeof(length), s->duration_ns), s->nepochs, plural(s->nepochs));
+		duration_text(length, s->duration_ns), s->nepochs, plural(s->nepochs));
 }
 
 /* Nothing where the clock was not set. */
@@ -108,13 +109,13 @@ static void print_clock(FILE *f, const struct evidence *e)
 	clock_steps_find(&c, e);
 	if (c.n == 0)
 		return;
-	tool_format_wall(first, sizeof(first), c.first_wall_ns);
-	tool_format_wall(last, sizeof(last), c.last_wall_ns);
+	wall_text(first, c.first_wall_ns);
+	wall_text(last, c.last_wall_ns);
 	fprintf(f,
 		"  clock      set %" PRIu64
 		" time%s while recording, %s %s%s; it read %.19s UTC first, %.19s UTC last\n",
 		c.n, plural(c.n), c.n == 1 ? "by" : "at most by", c.greatest_ns < 0 ? "-" : "+",
-		tool_format_ns(step, sizeof(step),
+		duration_text(step, 
 			       c.greatest_ns < 0 ? 0 - (uint64_t)c.greatest_ns : (uint64_t)c.greatest_ns),
 		first, last);
 }
@@ -161,7 +162,6 @@ struct tally {
 	FILE *f;
 	uint8_t role;
 	const char *head; /* before the first line; afterwards blanks */
-	bool json;
 	uint64_t n;
 };
 
@@ -172,19 +172,15 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 	(void)delta;
 	if (c->role != t->role)
 		return 0;
-	if (t->json)
-		fprintf(t->f, "%s{\"probe\":\"%s\",\"cause\":\"%s\",\"count\":%" PRIu64 "}", t->n ? "," : "", p->name,
-			c->name, total);
-	else
-		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+	fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
 	t->n++;
 	return 0;
 }
 
 static uint64_t print_counters(FILE *f, const struct evidence *e, const struct summary *s, uint8_t role,
-			       const char *head, bool json)
+			       const char *head)
 {
-	struct tally t = {.f = f, .role = role, .head = head, .json = json};
+	struct tally t = {.f = f, .role = role, .head = head};
 
 	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
 	return t.n;
@@ -231,7 +227,7 @@ static void print_series(FILE *f, const struct reader *r)
 
 	if (!r->header.series_number)
 		return;
-	fprintf(f, "  series     %s, capture %" PRIu64 "\n", tool_format_hex(hex, r->header.series, SERIES_ID_BYTES),
+	fprintf(f, "  series     %s, capture %" PRIu64 "\n", hex_text(hex, r->header.series, SERIES_ID_BYTES),
 		r->header.series_number);
 }
 
@@ -260,104 +256,136 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_clock(f, e);
 	print_end(f, e, &s);
 	print_events(f, e, &s);
-	if (print_counters(f, e, &s, ROLE_LOST, "lost", false) == 0)
+	if (print_counters(f, e, &s, ROLE_LOST, "lost") == 0)
 		fprintf(f, "  lost       nothing\n");
-	print_counters(f, e, &s, ROLE_NOTED, "partial", false);
+	print_counters(f, e, &s, ROLE_NOTED, "partial");
 	withheld_print(f, &e->reader, &s);
-	fprintf(f, "  capture    %s\n", tool_format_hex(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
+	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
 	if (e->reader.header.incompatible & FEATURE_CONTINUES)
-		fprintf(f, "  continues  %s\n", tool_format_hex(seal, e->reader.header.previous, HASH_BYTES));
+		fprintf(f, "  continues  %s\n", hex_text(seal, e->reader.header.previous, HASH_BYTES));
 	if (s.seal)
-		fprintf(f, "  last seal  %s\n", tool_format_hex(seal, s.seal, HASH_BYTES));
+		fprintf(f, "  last seal  %s\n", hex_text(seal, s.seal, HASH_BYTES));
 	print_series(f, &e->reader);
 	if (e->reader.header.second.algorithm)
 		fprintf(f, "  second     signature by %s (algorithm %u), which this build cannot check\n",
 			e->reader.header.second.name, e->reader.header.second.algorithm);
 	if (e->reader.header.challenge_bytes)
 		fprintf(f, "  challenge  %s\n",
-			tool_format_hex(challenge, e->reader.header.challenge, e->reader.header.challenge_bytes));
+			hex_text(challenge, e->reader.header.challenge, e->reader.header.challenge_bytes));
 	chain_print(f, j->chain);
 }
 
 /* --- JSON --- */
 
-static void json_text(FILE *f, const char *key, const char *text)
-{
-	char escaped[ROOM * ESCAPE_GROWTH];
+/* {"probe":..., "cause":..., "count":...} of a role. */
+struct json_tally {
+	struct json *j;
+	uint8_t role;
+};
 
-	escape_json(escaped, sizeof(escaped), text, strlen(text));
-	fprintf(f, ",\"%s\":\"%s\"", key, escaped);
+static int json_tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
+{
+	const struct json_tally *t = arg;
+
+	(void)delta;
+	if (c->role != t->role)
+		return 0;
+	json_open(t->j, NULL, '{');
+	json_string(t->j, "probe", p->name);
+	json_string(t->j, "cause", c->name);
+	json_u64(t->j, "count", total);
+	json_close(t->j, '}');
+	return 0;
 }
 
-static void json_counts(FILE *f, const struct evidence *e, const struct summary *s)
+static void json_counters(struct json *j, const char *key, const struct evidence *e, const struct summary *s,
+			  uint8_t role)
+{
+	struct json_tally t = {.j = j, .role = role};
+
+	json_open(j, key, '[');
+	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, json_tally_one, &t);
+	json_close(j, ']');
+}
+
+static void json_counts(struct json *j, const struct evidence *e, const struct summary *s)
 {
 	const struct schema *schema = &e->reader.header.schema;
-	const char *comma = "";
 
-	fprintf(f, ",\"events\":%" PRIu64 ",\"kinds\":{", e->verification.nevents);
+	json_u64(j, "events", e->verification.nevents);
+	json_open(j, "kinds", '{');
 	for (size_t i = 0; i < schema->nkinds; i++) {
 		uint64_t n = replay_count(&e->reader, s->nepochs, schema->kinds[i].id);
 
-		if (n > 0) {
-			fprintf(f, "%s\"%s\":%" PRIu64, comma, schema->kinds[i].name, n);
-			comma = ",";
-		}
+		if (n > 0)
+			json_u64(j, schema->kinds[i].name, n);
 	}
-	fprintf(f, "},\"lost\":[");
-	print_counters(f, e, s, ROLE_LOST, "", true);
-	fprintf(f, "],\"incomplete\":[");
-	print_counters(f, e, s, ROLE_NOTED, "", true);
-	fprintf(f, "]");
-	withheld_print_json(f, &e->reader, s);
+	json_close(j, '}');
+	json_counters(j, "lost", e, s, ROLE_LOST);
+	json_counters(j, "incomplete", e, s, ROLE_NOTED);
+	withheld_json(j, &e->reader, s);
 }
 
-static void json_proven(FILE *f, const struct evidence *e)
+static void json_hex_bytes(struct json *j, const char *key, const uint8_t *bytes, size_t n)
+{
+	char hex[CHALLENGE_BYTES_MAX * 2 + 1];
+
+	json_string(j, key, hex_text(hex, bytes, n));
+}
+
+_Static_assert(HASH_BYTES <= CHALLENGE_BYTES_MAX && SERIES_ID_BYTES <= HASH_BYTES && CAPTURE_ID_BYTES <= HASH_BYTES,
+	       "all of these fit json_hex_bytes()'s text");
+
+static void json_proven(struct json *j, const struct evidence *e)
 {
 	const struct header *h = &e->reader.header;
-	char id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
 	struct clock_steps clock;
-	char challenge[CHALLENGE_BYTES_MAX * 2 + 1];
 	struct summary s;
 	const char *reason;
 
 	summary_make(&s, e);
-	json_text(f, "id", tool_format_hex(id, h->capture_id, CAPTURE_ID_BYTES));
+	json_hex_bytes(j, "id", h->capture_id, CAPTURE_ID_BYTES);
 	if (h->incompatible & FEATURE_CONTINUES)
-		json_text(f, "continues", tool_format_hex(seal, h->previous, HASH_BYTES));
+		json_hex_bytes(j, "continues", h->previous, HASH_BYTES);
 	if (s.seal)
-		json_text(f, "seal", tool_format_hex(seal, s.seal, HASH_BYTES));
+		json_hex_bytes(j, "seal", s.seal, HASH_BYTES);
 	if (h->second.algorithm)
-		json_text(f, "second_signature_unchecked", h->second.name);
+		json_string(j, "second_signature_unchecked", h->second.name);
 	if (h->challenge_bytes)
-		json_text(f, "challenge", tool_format_hex(challenge, h->challenge, h->challenge_bytes));
+		json_hex_bytes(j, "challenge", h->challenge, h->challenge_bytes);
 	if (h->series_number) {
-		json_text(f, "series", tool_format_hex(id, h->series, SERIES_ID_BYTES));
-		fprintf(f, ",\"series_number\":%" PRIu64, h->series_number);
+		json_hex_bytes(j, "series", h->series, SERIES_ID_BYTES);
+		json_u64(j, "series_number", h->series_number);
 	}
-	fprintf(f, ",\"start\":%" PRIu64 ",\"start_wall\":%" PRIu64 ",\"duration\":%" PRIu64 ",\"epochs\":%" PRIu64,
-		h->start_boot_ns, h->start_wall_ns, s.duration_ns, s.nepochs);
+	json_u64(j, "start", h->start_boot_ns);
+	json_u64(j, "start_wall", h->start_wall_ns);
+	json_u64(j, "duration", s.duration_ns);
+	json_u64(j, "epochs", s.nepochs);
 	clock_steps_find(&clock, e);
-	if (clock.n)
-		fprintf(f, ",\"clock_steps\":%" PRIu64 ",\"clock_step_ns\":%" PRId64 ",\"last_wall\":%" PRIu64, clock.n,
-			clock.greatest_ns, clock.last_wall_ns);
-	fprintf(f, ",\"ended\":%s", s.ended ? "true" : "false");
+	if (clock.n) {
+		json_u64(j, "clock_steps", clock.n);
+		json_s64(j, "clock_step_ns", clock.greatest_ns);
+		json_u64(j, "last_wall", clock.last_wall_ns);
+	}
+	json_bool(j, "ended", s.ended);
 	reason = s.ended ? reason_text(e->reader.end.reason) : NULL;
 	if (reason)
-		json_text(f, "reason", reason);
+		json_string(j, "reason", reason);
 	if (s.ended && e->reader.end.has_exit_status)
-		fprintf(f, ",\"command_status\":%" PRId32, e->reader.end.exit_status);
-	json_counts(f, e, &s);
+		json_s64(j, "command_status", e->reader.end.exit_status);
+	json_counts(j, e, &s);
 }
 
-static void json_completeness(FILE *f, const struct completeness *c)
+static void json_completeness(struct json *j, const struct completeness *c)
 {
-	fprintf(f,
-		",\"complete\":%s,\"happened\":%" PRIu64 ",\"events_lost\":%" PRIu64 ",\"events_left_out\":%" PRIu64
-		",\"calls_open\":%" PRIu64,
-		completeness_is_full(c) ? "true" : "false", c->happened, c->lost, c->left_out, c->open);
+	json_bool(j, "complete", completeness_is_full(c));
+	json_u64(j, "happened", c->happened);
+	json_u64(j, "events_lost", c->lost);
+	json_u64(j, "events_left_out", c->left_out);
+	json_u64(j, "calls_open", c->open);
 }
 
-static void json_trust(FILE *f, const struct evidence *e)
+static void json_trust(struct json *j, const struct evidence *e)
 {
 	static const char *const words[] = {
 		[TRUST_UNKNOWN] = "unknown", [TRUST_REVOKED] = "revoked",     [TRUST_BLIND] = "blind",
@@ -366,47 +394,55 @@ static void json_trust(FILE *f, const struct evidence *e)
 	const struct trust_answer *t = &e->trust;
 	char keyid[KEY_ID_CHARS + 1];
 
-	json_text(f, "trust", words[t->trust]);
+	json_string(j, "trust", words[t->trust]);
 	if (t->trust == TRUST_DELEGATED) {
-		json_text(f, "authority", key_id(keyid, t->authority.keynum));
-		json_text(f, "authority_name", t->authority_name);
-		fprintf(f, ",\"delegated_from\":%" PRIu64 ",\"delegated_until\":%" PRIu64, t->from_ns, t->until_ns);
+		json_string(j, "authority", key_id(keyid, t->authority.keynum));
+		json_string(j, "authority_name", t->authority_name);
+		json_u64(j, "delegated_from", t->from_ns);
+		json_u64(j, "delegated_until", t->until_ns);
 	}
 	if (t->trust == TRUST_REVOKED || t->revoked_later) {
-		fprintf(f, ",\"revoked_since\":%" PRIu64, t->revoked_ns);
-		json_text(f, "revoked_reason", t->revoked_reason);
+		json_u64(j, "revoked_since", t->revoked_ns);
+		json_string(j, "revoked_reason", t->revoked_reason);
 	}
 }
 
-void verdict_print_json(FILE *f, const struct judgement *j)
+static void json_signer(struct json *j, const struct evidence *e)
 {
-	const struct evidence *e = j->evidence;
-	const struct verification *v = &e->verification;
 	char print[FINGERPRINT_CHARS + 1];
 	struct public_key pk;
 
-	fprintf(f, "{\"verdict\":\"%s\"", verdict_word(v->verdict));
-	json_text(f, "file", j->path);
-	fprintf(f, ",\"exit_status\":%d,\"refused\":%s", j->exit_status, j->refused ? "true" : "false");
-	fprintf(f, ",\"rows_decoded\":%s", v->scope == VERIFY_ROWS && e->readable ? "true" : "false");
+	json_string(j, "signer", e->signer);
+	if (e->signer_name[0])
+		json_string(j, "signer_name", e->signer_name);
+	json_trust(j, e);
+	signer_key(&pk, e);
+	json_string(j, "fingerprint", key_fingerprint(print, &pk));
+}
+
+void verdict_json(struct json *j, const struct judgement *g)
+{
+	const struct evidence *e = g->evidence;
+	const struct verification *v = &e->verification;
+
+	json_open(j, NULL, '{');
+	json_string(j, "verdict", verdict_word(v->verdict));
+	json_string(j, "file", g->path);
+	json_s64(j, "exit_status", g->exit_status);
+	json_bool(j, "refused", g->refused);
+	json_bool(j, "rows_decoded", v->scope == VERIFY_ROWS && e->readable);
 	if (!is_ok(v->verdict)) {
-		json_text(f, "why", v->why.text);
+		json_string(j, "why", v->why.text);
 		if (v->why.offset != FAULT_NOWHERE)
-			fprintf(f, ",\"offset\":%" PRIu64, v->why.offset);
-		fprintf(f, ",\"authentic_epochs\":%" PRIu64, v->nepochs);
+			json_u64(j, "offset", v->why.offset);
+		json_u64(j, "authentic_epochs", v->nepochs);
 	}
-	if (e->readable) {
-		json_text(f, "signer", e->signer);
-		if (e->signer_name[0])
-			json_text(f, "signer_name", e->signer_name);
-		json_trust(f, e);
-		signer_key(&pk, e);
-		json_text(f, "fingerprint", key_fingerprint(print, &pk));
-	}
+	if (e->readable)
+		json_signer(j, e);
 	if (header_proven(e)) {
-		json_proven(f, e);
-		json_completeness(f, j->completeness);
+		json_proven(j, e);
+		json_completeness(j, g->completeness);
 	}
-	chain_print_json(f, j->chain);
-	fprintf(f, "}\n");
+	chain_json(j, g->chain);
+	json_close(j, '}');
 }

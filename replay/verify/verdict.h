@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "format/base/json.h"
 #include "keys/completeness.h"
 #include "replay/verify/custody_check.h"
 
@@ -22,7 +23,7 @@ struct judgement {
  * why. */
 void verdict_print(FILE *f, const struct judgement *j, bool brief);
 
-/* One object on one line; its keys stand in docs/SCHEMA.md. */
-void verdict_print_json(FILE *f, const struct judgement *j);
+/* An object; its keys are in docs/SCHEMA.md. */
+void verdict_json(struct json *j, const struct judgement *g);
 
 #endif

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 
 #define RUNS_SHOWN 16 /* of a class, to people */
@@ -70,7 +71,7 @@ static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
 {
 	char *dot;
 
-	tool_format_wall(buf, 64, reader_wall_ns(r, boot_ns));
+	wall_text(buf, reader_wall_ns(r, boot_ns));
 	dot = strchr(buf, '.');
 	if (dot)
 		strcpy(dot, " UTC");
@@ -130,40 +131,49 @@ void withheld_print(FILE *f, const struct reader *r, const struct summary *s)
 }
 
 /* From "rows" to the last time: of a class and of a run. */
-static void json_run(FILE *f, const struct reader *r, const struct withheld_run *run)
+static void json_run(struct json *j, const struct reader *r, const struct withheld_run *run)
 {
-	fprintf(f,
-		"\"rows\":%" PRIu64 ",\"chunks\":%" PRIu64 ",\"first_epoch\":%" PRIu64 ",\"last_epoch\":%" PRIu64
-		",\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"begin_wall\":%" PRIu64 ",\"end_wall\":%" PRIu64,
-		run->rows, run->chunks, run->first_epoch, run->last_epoch, run->first_ns, run->last_ns,
-		reader_wall_ns(r, run->first_ns), reader_wall_ns(r, run->last_ns));
+	json_u64(j, "rows", run->rows);
+	json_u64(j, "chunks", run->chunks);
+	json_u64(j, "first_epoch", run->first_epoch);
+	json_u64(j, "last_epoch", run->last_epoch);
+	json_u64(j, "begin", run->first_ns);
+	json_u64(j, "end", run->last_ns);
+	json_u64(j, "begin_wall", reader_wall_ns(r, run->first_ns));
+	json_u64(j, "end_wall", reader_wall_ns(r, run->last_ns));
 }
+
+struct json_printer {
+	struct json *j;
+	const struct reader *reader;
+};
 
 static void json_one(void *arg, const struct withheld_run *run)
 {
-	struct printer *p = arg;
+	const struct json_printer *p = arg;
 
-	fprintf(p->f, "%s{", p->nruns++ ? "," : "");
-	json_run(p->f, p->reader, run);
-	fprintf(p->f, "}");
+	json_open(p->j, NULL, '{');
+	json_run(p->j, p->reader, run);
+	json_close(p->j, '}');
 }
 
-void withheld_print_json(FILE *f, const struct reader *r, const struct summary *s)
+void withheld_json(struct json *j, const struct reader *r, const struct summary *s)
 {
-	struct printer p = {.f = f, .reader = r};
+	struct json_printer p = {j, r};
 
-	fprintf(f, ",\"withheld\":[");
+	json_open(j, "withheld", '[');
 	for (size_t i = 0; i < s->nwithheld; i++) {
 		const struct withheld_class *w = &s->withheld[i];
 		const struct withheld_run all = {w->rows,       w->chunks,   w->first_epoch,
 						 w->last_epoch, w->first_ns, w->last_ns};
 
-		fprintf(f, "%s{\"class\":\"%s\",", i ? "," : "", w->name);
-		json_run(f, r, &all);
-		fprintf(f, ",\"runs\":[");
-		p.nruns = 0;
+		json_open(j, NULL, '{');
+		json_string(j, "class", w->name);
+		json_run(j, r, &all);
+		json_open(j, "runs", '[');
 		withheld_runs(r, s->nepochs, w->id, json_one, &p);
-		fprintf(f, "]}");
+		json_close(j, ']');
+		json_close(j, '}');
 	}
-	fprintf(f, "]");
+	json_close(j, ']');
 }

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "format/base/json.h"
 #include "format/reader.h"
 #include "replay/verify/summary.h"
 
@@ -27,6 +28,6 @@ char *epochs_words(char *buf, size_t size, uint64_t first, uint64_t last);
 
 /* The lines of a verdict, and its member "withheld". */
 void withheld_print(FILE *f, const struct reader *r, const struct summary *s);
-void withheld_print_json(FILE *f, const struct reader *r, const struct summary *s);
+void withheld_json(struct json *j, const struct reader *r, const struct summary *s);
 
 #endif

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "format/base/escape.h"
+#include "format/base/units.h"
+#include "format/base/utf8.h"
 #include "replay/where/where_internal.h"
 
 struct parser {
@@ -78,28 +80,6 @@ static int add_node(struct parser *p, enum where_node_type type, uint16_t a, uin
 
 /* --- values --- */
 
-static const struct {
-	const char *name;
-	enum where_form form;
-	uint64_t size;
-} units[] = {
-	{"ns", WHERE_DURATION, 1},
-	{"us", WHERE_DURATION, 1000},
-	{"ms", WHERE_DURATION, 1000000},
-	{"s", WHERE_DURATION, 1000000000},
-	{"m", WHERE_DURATION, 60000000000},
-	{"h", WHERE_DURATION, 3600000000000},
-	{"d", WHERE_DURATION, 86400000000000},
-	{"K", WHERE_SIZE, 1ull << 10},
-	{"M", WHERE_SIZE, 1ull << 20},
-	{"G", WHERE_SIZE, 1ull << 30},
-	{"T", WHERE_SIZE, 1ull << 40},
-	{"KiB", WHERE_SIZE, 1ull << 10},
-	{"MiB", WHERE_SIZE, 1ull << 20},
-	{"GiB", WHERE_SIZE, 1ull << 30},
-	{"TiB", WHERE_SIZE, 1ull << 40},
-};
-
 static unsigned digit_value(char c)
 {
 	if (is_digit(c))
@@ -109,57 +89,49 @@ static unsigned digit_value(char c)
 	return c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10 : 99;
 }
 
-/* Digits in `base` at p->at: how many; *value and *overflow. */
-static size_t read_digits(struct parser *p, unsigned base, uint64_t *value, bool *overflow)
+/* Hexadecimal digits at p->at: how many; *value and *overflow. */
+static size_t read_hex(struct parser *p, uint64_t *value, bool *overflow)
 {
 	size_t from = p->at;
 
 	*value = 0;
-	for (; digit_value(p->text[p->at]) < base; p->at++)
-		*overflow |= __builtin_mul_overflow(*value, (uint64_t)base, value) ||
-			     __builtin_add_overflow(*value, (uint64_t)digit_value(p->text[p->at]), value);
+	for (; digit_value(p->text[p->at]) < 16; p->at++) {
+		*overflow |= *value >> 60 != 0;
+		*value = *value << 4 | digit_value(p->text[p->at]);
+	}
 	return p->at - from;
 }
 
 /* "1.5ms": digits, perhaps a fraction, perhaps a unit. The sign was read. */
 static int read_decimal(struct parser *p, struct where_term *t, uint64_t *value)
 {
-	uint64_t fraction = 0, scale = 1;
-	size_t from = p->at, n, nfraction = 0;
-	bool overflow = false, known = false;
+	static const enum where_form forms[] = {
+		[AMOUNT_NUMBER] = WHERE_NUMBER, [AMOUNT_DURATION] = WHERE_DURATION, [AMOUNT_SIZE] = WHERE_SIZE};
+	struct amount m;
+	size_t from = p->at;
+	const char *unit;
 
-	read_digits(p, 10, value, &overflow);
-	if (p->text[p->at] == '.') {
-		p->at++;
-		nfraction = read_digits(p, 10, &fraction, &overflow);
-		if (nfraction == 0 || nfraction > 12)
-			return FAIL(p, from, "a fraction has 1 to 12 digits");
-		for (size_t i = 0; i < nfraction; i++)
-			scale *= 10;
-	}
-	n = 0;
-	while (is_letter(p->text[p->at + n]))
-		n++;
-	for (size_t i = 0; n && i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strlen(units[i].name) != n || memcmp(units[i].name, p->text + p->at, n) != 0)
-			continue;
-		known = true;
-		t->form = units[i].form;
-		overflow |= __builtin_mul_overflow(*value, units[i].size, value);
-		if (fraction % scale && (where_number)fraction * units[i].size % scale)
-			return FAIL(p, from, "this is no whole number of %s",
-				    units[i].form == WHERE_SIZE ? "bytes" : "nanoseconds");
-		fraction = (uint64_t)((where_number)fraction * units[i].size / scale);
-		overflow |= __builtin_add_overflow(*value, fraction, value);
+	switch (amount_read(p->text + from, false, &m)) {
+	case AMOUNT_FINE:
 		break;
-	}
-	if (n && !known)
-		return FAIL(p, p->at, "'%.*s' is no unit; there are ns us ms s m h d and K M G T", n < 20 ? (int)n : 20,
-			    p->text + p->at);
-	if (nfraction && !known)
+	case AMOUNT_NO_NUMBER:
+	case AMOUNT_FRACTION:
+		return FAIL(p, from, "a fraction has 1 to 18 digits");
+	case AMOUNT_NO_UNIT:
 		return FAIL(p, from, "a fraction needs a unit, as in 1.5ms");
-	p->at += n;
-	return overflow ? FAIL(p, from, "this number is too large") : 0;
+	case AMOUNT_WRONG_UNIT:
+		unit = p->text + from + m.unit_at;
+		return FAIL(p, from + m.unit_at, "'%.*s' is no unit; there are ns us ms s m h d and K M G T",
+			    m.length - m.unit_at < 20 ? (int)(m.length - m.unit_at) : 20, unit);
+	case AMOUNT_NOT_WHOLE:
+		return FAIL(p, from, "this is no whole number of %s", m.kind == AMOUNT_SIZE ? "bytes" : "nanoseconds");
+	case AMOUNT_TOO_LARGE:
+		return FAIL(p, from, "this number is too large");
+	}
+	t->form = forms[m.kind];
+	*value = m.value;
+	p->at += m.length;
+	return 0;
 }
 
 static int read_number(struct parser *p, struct where_term *t)
@@ -175,7 +147,7 @@ static int read_number(struct parser *p, struct where_term *t)
 	t->form = WHERE_NUMBER;
 	if (p->text[p->at] == '0' && p->text[p->at + 1] == 'x') {
 		p->at += 2;
-		if (read_digits(p, 16, &value, &overflow) == 0)
+		if (read_hex(p, &value, &overflow) == 0)
 			r = FAIL(p, from, "hexadecimal digits are expected after 0x");
 		else if (overflow)
 			r = FAIL(p, from, "this number is too large");
@@ -187,33 +159,6 @@ static int read_number(struct parser *p, struct where_term *t)
 	if (!r)
 		t->value = negative ? -(where_number)value : (where_number)value;
 	return r;
-}
-
-/* One code point as UTF-8: how many bytes, 0 if it is none. */
-static size_t write_utf8(char *out, uint32_t cp)
-{
-	if (cp < 0x80) {
-		out[0] = (char)cp;
-		return 1;
-	}
-	if (cp < 0x800) {
-		out[0] = (char)(0xc0 | cp >> 6);
-		out[1] = (char)(0x80 | (cp & 0x3f));
-		return 2;
-	}
-	if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000))
-		return 0;
-	if (cp < 0x10000) {
-		out[0] = (char)(0xe0 | cp >> 12);
-		out[1] = (char)(0x80 | (cp >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (cp & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | cp >> 18);
-	out[1] = (char)(0x80 | (cp >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (cp >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (cp & 0x3f));
-	return 4;
 }
 
 /* What stands behind a backslash: \" \\ \xNN \u{NNNN}, as names are shown. Writes to out, at most 4 bytes. */
@@ -239,8 +184,8 @@ static int read_escape(struct parser *p, char *out, size_t *len)
 	}
 	if (c == 'u' && p->text[p->at] == '{') {
 		p->at++;
-		digits = read_digits(p, 16, &cp, &overflow);
-		*len = digits && digits <= 6 ? write_utf8(out, (uint32_t)cp) : 0;
+		digits = read_hex(p, &cp, &overflow);
+		*len = digits && digits <= 6 ? utf8_encode(out, (uint32_t)cp) : 0;
 		if (*len && p->text[p->at] == '}') {
 			p->at++;
 			return 0;

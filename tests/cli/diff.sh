@@ -59,14 +59,14 @@ bounded() { # FILE: noise is never called so without a bound
 	! grep -E 'noise' "$1" | grep -vE 'noise \(±|noise is ±|by more than noise|^More than noise:'
 }
 check "noise is never called so without its bound" bounded slower.txt
-check "a longer median is more than noise" says "median +10\.[0-9]*µs -> 20\.[0-9]*µs \(\+[0-9]+ %\): more than noise \(±5\.00µs\)" slower.txt cudaLaunchKernel
+check "a longer median is more than noise" says "median +10\.[0-9]* µs -> 20\.[0-9]* µs \(\+[0-9]+ %\): more than noise \(±5\.00 µs\)" slower.txt cudaLaunchKernel
 check "an equal rate is not" says "rate +47\.6/s -> 47\.6/s \(\+0 %\): within noise \(±5/s\)" slower.txt cudaLaunchKernel
 compare a same >same.txt
 check_not_more() { grep -q "^None of [0-9]* metrics changed by more than noise" "$1" && ! grep -q ": more than noise" "$1"; }
 check "of two equal runs nothing is more than noise" check_not_more same.txt
 compare a rarer >rarer.txt
 check "half the rate is more than noise" says "rate +47\.6/s -> 23\.8/s \(-50 %\): more than noise" rarer.txt cudaLaunchKernel
-check "what is held at most, and at the end, is judged" [ "$(grep -cxE "  (memory held at most 1\.0 MiB -> 3\.0 MiB \(\+200 %\)|not freed 0 B -> 3\.0 MiB): (within|more than) noise \(±[0-9.]+ MiB\)" rarer.txt)" -eq 2 ]
+check "what is held at most, and at the end, is judged" [ "$(grep -cxE "  (memory held at most 1\.00 MiB -> 3\.00 MiB \(\+200 %\)|not freed 0 B -> 3\.00 MiB): (within|more than) noise \(±[0-9.]+ MiB\)" rarer.txt)" -eq 2 ]
 # 20 waits of 12 ms: 8 ms in the futex, 1 ms until it ran; launches are 10 ms in sum.
 check "time in calls is split as planted" [ "$(sed -n '/^Processes/,$p' rarer.txt | grep -E '^    ' | tr '\n' '|')" = \
 	"    waiting for a CPU 8.0 % -> 8.2 %: within noise (±2.0 points)|    asleep in futexes 63.9 % -> 65.3 %: within noise (±15.0 points)|" ]
@@ -86,9 +86,9 @@ tail_script() { run_script 150 10000 0 | awk -v slow="$1" '/^epoch/ && $2 != "+2
 tail_script 11us >even.script && tail_script 900us >tail.script
 "$BUILD/tests/mkcap" -o even.cap --pub even.pub even.script && "$BUILD/tests/mkcap" -o tail.cap --pub tail.pub tail.script || exit 1
 compare even tail >tail.txt
-check "a few slow calls in each second show in the p99" says "p99 +11\.[0-9]*µs -> 900µs \([0-9.]+ times\): more than noise" tail.txt cudaLaunchKernel
+check "a few slow calls in each second show in the p99" says "p99 +11\.[0-9]* µs -> 900 µs \([0-9.]+ times\): more than noise" tail.txt cudaLaunchKernel
 compare tail even >untail.txt
-check "the other way round it is a part, and not -100 %" says "p99 +900µs -> 11\.[0-9]*µs \(1/[78][0-9]\.[0-9]\): more than noise" untail.txt cudaLaunchKernel
+check "the other way round it is a part, and not -100 %" says "p99 +900 µs -> 11\.[0-9]* µs \(1/[78][0-9]\.[0-9]\): more than noise" untail.txt cudaLaunchKernel
 check "and not in the median" says "median .*: within noise" tail.txt cudaLaunchKernel
 check "of too few calls in a second no p99 is compared" says "p99 .*: too little data" slower.txt cudaLaunchKernel
 run_script 50 10000 0 | sed '/^alloc/s/$/ stack=0/; s/^alloc at=+20.*//; $d' >leak.script
@@ -98,7 +98,7 @@ sed -i '/^epoch +21s/d' leak.script && echo "epoch +21s" >>leak.script
 "$BUILD/tests/mkcap" -o leak.cap --pub leak.pub leak.script || exit 1
 compare a leak >leak.txt
 check "memory is told by kind, also what a process never gave back before it ended" \
-	grep -qE "^    pinned 0 B -> 3\.0 MiB; not freed 0 B -> 3\.0 MiB$" leak.txt
+	grep -qE "^    pinned 0 B -> 3\.00 MiB; not freed 0 B -> 3\.00 MiB$" leak.txt
 run_script 50 10000 0 | sed 's/^epoch +[1-7]s$//; /^epoch +1[0-9]s/d' >short.script
 "$BUILD/tests/mkcap" -o short.cap --pub short.pub short.script || exit 1
 compare a short >short.txt
@@ -147,12 +147,12 @@ check "of two clean runs nothing changed" [ -z "$(changes clean clean)" ]
 check "a doubled rate is the change" [ "$(changes clean twice)" = "  trainer  cudaLaunchKernel  rate 51/s -> 101/s (+98 %); noise is ±10.1/s" ]
 check "the other way round, too" [ "$(changes twice clean)" = "  trainer  cudaLaunchKernel  rate 101/s -> 51/s (-50 %); noise is ±10.1/s" ]
 check "a leak is: what is not freed, and how it grows" [ "$(changes clean leak | head -n 2 | sed 's/;.*//')" = "  trainer  memory not freed 0 B -> 36.0 MiB
-  trainer  memory growth 0 B/s -> 3.0 MiB/s" ]
-check "slow calls are" [ "$(changes clean stall | grep -c 'trainer  cudaLaunchKernel  slow calls (over 1.00ms) 0/min -> 60/min')" -eq 1 ]
-check "half as many might be chance, which is said" [ "$(changes clean seldom | grep -c 'trainer  cudaLaunchKernel  slow calls (over 1.00ms) 0/min -> 30/min')" -eq 1 ]
+  trainer  memory growth 0 B/s -> 3.00 MiB/s" ]
+check "slow calls are" [ "$(changes clean stall | grep -c 'trainer  cudaLaunchKernel  slow calls (over 1.00 ms) 0/min -> 60/min')" -eq 1 ]
+check "half as many might be chance, which is said" [ "$(changes clean seldom | grep -c 'trainer  cudaLaunchKernel  slow calls (over 1.00 ms) 0/min -> 30/min')" -eq 1 ]
 "$replay" -q --trust clean.pub --diff clean.cap seldom.cap >seldom.txt
 check "in so many words" grep -q '^Changes that may be noise (once in 20 to 500 such pairs of runs); longer runs would show which:$' seldom.txt
-check "and no all-clear is given for them" sh -c '! grep "over 1.00ms.*within noise" seldom.txt'
+check "and no all-clear is given for them" sh -c '! grep "over 1.00 ms.*within noise" seldom.txt'
 check "without -v the calls that did not change are not listed" [ "$("$replay" -q --trust clean.pub --diff clean.cap twice.cap | sed -n '/^Calls/,/^Processes/p' | grep -c '^trainer')" -eq 1 ]
 check "with it all are" [ "$("$replay" -v --trust clean.pub --diff clean.cap twice.cap | sed -n '/^Calls/,/^Processes/p' | grep -c '^trainer')" -eq 3 ]
 

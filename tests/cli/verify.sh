@@ -33,7 +33,7 @@ first_line() { # of stdout is WORD FILE
 check_exit 0 "an intact capture of a trusted key is OK" "$verify" --trust run.pub run.cap
 check "the verdict word is first, and the line says what was lost" first_line "OK run.cap: 3 of 20 events (15.0 %) were lost"
 check_prints '^  signed by +[0-9A-F]{16} \(run\), trusted here$' "it says who signed"
-check_prints '^  recorded +2027-01-15 08:00:00 UTC, 3\.0 s in 3 epochs$' "it says when, by the wall clock, and how long"
+check_prints '^  recorded +2027-01-15 08:00:00 UTC, 3\.00 s in 3 epochs$' "it says when, by the wall clock, and how long"
 check_prints '^  ended +the command ended with exit status 1$' "it says why recording ended"
 check_prints '^  events +21: launch 16, alloc 1, process 1, thread 2, fact 1$' "it counts events by kind"
 check_prints '^  lost +3 cudaMalloc: no room in the ring$' "it tells losses by probe and cause, in words"

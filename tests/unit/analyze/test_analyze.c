@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "analyze/call_stats.h"
-#include "analyze/report/json.h"
 #include "analyze/alloc_sites.h"
 #include "analyze/report/report_file.h"
+#include "format/base/json.h"
 #include "replay/model/recent_intervals.h"
 #include "tests/unit/feed.h"
 
@@ -163,85 +163,6 @@ static void levels_remember_how_low_it_was(void **state)
 	assert_int_equal(levels_lowest(&l, T0 + 4000 * MS, 50, 75), 100);
 	assert_in_range(levels_lowest(&l, T0 + 4000 * MS, 12, 24), 40, 52);
 	assert_int_equal(levels_lowest(&l, T0 + 400000 * MS, 75, 90), 100);
-}
-
-static void durations_have_three_significant_digits(void **state)
-{
-	static const struct {
-		uint64_t ns;
-		const char *text;
-	} cases[] = {
-		{0, "0 ns"},
-		{999, "999 ns"},
-		{1000, "1.00 µs"},
-		{17000, "17.0 µs"},
-		{999499, "999 µs"},
-		{999500, "1.00 ms"},
-		{9994999, "9.99 ms"},
-		{9995000, "10.0 ms"},
-		{13100000, "13.1 ms"},
-		{99950000, "100 ms"},
-		{999500000, "1.00 s"},
-		{1005000000, "1.01 s"},
-		{59940000000, "59.9 s"},
-		{1234000000000, "1234 s"},
-		{UINT64_MAX, "18446744074 s"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct text t = {0};
-
-		text_add_ns(&t, cases[i].ns);
-		assert_string_equal(text_string(&t), cases[i].text);
-		text_clear(&t);
-	}
-}
-
-static void sizes_and_percentages_are_rounded_to_the_nearest(void **state)
-{
-	struct text t = {0};
-
-	(void)state;
-	text_add_size(&t, 1023);
-	text_add(&t, " ");
-	text_add_size(&t, 64 << 20);
-	text_add(&t, " ");
-	text_add_size(&t, 32358400);
-	text_add(&t, " ");
-	text_add_percent(&t, 1, 3);
-	text_add(&t, " ");
-	text_add_percent(&t, 1, 0);
-	text_add(&t, " ");
-	text_add_percent(&t, UINT64_MAX, UINT64_MAX);
-	assert_string_equal(text_string(&t), "1023 B 64.0 MiB 30.9 MiB 33.3 0.0 100.0");
-	text_clear(&t);
-}
-
-static void json_is_written_in_order_with_hostile_text_made_harmless(void **state)
-{
-	struct text t = {0};
-	struct json j = {.out = &t};
-
-	(void)state;
-	json_open(&j, NULL, '{');
-	json_u64(&j, "n", UINT64_MAX);
-	json_s64(&j, "s", -1);
-	json_text(&j, "t", "a\"\\\n\xff</script>", 14);
-	json_open(&j, "empty", '[');
-	json_close(&j, ']');
-	json_open(&j, "list", '[');
-	json_hex(&j, NULL, 0x7f00);
-	json_bool(&j, NULL, true);
-	json_null(&j, NULL);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	assert_non_null(strstr(text_string(&t), "\"n\": 18446744073709551615,\n \"s\": -1,\n"));
-	assert_non_null(strstr(text_string(&t), "\"empty\": [],\n"));
-	assert_non_null(strstr(text_string(&t), "\"list\": [\n  \"0x7f00\",\n  true,\n  null\n ]\n}\n"));
-	assert_non_null(strstr(text_string(&t), "a\\\"\\\\"));
-	assert_null(memchr(text_string(&t), 0xff, t.len));
-	text_clear(&t);
 }
 
 /* The value of a rule's setting by number. */
@@ -425,9 +346,6 @@ int main(void)
 		cmocka_unit_test(a_baseline_loses_no_value_when_its_window_turns),
 		cmocka_unit_test(a_ring_keeps_the_last_ones_in_order),
 		cmocka_unit_test(levels_remember_how_low_it_was),
-		cmocka_unit_test(durations_have_three_significant_digits),
-		cmocka_unit_test(sizes_and_percentages_are_rounded_to_the_nearest),
-		cmocka_unit_test(json_is_written_in_order_with_hostile_text_made_harmless),
 		cmocka_unit_test(settings_are_read_with_their_units_and_limits),
 		cmocka_unit_test(a_wrong_setting_is_refused_with_a_sentence),
 		cmocka_unit_test(a_pid_that_comes_round_is_another_process),

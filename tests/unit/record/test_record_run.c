@@ -218,10 +218,10 @@ static void the_status_tells_rates_and_losses_over_captures(void **state)
 	status_begin(&s, T(0));
 	status_look(&s, T(1), first, 4);
 	status_line(line, &s, T(1), 2048, 0, T(61));
-	assert_string_equal(line, "100 events/s, 3 lost, 7 left out, 2.0 KiB, 1m 00s left");
+	assert_string_equal(line, "100 events/s, 3 lost, 7 left out, 2.00 KiB, 1m 00s left");
 	status_look(&s, T(3), next, 3);
 	status_line(line, &s, T(3), 2048, 4096, 0);
-	assert_string_equal(line, "20 events/s, 4 lost, 7 left out, 2.0 KiB of 4.0 KiB, 3s");
+	assert_string_equal(line, "20 events/s, 4 lost, 7 left out, 2.00 KiB of 4.00 KiB, 3s");
 }
 
 /* --- CPUs --- */

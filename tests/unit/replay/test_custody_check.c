@@ -18,18 +18,26 @@ static void printed(char *buf, size_t size, const int64_t times[NACTS], int64_t 
 			  .trust = trust,
 			  .same_file = true,
 			  .begun_s = begun_s};
-	FILE *f = fmemopen(buf, size, "w");
+	struct text t = {0};
+	struct json j = {.out = &t, .line = true};
+	FILE *f;
 
-	assert_non_null(f);
 	for (size_t i = 0; i < NACTS; i++) {
 		lines[i].number = i + 1;
 		lines[i].time_s = times[i];
 		strcpy(lines[i].who, "ops");
 	}
-	if (json)
-		chain_print_json(f, &c);
-	else
-		chain_print(f, &c);
+	if (json) {
+		json_open(&j, NULL, '{');
+		chain_json(&j, &c);
+		json_close(&j, '}');
+		snprintf(buf, size, "%s", text_string(&t));
+		text_clear(&t);
+		return;
+	}
+	f = fmemopen(buf, size, "w");
+	assert_non_null(f);
+	chain_print(f, &c);
 	fclose(f);
 }
 

@@ -63,30 +63,6 @@ static void numbers_are_shown_to_the_digit(void **state)
 	SHOWS(out_seconds(&o, 1000000001), "1.000000001");
 }
 
-static void durations_have_three_digits(void **state)
-{
-	(void)state;
-	SHOWS(out_duration(&o, 0), "0ns");
-	SHOWS(out_duration(&o, 999), "999ns");
-	SHOWS(out_duration(&o, 1000), "1.00µs");
-	SHOWS(out_duration(&o, 17234), "17.2µs");
-	SHOWS(out_duration(&o, 9994), "9.99µs");
-	SHOWS(out_duration(&o, 9995), "10.0µs");
-	SHOWS(out_duration(&o, 99949), "99.9µs");
-	SHOWS(out_duration(&o, 99950), "100µs");
-	SHOWS(out_duration(&o, 999499), "999µs");
-	SHOWS(out_duration(&o, 999500), "1.00ms");
-	SHOWS(out_duration(&o, 999999), "1.00ms");
-	SHOWS(out_duration(&o, 1000000), "1.00ms");
-	SHOWS(out_duration(&o, 13100000), "13.1ms");
-	SHOWS(out_duration(&o, 9816144), "9.82ms");
-	SHOWS(out_duration(&o, 18081785), "18.1ms");
-	SHOWS(out_duration(&o, 999499999), "999ms");
-	SHOWS(out_duration(&o, 999500000), "1.00s");
-	SHOWS(out_duration(&o, 59999999999), "60.0s");
-	SHOWS(out_duration(&o, UINT64_MAX), "18446744074s");
-}
-
 static void text_is_escaped_and_a_quote_cannot_end_a_quoted_one(void **state)
 {
 	(void)state;
@@ -151,33 +127,6 @@ static void a_write_that_fails_is_an_error_and_a_closed_pipe_is_none(void **stat
 	assert_int_equal(o.error, EPIPE);
 	out_close(&o);
 	close(pair[1]);
-}
-
-static void utf8_is_told_from_what_only_looks_like_it(void **state)
-{
-	static const struct {
-		const char *text;
-		bool valid;
-	} cases[] = {
-		{"", true},
-		{"plain", true},
-		{"\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", true},
-		{"\x80", false},
-		{"\xc1\x81", false},         /* overlong */
-		{"\xe0\x9f\xbf", false},     /* overlong */
-		{"\xed\xa0\x80", false},     /* a surrogate */
-		{"\xf0\x8f\xbf\xbf", false}, /* overlong */
-		{"\xf4\x90\x80\x80", false}, /* beyond U+10FFFF */
-		{"\xf5\x80\x80\x80", false},
-		{"\xe2\x82", false}, /* cut */
-		{"\xe2\x28\xa1", false},
-		{"\xff", false},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (utf8_valid(cases[i].text, strlen(cases[i].text)) != cases[i].valid)
-			fail_msg("case %zu", i);
 }
 
 /* Against an array, with many collisions and removals. */
@@ -559,12 +508,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_are_shown_to_the_digit),
-		cmocka_unit_test(durations_have_three_digits),
 		cmocka_unit_test(text_is_escaped_and_a_quote_cannot_end_a_quoted_one),
 		cmocka_unit_test(padding_fills_up_and_never_cuts),
 		cmocka_unit_test(what_does_not_fit_the_buffer_is_written_in_order),
 		cmocka_unit_test(a_write_that_fails_is_an_error_and_a_closed_pipe_is_none),
-		cmocka_unit_test(utf8_is_told_from_what_only_looks_like_it),
 		cmocka_unit_test(a_map_holds_what_was_put_and_not_removed),
 		cmocka_unit_test(a_pid_that_comes_round_is_another_process),
 		cmocka_unit_test(rows_are_of_one_process_if_their_starts_are_and_it_has_not_ended),

@@ -16,12 +16,12 @@
 #define ENCODES(call, ...)                                                                                             \
 	do {                                                                                                           \
 		const uint8_t wanted[] = {__VA_ARGS__};                                                                \
-		struct proto p = {0};                                                                                  \
+		struct bytes p = {0};                                                                                  \
 		call;                                                                                                  \
 		assert_false(p.failed);                                                                                \
 		assert_int_equal(p.len, sizeof(wanted));                                                               \
-		assert_memory_equal(p.bytes, wanted, sizeof(wanted));                                                  \
-		proto_clear(&p);                                                                                       \
+		assert_memory_equal(p.data, wanted, sizeof(wanted));                                                  \
+		bytes_free(&p);                                                                                       \
 	} while (0)
 
 static void numbers_are_varints(void **state)
@@ -51,20 +51,20 @@ static void texts_and_messages_have_their_length_before_them(void **state)
 
 static void a_message_beyond_the_limit_fails_and_stays_failed(void **state)
 {
-	struct proto p = {0};
+	struct bytes p = {0};
 
 	(void)state;
 	proto_bytes(&p, 1, "", PROTO_MESSAGE_MAX + 1);
 	assert_true(p.failed);
 	proto_u64(&p, 1, 1);
 	assert_true(p.failed);
-	proto_clear(&p);
+	bytes_free(&p);
 	assert_false(p.failed);
 }
 
 static void a_long_message_is_whole(void **state)
 {
-	struct proto p = {0};
+	struct bytes p = {0};
 	size_t begun = proto_begin(&p, 1);
 	char text[1000];
 
@@ -75,9 +75,9 @@ static void a_long_message_is_whole(void **state)
 	proto_end(&p, begun);
 	assert_false(p.failed);
 	assert_int_equal(p.len, 5 + 5000 * 1003);
-	assert_int_equal((p.bytes[1] & 0x7f) | (p.bytes[2] & 0x7f) << 7 | (p.bytes[3] & 0x7f) << 14 | p.bytes[4] << 21,
+	assert_int_equal((p.data[1] & 0x7f) | (p.data[2] & 0x7f) << 7 | (p.data[3] & 0x7f) << 14 | p.data[4] << 21,
 			 5000 * 1003);
-	proto_clear(&p);
+	bytes_free(&p);
 }
 
 /* Names and endings ------------------------------------------------------------------------------------------------ */

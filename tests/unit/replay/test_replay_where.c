@@ -77,6 +77,7 @@ static void numbers_compare_to_the_last_digit(void **state)
 {
 	static const char *const yes[] = {
 		"dur=1.5ms",
+		"dur=1500µs",
 		"dur=1500us",
 		"dur=1500000ns",
 		"dur>=1.5ms",
@@ -266,8 +267,8 @@ static const struct {
 	{"name=\"a\"b", 8, "does not belong"},
 	{"dur>5parsecs", 5, "no unit"},
 	{"dur>1.5", 4, "needs a unit"},
-	{"dur>1.", 4, "1 to 12 digits"},
-	{"dur>1.0000000000000s", 4, "1 to 12 digits"},
+	{"dur>1.", 4, "1 to 18 digits"},
+	{"dur>1.0000000000000000000s", 4, "1 to 18 digits"},
 	{"dur>1.5ns", 4, "no whole number"},
 	{"dur>5ms3", 7, "does not belong"},
 	{"dur>18446744073709551616", 4, "too large"},

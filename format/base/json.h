@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes JSON: indented, members in the order in which they are written, numbers as integers but for those of
- * json_number(). The caller opens and closes objects and arrays in pairs; `key` is NULL inside an array and at the top.
+ * Writes JSON: members in the order in which they are written, numbers as integers but for those of json_number(), a
+ * line end after what was opened first. The caller opens and closes objects and arrays in pairs; `key` is NULL inside an
+ * array and at the top. Lines of events are written by replay/out.h, as fast as they have to be.
  */
-#ifndef GPUREC_ANALYZE_REPORT_JSON_H
-#define GPUREC_ANALYZE_REPORT_JSON_H
+#ifndef GPUREC_FORMAT_BASE_JSON_H
+#define GPUREC_FORMAT_BASE_JSON_H
 
-#include "analyze/report/report_buffer.h"
+#include "format/base/text.h"
 
 struct json {
 	struct text *out;
+	bool line; /* all on one line, without blanks; else indented */
 	unsigned depth;
 	bool filled; /* the open object or array has a member already */
 };

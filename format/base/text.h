@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text that grows. No locale, no floating point: the same numbers give the same bytes everywhere. */
-#ifndef GPUREC_ANALYZE_REPORT_REPORT_BUFFER_H
-#define GPUREC_ANALYZE_REPORT_REPORT_BUFFER_H
+#ifndef GPUREC_FORMAT_BASE_TEXT_H
+#define GPUREC_FORMAT_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,19 +17,16 @@ struct text {
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *t, const char *fmt, ...);
 void text_add_bytes(struct text *t, const char *s, size_t n);
+void text_add_string(struct text *t, const char *s);
 
-/* "17.0 µs", "13.1 ms", "4.00 s": three significant digits (whole ns below 1 µs, whole seconds from 1000 s on). */
+/* As duration_text() and size_text() show them (format/base/units.h). */
 void text_add_ns(struct text *t, uint64_t ns);
-/* "+12.345678 s": since begin_ns, which is before or the same. */
-void text_add_since(struct text *t, uint64_t begin_ns, uint64_t at_ns);
-/* What shows a thread's events of that time, to be copied: "gpureplay CAPTURE --from +1.2s --to +1.3s --tid 7". */
-void text_add_replay(struct text *t, uint64_t begin_ns, uint64_t from_ns, uint64_t to_ns, uint32_t tid);
-/* "64.0 MiB", "512 B": three significant digits, powers of 1024. */
 void text_add_size(struct text *t, uint64_t bytes);
 /* "33.3": part of whole in percent with one digit after the point; "0.0" of nothing. */
 void text_add_percent(struct text *t, uint64_t part, uint64_t whole);
-/* Text out of a capture, made harmless for a line of text. */
+/* Text out of a capture, made harmless for a line of text, and (no quotes added) for a JSON string. */
 void text_add_escaped(struct text *t, const char *s, size_t n);
+void text_add_json(struct text *t, const char *s, size_t n);
 
 /* "" instead of NULL. */
 const char *text_string(const struct text *t);

@@ -1,20 +1,23 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "analyze/report/json.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/base/json.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "format/base/escape.h"
+static void new_line(struct json *j)
+{
+	if (!j->line)
+		text_add(j->out, "\n%*s", (int)j->depth, "");
+}
 
 static void begin(struct json *j, const char *key)
 {
 	if (j->filled)
 		text_add(j->out, ",");
 	if (j->depth > 0)
-		text_add(j->out, "\n%*s", (int)j->depth, "");
+		new_line(j);
 	if (key)
-		text_add(j->out, "\"%s\": ", key);
+		text_add(j->out, "\"%s\":%s", key, j->line ? "" : " ");
 	j->filled = true;
 }
 
@@ -30,7 +33,7 @@ void json_close(struct json *j, char bracket)
 {
 	j->depth--;
 	if (j->filled)
-		text_add(j->out, "\n%*s", (int)j->depth, "");
+		new_line(j);
 	text_add(j->out, "%c", bracket);
 	j->filled = true;
 	if (j->depth == 0)
@@ -69,18 +72,10 @@ void json_null(struct json *j, const char *key)
 
 void json_text(struct json *j, const char *key, const char *s, size_t n)
 {
-	size_t room = n * ESCAPE_GROWTH + 1;
-	char *escaped = malloc(room);
-
 	begin(j, key);
-	if (!escaped) {
-		j->out->failed = true;
-		return;
-	}
 	text_add_bytes(j->out, "\"", 1);
-	text_add_bytes(j->out, escaped, escape_json(escaped, room, s, n));
+	text_add_json(j->out, s, n);
 	text_add_bytes(j->out, "\"", 1);
-	free(escaped);
 }
 
 void json_string(struct json *j, const char *key, const char *s)
