@@ -8,7 +8,7 @@ static bool is_surrogate(uint32_t cp)
 
 size_t utf8_decode(const char *text, size_t n, uint32_t *cp)
 {
-	static const uint32_t least[UTF8_MAX + 1] = {0, 0, 0x80, 0x800, 0x10000};
+	static const uint32_t least[UTF8_BYTES + 1] = {0, 0, 0x80, 0x800, 0x10000};
 	const uint8_t *p = (const uint8_t *)text;
 	size_t len = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 	uint32_t v = len == 1 ? p[0] : p[0] & (0x7fu >> len);
@@ -26,10 +26,10 @@ size_t utf8_decode(const char *text, size_t n, uint32_t *cp)
 	return len;
 }
 
-size_t utf8_encode(char out[UTF8_MAX], uint32_t cp)
+size_t utf8_encode(char out[UTF8_BYTES], uint32_t cp)
 {
 	size_t len = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
-	static const uint8_t lead[UTF8_MAX + 1] = {0, 0, 0xc0, 0xe0, 0xf0};
+	static const uint8_t lead[UTF8_BYTES + 1] = {0, 0, 0xc0, 0xe0, 0xf0};
 
 	if (cp > 0x10ffff || is_surrogate(cp))
 		return 0;

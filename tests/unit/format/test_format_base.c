@@ -361,7 +361,7 @@ static void utf8_is_told_from_what_only_looks_like_it(void **state)
 
 static void utf8_is_written_as_it_is_read(void **state)
 {
-	char out[UTF8_MAX];
+	char out[UTF8_BYTES];
 	uint32_t again;
 
 	(void)state;
