@@ -142,7 +142,7 @@ check_prints '^[0-9]+ events/s, 0 lost, [0-9.]+ .?i?B, [0-9]+s left$' "a termina
 check "once a second" test "$(grep -c 'events/s' "$TMP/out")" -ge 2
 check_prints 'gpurec itself' "the summary stands behind it"
 on_terminal "$gpurec -o $TMP/b.cap -p $sleeper --max-size 5M -d 1500ms"
-check_prints 'B of 5.0 MiB, ' "with --max-size how much of it there is"
+check_prints 'B of 5.00 MiB, ' "with --max-size how much of it there is"
 on_terminal "stty cols 20; $gpurec -o $TMP/c.cap -p $sleeper -d 1500ms"
 check "on a narrow one it is cut" sh -c '! grep events/s "$1" | tr -d "\033" | grep -q "................................"' sh "$TMP/out"
 term=dumb on_terminal "$gpurec -o $TMP/d.cap -p $sleeper -d 1500ms"
