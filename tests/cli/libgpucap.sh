@@ -29,7 +29,11 @@ fi
 # shellcheck disable=SC2086 # one word per flag
 {
 	check "the example builds against the shared library" "$cc" $san -Wall -Wextra -Werror slowest.c $flags -o shared
-	check "and as C++" "$cc" $san -x c++ -Wall -Wextra -Werror -fsyntax-only slowest.c ${flags%%-l*}
+	if echo 'int main() {}' | "$cc" -x c++ -fsyntax-only - 2>cxx; then
+		check "and as C++" "$cc" $san -x c++ -Wall -Wextra -Werror -fsyntax-only slowest.c ${flags%%-l*}
+	else
+		skip "and as C++" "$cc has no C++ here: $(tail -n 1 cxx)"
+	fi
 	check "and against the static one" "$cc" $san slowest.c -I"$TMP/root/usr/local/include" "$libdir/libgpucap.a" \
 		${static#*-lgpucap} -o static
 }

@@ -139,8 +139,10 @@ wait "$pid"
 check "no new privileges" grep -Eq '^NoNewPrivs:\s+1' "$TMP/status"
 check "a seccomp filter" grep -Eq '^Seccomp:\s+2' "$TMP/status"
 check "an empty bounding set" grep -Eq '^CapBnd:\s+0+$' "$TMP/status"
-check "neither CAP_SYS_ADMIN nor CAP_NET_ADMIN" \
-	sh -c 'c=$((0x$(sed -n "s/^CapEff:\s*//p" "$1"))); [ $((c >> 21 & 1)) = 0 ] && [ $((c >> 12 & 1)) = 0 ]' sh "$TMP/status"
+held() { echo $((0x$(sed -n 's/^CapEff:\s*//p' "$TMP/status") >> $1 & 1)); }
+check "no CAP_NET_ADMIN" [ "$(held 12)" = 0 ]
+# Before Linux 6.6 it attaches libraries that are loaded later.
+check "CAP_SYS_ADMIN where there is no uprobe_multi only" [ "$(held 21)" = "$(grep -q uprobe_multi "$TMP/check"; echo $?)" ]
 check "no socket" test ! -s "$TMP/sockets"
 "$gpurec" -q -o "$cap" --force --no-late-attach -- sleep 20 &
 pid=$!

@@ -49,11 +49,13 @@ check "and all of them have failed" last_line "0 passed, 3 failed, 0 skipped"
 planted inherits <<<'[ "$(umask)" = 0022 ] && echo "ok 1 - umask" || echo "not ok 1 - umask"
 	[ ! -e /proc/$$/fd/7 ] && echo "ok 2 - descriptors" || echo "not ok 2 - descriptors"
 	[ -z "$NO_COLOR$SUDO_UID$GPUREC_HOME" ] && echo "ok 3 - environment" || echo "not ok 3 - environment"
-	[ "$LONG$SETTING" = 1yes ] && echo "ok 4 - settings" || echo "not ok 4 - settings"; echo "1..4"'
+	[ "$LONG$SETTING" = 1yes ] && echo "ok 4 - settings" || echo "not ok 4 - settings"
+	grep -q "^SigIgn:[[:space:]]0*$" /proc/self/status && echo "ok 5 - signals" || echo "not ok 5 - signals"; echo "1..5"'
 from_elsewhere() {
 	(
 		umask 077
 		exec 7</dev/null
+		trap '' PIPE USR1
 		NO_COLOR=1 SUDO_UID=1000 GPUREC_HOME=/nowhere LONG=1 "$runner" SETTING=yes inherits.sh
 	)
 }

@@ -174,7 +174,7 @@ static int no_file_of_others(void)
 					    "/root/.profile",
 					    "/dev/sda",
 					    "/dev/mem"};
-	char mem[64], made[PATH_MAX];
+	char mem[64], made[PATH_MAX], moved[PATH_MAX];
 
 	snprintf(mem, sizeof(mem), "/proc/%d/mem", getppid());
 	MUST_WORK(confined() == 0);
@@ -200,7 +200,8 @@ static int no_file_of_others(void)
 	MUST_WORK(open(made, O_RDONLY) >= 0);
 	MUST_BE_OUT_OF_REACH(open(made, O_WRONLY));
 	MUST_BE_OUT_OF_REACH(unlink(made));
-	MUST_BE_OUT_OF_REACH(rename(made, "moved"));
+	snprintf(moved, sizeof(moved), "%s/moved", readable);
+	MUST_BE_OUT_OF_REACH(rename(made, moved));
 	snprintf(made, sizeof(made), "%s/link", writable);
 	MUST_WORK(symlink("/etc/passwd", made) < 0);
 	MUST_WORK(mkdir(made, 0755) < 0);
