@@ -291,7 +291,7 @@ $(FUZZ_BINS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf %/fuzz_changing,$@),-lelf) $(filter-out -lcmocka,$(TEST_L)) -o $@
 
-# What the runner is told: settings, then tests (tests/run explains).
+# What the runner gets: settings, then tests (tests/run explains).
 RUN_UNIT = BUILD=$(BUILD) $(UNIT_BINS)
 RUN_CLI  = $(CLI)
 RUN_FUZZ = $(FUZZ_BINS)
@@ -345,7 +345,7 @@ bench: tests
 	@sh .ci/deps.sh bench || echo 'bench: what is missing is left out' >&2
 	@BUILD=$(BUILD) bash tests/bench/run.sh
 
-# Long runs and bad days; what came of them goes into docs/BENCHMARKS.md when that is made.
+# Long runs and bad days; their results go into docs/BENCHMARKS.md when that is made.
 H ?= 1
 .PHONY: soak stalls
 stalls: tests

@@ -186,7 +186,7 @@ int64_t extensions_parse(struct header *h, const uint8_t *bytes, size_t n, uint6
 	int r = 0;
 
 	if (n < 1 || bytes[0] == 0 || bytes[0] > EXTENSIONS_MAX)
-		return fault_set(why, ERR_FORMAT, at, "the header's extensions are none, or more than %u",
+		return fault_set(why, ERR_FORMAT, at, "the number of extensions in the header is not from 1 to %u",
 				 EXTENSIONS_MAX);
 	for (unsigned i = 0; i < bytes[0] && r == 0; i++) {
 		size_t left = n - pos, whole;

@@ -130,7 +130,7 @@
 	F(free, stack, UINT, ID)
 
 /*
- * dst_device, src_device: of a copy between peers, device number + 1; 0: not told. count: copies of a batch, `bytes` is
+ * dst_device, src_device: of a copy between peers, device number + 1; 0: unknown. count: copies of a batch, `bytes` is
  * then 0 or their sum; 0: a single one.
  * direction: cudaMemcpyKind: 0 host to host, 1 host to device, 2 device to host, 3 device to device, 4 by address
  */
@@ -199,7 +199,7 @@
 
 /*
  * Contexts: made, retained, destroyed, reset. Destroying or resetting one frees what was allocated in it.
- * device: number + 1; 0: not told.
+ * device: number + 1; 0: unknown.
  */
 #define FIELDS_context(F)                                                                                              \
 	CALL_FIELDS(F, context)                                                                                        \
@@ -341,7 +341,7 @@
 	F(exit, code, UINT, NUMBER)                                                                                    \
 	F(exit, last, UINT, NUMBER)
 
-/* The kernel chose a process to kill for want of memory, whichever it was. rss: of it, 0: not told. */
+/* The kernel chose a process to kill because memory ran out, any process. rss: of it, 0: unknown. */
 #define FIELDS_oom(F)                                                                                                  \
 	F(oom, at, TIME, BOOT_NS)                                                                                      \
 	F(oom, pid, UINT, ID)                                                                                          \
@@ -367,7 +367,7 @@
 	F(health, ecc_uncorrected, UINT, NUMBER)                                                                       \
 	F(health, sm_mhz_max, UINT, NUMBER)
 
-/* Of one CPU, when it has changed. steal: taken by the hypervisor since boot. khz: frequency, 0: not told. */
+/* Of one CPU, when it has changed. steal: taken by the hypervisor since boot. khz: frequency, 0: unknown. */
 #define FIELDS_cpu(F)                                                                                                  \
 	F(cpu, at, TIME, BOOT_NS)                                                                                      \
 	F(cpu, cpu, UINT, CPU)                                                                                         \
@@ -433,7 +433,7 @@
 	F(namespaces, pid_inside, UINT, ID)
 
 /* A file mapped as code: numbered from 1 by the recorder. build_id: lower-case hex, may be empty.
- * deleted: 1 when no path led to it any more. mount: the mount namespace in which `path` is meant; 0: not told. */
+ * deleted: 1 when no path led to it any more. mount: the mount namespace in which `path` is meant; 0: unknown. */
 #define FIELDS_module(F)                                                                                               \
 	F(module, at, TIME, BOOT_NS)                                                                                   \
 	F(module, id, UINT, ID)                                                                                        \
@@ -582,7 +582,7 @@
 	C(11, over_rate, LOST, "left out on purpose (--max-rate)")                                                     \
 	C(12, not_attached, LOST, "a library was mapped, and had no probes for a while")                               \
 	C(13, not_run, LOST, "the kernel skipped a run of the probe, on whomever")                                     \
-	C(64, unreadable, NOTED, "an argument, or what stands behind it, could not be read")                           \
+	C(64, unreadable, NOTED, "an argument, or what it points to, could not be read")                           \
 	C(65, no_stack, NOTED, "no user stack could be taken, or not all of it")
 
 /* Why recording stopped: in END. */

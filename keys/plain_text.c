@@ -68,7 +68,7 @@ int date_parse(uint64_t *wall_ns, const char *text, struct fault *why)
 			return 0;
 		}
 	}
-	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.40s' is no date of the calendar from %d to %d", text,
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.40s' is not a date of the calendar from %d to %d", text,
 			 YEAR_MIN, YEAR_MAX);
 }
 

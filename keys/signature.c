@@ -85,7 +85,7 @@ static int split_lines(struct line lines[NLINES], const char *text, size_t len, 
 				 "a signature file that is cut off: %d of 4 lines are there", i);
 	if (rest > 0)
 		return fault_set(why, ERR_FORMAT, (uint64_t)(len - rest),
-				 "not a minisign signature: something stands behind its fourth line");
+				 "not a minisign signature: something follows its fourth line");
 	return 0;
 }
 

@@ -318,7 +318,7 @@ int standing_tell(struct standing *s, struct writer *w, uint64_t at_ns, struct f
 		if (e->v[0] < at_ns) /* else it comes anyway */
 			r = tell(e, w, at_ns, why);
 	if (r == 0 && s->incomplete)
-		r = fact_tell(w, at_ns, "names", "some could not be kept for want of memory, and are missing", why);
+		r = fact_tell(w, at_ns, "names", "some could not be kept, because memory ran out, and are missing", why);
 	writer_watch(w, standing_saw, s);
 	return r;
 }

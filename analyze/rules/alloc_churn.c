@@ -10,7 +10,7 @@ enum { SET_LIFE, SET_COUNT, SET_TOTAL, SET_SHARE };
 
 static const struct setting settings[] = {
 	[SET_LIFE] = {"life", SETTING_NS, 500000000, 1000, 1000000000000,
-		      "memory that is given back within this time is short-lived: an iteration, not a working set"},
+		      "memory that is freed within this time is short-lived: an iteration, not a working set"},
 	[SET_COUNT] = {"count", SETTING_COUNT, 64, 2, 1000000000, "so many short lives of one place,"},
 	[SET_TOTAL] = {"total", SETTING_NS, 20000000, 1000, 1000000000000,
 		       "whose allocating and freeing took so much time together,"},
@@ -208,7 +208,7 @@ const struct rule alloc_churn_rule = {
 	.meaning = "A place in the program takes GPU memory and gives it back at once, many times over, and the calls "
 		   "for it take a share of the run. cudaFree also waits until the GPU is idle.",
 	.wrong = "A free that waits for kernels looks dear, but the kernels are. Memory that is passed on to another "
-		 "process or given back by another thread much later is not counted.",
+		 "process or freed by another thread much later is not counted.",
 	.remedy = "Keep the buffer, or use a pool or the framework's caching allocator.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

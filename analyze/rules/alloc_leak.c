@@ -265,7 +265,7 @@ const struct rule alloc_leak_rule = {
 	.wrong = "A program that builds something up evenly and would give it back later looks the same; record for "
 		 "longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who allocates: free it there when its user is done, or bound the cache.",
-	.summary = "device and pinned memory that grows and is not given back, by allocation site",
+	.summary = "device and pinned memory that grows and is not freed, by allocation site",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {RULE_CALLS, KIND_exit, 0},

@@ -11,7 +11,7 @@ enum { SET_WAIT, SET_COUNT, SET_TOTAL, SET_SHARE };
 
 static const struct setting settings[] = {
 	[SET_WAIT] = {"wait", SETTING_NS, 1000000, 1000, 1000000000000,
-		      "time without a CPU for want of quota counts from so long on"},
+		      "the shortest time without a CPU for lack of quota that counts"},
 	[SET_COUNT] = {"count", SETTING_COUNT, 3, 1, 1000000000, "so many of them on one thread,"},
 	[SET_TOTAL] = {"total", SETTING_NS, 20000000, 1000, 1000000000000, "taking so much time together,"},
 	[SET_SHARE] = {"share", SETTING_PERCENT, 2, 1, 100,

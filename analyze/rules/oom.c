@@ -226,8 +226,9 @@ static int tell_kill(const struct kill *k, const struct context *ctx, struct fin
 		process_add(&f->headline, ctx, k->process);
 	else
 		text_add(&f->headline, "process %" PRIu64, k->pid);
-	text_add(&f->headline, " for want of host memory after ");
+	text_add(&f->headline, " after ");
 	text_add_ns(&f->headline, k->at_ns > ctx->begin_ns ? k->at_ns - ctx->begin_ns : 0);
+	text_add(&f->headline, " because host memory ran out");
 	if (k->rss) {
 		text_add(&f->headline, "; it held ");
 		text_add_size(&f->headline, k->rss);
@@ -270,7 +271,7 @@ const struct rule oom_rule = {
 		   "none left.",
 	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
 		 "what the last reading before it showed.",
-	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not given back.",
+	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not freed.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
 	.kinds = {KIND_alloc, KIND_oom, KIND_health, 0},

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Slurm epilog (Epilog= in slurm.conf, runs as root): ends the job's recorder, which seals its capture, and writes down the
-# verdict. Capture and verdict stay root's, for they tell of the whole node.
+# verdict. Capture and verdict stay root's, for they cover the whole node.
 #
-# With GPUREC_GIVE=user (in /etc/gpurec/slurm; slurm-prolog.sh tells of this file) they become the job's user's, unless a job
+# With GPUREC_GIVE=user (in /etc/gpurec/slurm; slurm-prolog.sh describes this file) they become the job's user's, unless a job
 # of another user was on the node meanwhile. Set it only where Slurm hands out whole nodes (OverSubscribe=EXCLUSIVE) and what
 # the system itself runs on them is no secret.
 set -u

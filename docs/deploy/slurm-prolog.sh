@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Slurm prolog (Prolog= in slurm.conf, runs as root on each node of a job): one capture per job and node.
 # It records, in the background and for as long as the job runs, EVERY process of the node that uses CUDA: gpurec cannot
-# know a job's processes before there are any. So the capture is root's, who alone may read it; docs/DEPLOY.md tells when
+# know a job's processes before there are any. So the capture is root's, who alone may read it; docs/DEPLOY.md says when
 # it may become the user's. It never holds a job up: whatever goes wrong is a line in the capture's .log.
 #
 # Slurm gives its scripts no search path and no variables of the site. Settings are lines of sh in /etc/gpurec/slurm:

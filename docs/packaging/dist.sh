@@ -18,7 +18,7 @@ machine=$(uname -m)
 changelog=docs/packaging/debian/changelog
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(date -u -d "$(sed -n 's/^ -- .*>  //p;T;q' $changelog)" +%s)}
 export LC_ALL=C TZ=UTC
-# Settings of who calls are none of these builds: they would build, and clean, another folder.
+# Settings of the caller must not reach these builds: they would build, and clean, another folder.
 unset BUILD CFLAGS CPPFLAGS LDFLAGS SAN STATIC BPF PREFIX LIBDIR DESTDIR MAKEFLAGS MAKELEVEL MFLAGS
 umask 022
 work=$(mktemp -d "${TMPDIR:-/tmp}/gpurec-dist.XXXXXX")

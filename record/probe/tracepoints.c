@@ -13,7 +13,7 @@ const struct tracepoint_use tracepoint_uses[] = {
 	{"task_rename", "new names of threads are not recorded", TRACING},
 	{"sched_switch", "it is not recorded when a thread ran, and when it waited for a CPU", TRACING},
 	{"sched_waking", "it is not recorded who woke a thread", TRACING},
-	{"mark_victim", "processes killed for want of memory are not recorded", TRACING},
+	{"mark_victim", "processes killed because memory ran out are not recorded", TRACING},
 	{"page_fault_user", "page faults are not recorded", TRACING " (x86 alone has it)"},
 	{"signal_generate", "it is not recorded who stops, continues or ends a process by a signal", TRACING},
 	{"sys_enter", "futexes are not recorded", SYSCALLS},

@@ -50,7 +50,7 @@ check_exit 2 "an end is needed" "$gpukey" delegate -s authority.key --name x hos
 check_says "missing end: either --for" "and asked for"
 check_exit 2 "but one only" "$gpukey" delegate -s authority.key --name x --for 1d --until 2028-01-15 host.pub
 check_exit 2 "a date that is none is refused" "$gpukey" delegate -s authority.key --name x --until 2027-02-30 host.pub
-check_says "'2027-02-30' is no date" "by name"
+check_says "'2027-02-30' is not a date" "by name"
 check_exit 2 "a name is needed" "$gpukey" delegate -s authority.key --for 1d host.pub
 check_exit 3 "a name with an escape sequence is refused" "$gpukey" delegate -s authority.key --name $'a\e[31m' --for 1d host.pub
 check_exit 3 "an interval that ends before it begins is refused" "$gpukey" delegate -s authority.key --name x \

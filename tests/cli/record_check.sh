@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$TMP" "$TMP/bin"
 	check_exit 3 "without rights it is not possible" \
 		setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/bin/gpurec" --check -o /tmp/x.cap
-	check_prints '^no +capabilities .*missing: CAP_BPF CAP_PERFMON; .*setcap cap_bpf,cap_perfmon=ep' \
+	check_prints '^no +capabilities .*missing: CAP_BPF CAP_PERFMON( CAP_SYS_ADMIN)?; .*setcap cap_bpf,cap_perfmon(,cap_sys_admin)?=ep' \
 		"and it says which are missing, and how to get them"
 	docs=$(dirname "$0")/../../docs
 	# The same capabilities are needed, and are for more, wherever it is said; --check asks for CAP_SYS_ADMIN on old kernels.

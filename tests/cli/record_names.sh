@@ -77,12 +77,12 @@ if [ -x "$frames" ]; then
 	address_of() { grep '"kind":"alloc"' "$TMP/events" | sed -n "$1"'s/.*"addr":"\([^"]*\)".*/\1/p'; }
 	counted_unread() {
 		[ "$(address_of 8)" = 0x0 ] && "$BUILD/gpuanalyze" "$cap" --report |
-			grep -qE 'an argument, or what stands behind it, could not be read: .*1 of cudaMalloc'
+			grep -qE 'an argument, or what it points to, could not be read: .*1 of cudaMalloc'
 	}
 	check "a result in memory that cannot be read is none, and is counted" counted_unread
 	without_stack() {
 		[ "$(grep '"kind":"launch"' "$TMP/events" | grep -c '"stream":"0x0".*"shared":0,')" = 1 ] &&
-			"$BUILD/gpureplay" -q "$cap" | grep -E 'cudaLaunchKernel.*what stands behind it, could not be read'
+			"$BUILD/gpureplay" -q "$cap" | grep -E 'cudaLaunchKernel.*what it points to, could not be read'
 	}
 	check "so is a launch whose arguments on the stack cannot be read" without_stack
 else

@@ -90,7 +90,7 @@ awk '/^Calls$/ { hidden = 1; next } /^[A-Z]/ { hidden = 0 } !hidden { print "  "
 
 heading "The files are in $demo/"
 echo "  run.cap        the capture: $(du -k "$capture" | cut -f1) KiB; lz4 -dc reads it, gpuverify checks it"
-echo "  run.db         the same as SQLite: docs/SCHEMA.md tells its tables"
+echo "  run.db         the same as SQLite: docs/SCHEMA.md describes its tables"
 echo "  report.txt     the report, with the time of every function: --report=OUT.json gives it to programs"
 echo "  report.html    the same as a page, with pictures"
 [ -z "$recorded" ] || echo "  planted.json   what the program really did, to compare the report with"

@@ -57,9 +57,9 @@ static void each_fact_of_blindness_becomes_one_sentence(void **state)
 		const char *name, *value, *line;
 		enum blind_sort sort;
 	} cases[] = {
-		{"processes_denied", "1 x", "1 process of which not all could be read, for want of permission\n",
+		{"processes_denied", "1 x", "1 process of which not all could be read, for lack of permission\n",
 		 BLIND_RIGHTS},
-		{"processes_denied", "10 x", "10 processes of which not all could be read, for want of permission\n",
+		{"processes_denied", "10 x", "10 processes of which not all could be read, for lack of permission\n",
 		 BLIND_RIGHTS},
 		{"libraries_unread", "3", "3 CUDA libraries that could not be read\n", BLIND_LIBRARIES},
 		{"libraries_unread", "some", "CUDA libraries that could not be read\n", BLIND_LIBRARIES},

@@ -318,9 +318,9 @@ static void an_extension_that_breaks_its_form_is_refused(void **state)
 		const char *says;
 	} cases[] = {
 #define CASE(bytes, features, code, says) {bytes, sizeof(bytes) - 1, features, code, says}
-		CASE("\1" SERIES_OF("\1") EMPTY_SCHEMA, 0, 0, NULL), CASE("", 0, ERR_FORMAT, "are none"),
-		CASE("\0" EMPTY_SCHEMA, 0, ERR_FORMAT, "are none"),
-		CASE("\41" SERIES_OF("\1") EMPTY_SCHEMA, 0, ERR_FORMAT, "more than 32"),
+		CASE("\1" SERIES_OF("\1") EMPTY_SCHEMA, 0, 0, NULL), CASE("", 0, ERR_FORMAT, "not from 1 to 32"),
+		CASE("\0" EMPTY_SCHEMA, 0, ERR_FORMAT, "not from 1 to 32"),
+		CASE("\41" SERIES_OF("\1") EMPTY_SCHEMA, 0, ERR_FORMAT, "not from 1 to 32"),
 		CASE("\1\1\0\x18", 0, ERR_FORMAT, "cut inside its extensions"),
 		CASE("\1\1\0\x18\0"
 		     "0123456789abcdef\1\0\0\0\0\0\0",

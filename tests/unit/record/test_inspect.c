@@ -119,6 +119,9 @@ static void a_helper_that_does_not_answer_is_replaced(void **state)
 	assert_int_equal(inspector_given_up(there), 1);
 	assert_int_equal(inspector_open(there, (uint32_t)getpid(), &m, &f, &why), ERR_IO);
 	mapping_of((void *)(uintptr_t)begin, &m);
+	/* It is killed, which takes the kernel a moment. */
+	for (int i = 0; i < 60000 && worker() == first; i++)
+		usleep(1000); /* speed: once more, until it is so */
 	assert_true(worker() != first);
 }
 
