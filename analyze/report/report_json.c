@@ -62,7 +62,7 @@ static void add_capture(const struct report *r, const struct report_facts *f, st
 	json_u64(j, "events", engine_nevents(r->engine));
 	json_u64(j, "begin_ns", f->begin_ns);
 	json_u64(j, "end_ns", f->end_ns);
-	json_u64(j, "begin_wall_ns", reader->header.start_wall_ns);
+	json_wall(j, "begin_wall_ns", "begin_utc", reader->header.start_wall_ns);
 	json_bool(j, "ended", f->ended);
 	if (reason)
 		json_string(j, "reason", reason);

@@ -4,6 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "format/base/units.h"
+
+#define WALL_DATE_CHARS 10 /* of wall_text(): the date, before a blank */
+
 static void new_line(struct json *j)
 {
 	if (!j->line)
@@ -87,4 +91,13 @@ void json_hex(struct json *j, const char *key, uint64_t value)
 {
 	begin(j, key);
 	text_add(j->out, "\"0x%" PRIx64 "\"", value);
+}
+
+void json_wall(struct json *j, const char *key, const char *exact, uint64_t wall_ns)
+{
+	char text[UNITS_CHARS];
+
+	json_u64(j, key, wall_ns);
+	wall_text(text, wall_ns)[WALL_DATE_CHARS] = 'T';
+	json_string(j, exact, text);
 }

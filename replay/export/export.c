@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "format/base/escape.h"
+#include "keys/completeness.h"
 
 _Static_assert((int)F_futex_dur == (int)F_call_dur && (int)F_futex_cpu == (int)F_call_cpu, "call_begin_ns()");
 _Static_assert((int)F_fault_dur == (int)F_call_dur && (int)F_fault_cpu == (int)F_call_cpu, "call_begin_ns()");
@@ -28,10 +29,14 @@ int export_file(const struct replay *replay, int fd,
 
 void export_sentence(const struct replay *replay, char *buf, size_t size)
 {
-	char sentence[512];
+	char sentence[512], missing[COMPLETENESS_WORDS];
+	struct completeness c;
 
+	completeness_of(&c, replay->evidence);
+	completeness_words(missing, &c);
 	evidence_sentence(replay->evidence, sentence, sizeof(sentence));
-	snprintf(buf, size, "%s%s", sentence, replay->unverified ? "; read with --unverified" : "");
+	snprintf(buf, size, "%s%s%s%s", sentence, missing[0] ? "; " : "", missing,
+		 replay->unverified ? "; read with --unverified" : "");
 }
 
 bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size)

@@ -6,7 +6,7 @@
 #include "replay/export/exporter.h"
 #include "replay/out.h"
 
-#define SENTENCE_MAX 600
+#define SENTENCE_MAX 800
 #define WHO_MAX 256
 
 /*
@@ -16,7 +16,10 @@
 int export_file(const struct replay *replay, int fd,
 		int (*write)(const struct replay *replay, struct out *o, struct fault *why), struct fault *why);
 
-/* The verdict in a sentence, and whether it was overridden: for the mark that every export bears. */
+/*
+ * The verdict in a sentence, how many events are missing of the whole capture, whatever part of it is exported, and
+ * whether the verdict was overridden: for the mark that every export has.
+ */
 void export_sentence(const struct replay *replay, char *buf, size_t size);
 
 /* "lost 3 cudaMalloc: no room in the ring"; false: this growth is nothing that is shown. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "format/base/escape.h"
+#include "keys/completeness.h"
 #include "replay/export/export.h"
 #include "replay/export/export_jsonl.h"
 
@@ -20,7 +21,8 @@ struct csv {
 	struct out cell; /* a JSON object in the making; never flushed */
 	struct wall_text wall;
 	const struct kind *only; /* a column for each of its fields; NULL: all kinds */
-	char capture[32];
+	char capture[SENTENCE_MAX];
+	bool any; /* a row of `only` was written */
 };
 
 /*
@@ -135,7 +137,17 @@ static void write_own_columns(struct csv *c, const struct event *ev)
 		write_field(c, ev, f);
 		out_char(c->out, ',');
 	}
-	out_string(c->out, c->capture);
+	write_text(c->out, c->capture);
+	out_char(c->out, '\n');
+	c->any = true;
+}
+
+/* Of no event: where there is none to carry it, what is known of the capture has a row of its own. */
+static void write_own_columns_empty(struct csv *c)
+{
+	for (uint8_t f = 0; f < c->only->nfields; f++)
+		out_char(c->out, ',');
+	write_text(c->out, c->capture);
 	out_char(c->out, '\n');
 }
 
@@ -243,8 +255,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 {
 	const char *cut = export_cut(w, stopped);
 	const struct reader *r = w->reader;
+	struct csv *c = self;
 
 	(void)why;
+	if (c->only && !c->any)
+		write_own_columns_empty(c);
 	write_mark(self, w, "end", w->nepochs > 0 ? r->epochs[w->nepochs - 1].end_ns : r->header.start_boot_ns, "",
 		   "what", cut ? cut : "sealed");
 	return 0;
@@ -280,6 +295,18 @@ static void write_head(struct csv *c, const struct replay *replay)
 	write_mark(c, &w, "capture", replay->evidence->reader.header.start_boot_ns, "", "verdict", sentence);
 }
 
+/* "OK", "UNVERIFIED:FORGED", "OK, 3 of 20 events (15.0 %) were lost" */
+static void capture_words(char *buf, size_t size, const struct replay *replay)
+{
+	char missing[COMPLETENESS_WORDS];
+	struct completeness c;
+
+	completeness_of(&c, replay->evidence);
+	completeness_words(missing, &c);
+	snprintf(buf, size, "%s%s%s%s", replay->unverified ? "UNVERIFIED:" : "",
+		 verdict_word(replay->evidence->verification.verdict), missing[0] ? ", " : "", missing);
+}
+
 static int write_csv(const struct replay *replay, struct out *o, struct fault *why)
 {
 	static const struct visitor visitor = {
@@ -296,8 +323,7 @@ static int write_csv(const struct replay *replay, struct out *o, struct fault *w
 		goto out;
 	}
 	c.only = only_kind(replay->filter, c.schema);
-	snprintf(c.capture, sizeof(c.capture), "%s%s", replay->unverified ? "UNVERIFIED:" : "",
-		 verdict_word(e->verification.verdict));
+	capture_words(c.capture, sizeof(c.capture), replay);
 	write_head(&c, replay);
 	r = walk(replay, &visitor, &c, why);
 out:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "keys/completeness.h"
 #include "replay/export/export.h"
 #include "replay/model/stacks.h"
 
@@ -44,7 +45,6 @@ struct folded {
 	struct map by_key;       /* (parent, key) -> node */
 	struct pending *pending; /* by number of the thread */
 	uint32_t npending;
-	uint64_t nlost; /* calls that this is about */
 };
 
 static int no_memory(struct fault *why)
@@ -169,18 +169,6 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	return f->bytes ? add_bytes(f, w, ev, why) : add_time(f, w, ev, why);
 }
 
-static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
-{
-	const struct kind *k = schema_kind(&w->reader->header.schema, g->probe->kind);
-	struct folded *f = self;
-
-	(void)why;
-	if (g->counter->role == ROLE_LOST && k && k->flags == KIND_CALL && (!f->bytes || k->id == KIND_alloc) &&
-	    filter_concerns(w->replay->filter, k->id, g->begin_ns, g->end_ns))
-		f->nlost += g->delta;
-	return 0;
-}
-
 /* --- lines --- */
 
 static void describe(const struct folded *f, const struct walk *w, uint64_t key, char *buf, size_t size)
@@ -251,17 +239,16 @@ static int by_text(const void *a, const void *b)
 }
 
 /* The lowest frame, if there is something to be said about the capture as a whole. */
-static void root_of(const struct folded *f, const struct walk *w, const struct fault *stopped, char *buf, size_t size)
+static void root_of(const struct walk *w, const struct fault *stopped, char *buf, size_t size)
 {
 	const struct replay *replay = w->replay;
-	char lost[64] = "";
+	struct completeness all;
 
 	buf[0] = '\0';
-	if (f->nlost)
-		snprintf(lost, sizeof(lost), ", %" PRIu64 " calls lost", f->nlost);
-	if (replay->unverified || stopped || f->nlost || replay->evidence->verification.verdict != VERDICT_OK) {
-		export_sentence(replay, buf, SENTENCE_MAX - sizeof(lost));
-		strncat(buf, lost, size - strlen(buf) - 1);
+	completeness_of(&all, replay->evidence);
+	if (replay->unverified || stopped || all.lost || all.left_out ||
+	    replay->evidence->verification.verdict != VERDICT_OK) {
+		export_sentence(replay, buf, SENTENCE_MAX);
 		if (stopped) {
 			strncat(buf, ", ", size - strlen(buf) - 1);
 			strncat(buf, stopped->text, size - strlen(buf) - 1);
@@ -297,7 +284,7 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 	}
 	if (!r) {
 		qsort(lines, nlines, sizeof(*lines), by_text);
-		root_of(f, w, stopped, root, sizeof(root));
+		root_of(w, stopped, root, sizeof(root));
 	}
 	if (!r && !nlines && root[0]) { /* nothing to draw, but something to say */
 		out_bytes(f->out, root, strlen(root) - 1);
@@ -323,7 +310,7 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 
 static int write_folded(const struct replay *replay, struct out *o, bool bytes, struct fault *why)
 {
-	static const struct visitor visitor = {.growth = on_growth, .event = on_event, .end = on_end};
+	static const struct visitor visitor = {.event = on_event, .end = on_end};
 	struct folded f = {.out = o, .schema = &replay->evidence->reader.header.schema, .bytes = bytes};
 	int r = bytes ? stacks_read(&f.stacks, replay, why) : 0;
 

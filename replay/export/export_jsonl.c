@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "format/base/utf8.h"
+#include "keys/completeness.h"
 #include "keys/tool/tool.h"
 #include "replay/export/export.h"
 #include "replay/export/export_jsonl.h"
@@ -331,6 +332,22 @@ static void write_text_member(struct out *o, const char *key, const char *text)
 	out_json(o, text, strlen(text));
 }
 
+/* How much of the whole capture is missing, whatever part of it is written: as gpuverify --json says it. */
+static void write_missing(struct out *o, const struct evidence *e)
+{
+	struct completeness c;
+
+	completeness_of(&c, e);
+	out_string(o, ",\"complete\":");
+	out_string(o, completeness_is_full(&c) ? "true" : "false");
+	out_string(o, ",\"happened\":");
+	out_u64(o, c.happened);
+	out_string(o, ",\"events_lost\":");
+	out_u64(o, c.lost);
+	out_string(o, ",\"events_left_out\":");
+	out_u64(o, c.left_out);
+}
+
 static void write_head(struct jsonl *j, const struct replay *replay)
 {
 	const struct evidence *e = replay->evidence;
@@ -352,6 +369,10 @@ static void write_head(struct jsonl *j, const struct replay *replay)
 	out_u64(o, h->start_boot_ns);
 	out_string(o, ",\"start_wall\":");
 	out_u64(o, h->start_wall_ns);
+	out_string(o, ",\"start_utc\":\"");
+	export_wall(o, &(struct wall_text){0}, h->start_wall_ns);
+	out_char(o, '"');
+	write_missing(o, e);
 	write_text_member(o, "tool", TOOL_VERSION);
 	out_bytes(o, "}\n", 2);
 }

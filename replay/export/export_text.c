@@ -300,15 +300,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 
 static void write_head(struct text *t, const struct replay *replay)
 {
-	char sentence[512];
+	char sentence[SENTENCE_MAX];
 
-	if (!replay->unverified && replay->evidence->verification.verdict == VERDICT_OK)
-		return;
-	evidence_sentence(replay->evidence, sentence, sizeof(sentence));
+	export_sentence(replay, sentence, sizeof(sentence));
 	out_string(&t->out, "# ");
 	out_string(&t->out, sentence);
-	if (replay->unverified)
-		out_string(&t->out, "; read with --unverified");
 	out_char(&t->out, '\n');
 }
 

@@ -358,14 +358,14 @@ static void json_proven(struct json *j, const struct evidence *e)
 		json_u64(j, "series_number", h->series_number);
 	}
 	json_u64(j, "start", h->start_boot_ns);
-	json_u64(j, "start_wall", h->start_wall_ns);
+	json_wall(j, "start_wall", "start_utc", h->start_wall_ns);
 	json_u64(j, "duration", s.duration_ns);
 	json_u64(j, "epochs", s.nepochs);
 	clock_steps_find(&clock, e);
 	if (clock.n) {
 		json_u64(j, "clock_steps", clock.n);
 		json_s64(j, "clock_step_ns", clock.greatest_ns);
-		json_u64(j, "last_wall", clock.last_wall_ns);
+		json_wall(j, "last_wall", "last_utc", clock.last_wall_ns);
 	}
 	json_bool(j, "ended", s.ended);
 	reason = s.ended ? reason_text(e->reader.end.reason) : NULL;

@@ -139,8 +139,8 @@ static void json_run(struct json *j, const struct reader *r, const struct withhe
 	json_u64(j, "last_epoch", run->last_epoch);
 	json_u64(j, "begin", run->first_ns);
 	json_u64(j, "end", run->last_ns);
-	json_u64(j, "begin_wall", reader_wall_ns(r, run->first_ns));
-	json_u64(j, "end_wall", reader_wall_ns(r, run->last_ns));
+	json_wall(j, "begin_wall", "begin_utc", reader_wall_ns(r, run->first_ns));
+	json_wall(j, "end_wall", "end_utc", reader_wall_ns(r, run->last_ns));
 }
 
 struct json_printer {
