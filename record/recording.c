@@ -395,7 +395,7 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = hold_pids(s, why);
 	if (r == 0)
 		open_gpus(s);
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit is told like a full disk, not by our death; */
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported as a full disk is, not by our death; */
 	signal(SIGPIPE, SIG_IGN); /* nor do we end with the process that inspects files */
 	if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
 		r = fault_errno(why, "cannot forbid core dumps");

@@ -33,6 +33,7 @@ void tool_init(const char *name)
 	if (fd >= 0)
 		close(fd);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported as a full disk is, and nothing half written stays */
 }
 
 /* "name: before: text after\n" in one write; `before` and `after` may be "". */

@@ -21,7 +21,7 @@ extern bool tool_quiet;  /* -q: no notes */
 extern int tool_verbose; /* -v: how many */
 
 /* First thing in main(): the name before every message. Opens /dev/null on closed standard descriptors, ignores
- * SIGPIPE. */
+ * SIGPIPE and SIGXFSZ: writing fails with EPIPE or EFBIG. */
 void tool_init(const char *name);
 const char *tool_get_name(void);
 

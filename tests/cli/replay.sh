@@ -214,6 +214,16 @@ check "a reader that goes away ends it quietly" sh -c '{ "$0" -q big.cap; echo $
 check "with status 0 and no word" [ "$(cat status) $(wc -c <noise)" = "0 0" ]
 check_exit 3 "a full disk is told" sh -c '"$0" -q big.cap >/dev/full' "$replay"
 check_says 'No space left' "in words"
+limited() { # COMMAND that writes OUT: what a limit of 8 KiB on files makes of it, and what it leaves
+	(ulimit -f 8; exec "$@") 2>limited.err
+	[ $? -eq 3 ] && grep -q 'File too large\|disk I/O error' limited.err || { cat limited.err; return 1; }
+	[ -z "$(ls limited.out* 2>/dev/null)" ] || { ls limited.out*; return 1; }
+}
+for suffix in txt jsonl csv db perfetto-trace trace.json otlp.json perf.txt; do
+	check "a limit on the size of files is reported like a full disk, and leaves nothing: $suffix" \
+		limited "$replay" -q big.cap -o "limited.out.$suffix"
+done
+check "so it is with a report" limited "$BUILD/gpuanalyze" -q big.cap --report=limited.out.html
 
 # Files.
 check_exit 0 "-o out.txt writes text" "$replay" -q run.cap -o out.txt
