@@ -107,12 +107,14 @@ static int analyze_file(struct request *q, const char *path)
 }
 
 /* To OUT, or to standard output. */
-static int deliver(const struct request *q, const char *text, size_t n)
+static int deliver(const struct request *q, char *text, size_t n)
 {
 	struct fault why;
 
-	if (!q->out)
+	if (!q->out && q->json)
 		fwrite(text, 1, n, stdout);
+	else if (!q->out)
+		tool_print(text, n);
 	else if (output_write(q->out, text, n, q->force, q->mode, &why))
 		return tool_fault(NULL, &why);
 	return TOOL_FINE;
@@ -209,7 +211,7 @@ static int write_moment(struct request *q, const struct at *at, const struct pas
 	if (t.failed)
 		tool_error("out of memory when writing");
 	else
-		status = deliver(q, text_string(&t), t.len);
+		status = deliver(q, t.s, t.len);
 	if (status == TOOL_FINE && !at->ncalls && !at->known)
 		status = TOOL_BAD;
 	text_clear(&t);
@@ -237,15 +239,17 @@ static int explain_moment(struct request *q, const char *path)
 
 static int write_results(struct request *q)
 {
-	const struct text *out = &q->forms.out[q->json ? FORM_JSON : FORM_TEXT];
+	struct text *out = &q->forms.out[q->json ? FORM_JSON : FORM_TEXT];
 	struct fault why;
 
 	if (!forms_end(&q->forms)) {
 		tool_error("out of memory when writing the report");
 		return TOOL_FAILED;
 	}
-	if (q->json || !q->out)
-		fwrite(text_string(out), 1, out->len, stdout);
+	if (q->json)
+		fwrite(out->s, 1, out->len, stdout);
+	else if (!q->out)
+		tool_print(out->s, out->len);
 	out = &q->forms.out[q->out_form];
 	if (q->out && output_write(q->out, text_string(out), out->len, q->force, q->mode, &why))
 		return tool_fault(NULL, &why);

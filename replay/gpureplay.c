@@ -58,6 +58,7 @@ static int replay_capture(struct settings *s, const char *path, const struct exp
 				.clock = s->clock,
 				.clock_asked = s->some_clock,
 				.pace = s->pace,
+				.ascii = tool_ascii && !exporter,
 				.unverified = s->unverified};
 	struct fault why;
 	int status;
@@ -123,8 +124,10 @@ static int write_comparison(const struct settings *s, const struct diff_side *a,
 
 	if (r == 0 && t.failed)
 		r = fault_set(&why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the comparison");
-	if (r == 0)
+	if (r == 0 && s->json)
 		fwrite(t.s, 1, t.len, stdout);
+	else if (r == 0)
+		tool_print(t.s, t.len);
 	text_clear(&t);
 	return r ? tool_fault(NULL, &why) : diff_status(s, &result);
 }

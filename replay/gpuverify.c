@@ -304,6 +304,23 @@ static int print_json(const struct judgement *judgement)
 	return print_text(&t);
 }
 
+static int print_verdict(const struct judgement *judgement, bool brief)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+
+	if (!f) {
+		tool_error("out of memory");
+		return -1;
+	}
+	verdict_print(f, judgement, brief);
+	fclose(f);
+	tool_print(text, n);
+	free(text);
+	return 0;
+}
+
 /* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
 static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
@@ -341,10 +358,8 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 		*bad = badness(verdict, false);
 		j.exit_status = status_of(verdict, false);
 	}
-	if (s->json && print_json(&j) < 0)
+	if ((s->json ? print_json(&j) : print_verdict(&j, tool_quiet || !e.readable)) < 0)
 		j.exit_status = -1;
-	else if (!s->json)
-		verdict_print(stdout, &j, tool_quiet || !e.readable);
 	if (tool_quiet && chain_verdict(&chain) != VERDICT_OK) {
 		chain_sentence(&chain, sentence, sizeof(sentence));
 		tool_error("%s: custody %s", path, sentence);

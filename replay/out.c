@@ -121,9 +121,14 @@ void out_seconds(struct out *o, uint64_t ns)
 
 void out_duration(struct out *o, uint64_t ns)
 {
-	char buf[UNITS_CHARS];
+	char buf[UNITS_CHARS], *micro;
 
-	out_string(o, duration_word(buf, ns));
+	duration_word(buf, ns);
+	if (o->ascii && (micro = strstr(buf, "µ"))) {
+		*micro = 'u';
+		memmove(micro + 1, micro + strlen("µ"), strlen(micro + strlen("µ")) + 1);
+	}
+	out_string(o, buf);
 }
 
 void out_terminal(struct out *o, const char *text, size_t n)

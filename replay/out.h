@@ -18,6 +18,7 @@ struct out {
 	int error; /* errno of the write that failed; EPIPE: the reader went away */
 	char *buf;
 	size_t len, room;
+	bool ascii; /* durations with "us", not "µs" */
 };
 
 #define OUT_ROOM ((size_t)1 << 18)

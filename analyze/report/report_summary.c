@@ -114,7 +114,7 @@ static void add_command(const struct about *about, struct text *t)
 	else
 		text_add(t, "Recording");
 	if (n < command.len)
-		text_add(t, "…");
+		text_add(t, "...");
 	t->failed |= command.failed;
 	text_clear(&command);
 }

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,19 +15,33 @@
 
 #include "format/base/escape.h"
 
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MESSAGE_MAX 2048 /* bytes of a message before escaping; what is longer is cut */
 
 bool tool_quiet;
 int tool_verbose;
+bool tool_ascii;
 
 /* Set once by tool_init(), before there is a second thread. */
 static const char *tool_name = "gpurec";
+
+static bool locale_has_utf8(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool has = locale && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+
+	/* One that is not installed is the C locale. */
+	if (locale)
+		freelocale(locale);
+	return has;
+}
 
 void tool_init(const char *name)
 {
 	int fd;
 
 	tool_name = name;
+	tool_ascii = !locale_has_utf8();
 	/* Otherwise the first file opened would become "standard error" and messages would land in a capture. */
 	do {
 		fd = open("/dev/null", O_RDWR);
@@ -36,6 +52,48 @@ void tool_init(const char *name)
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit is reported as a full disk is, and nothing half written stays */
 }
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/*
+ * The signs beside numbers, in ASCII where the locale has no UTF-8; returns the new length. Names that hold such a sign
+ * stay as they are, unless they look like a number with its unit.
+ */
+static size_t spell(char *text, size_t n)
+{
+	static const struct {
+		const char *sign, *ascii;
+		bool before; /* the number follows it */
+	} signs[] = {{"µs", "us", false}, {"±", "+-", true}, {"°C", "C", false}};
+	size_t len = 0;
+
+	for (size_t i = 0, k; i < n && tool_ascii;) {
+		for (k = 0; k < COUNT(signs); k++) {
+			size_t sign = strlen(signs[k].sign), number = len - (len && text[len - 1] == ' ');
+
+			if (n - i >= sign && !memcmp(text + i, signs[k].sign, sign) &&
+			    (signs[k].before ? i + sign < n && is_digit(text[i + sign])
+					     : number && is_digit(text[number - 1])))
+				break;
+		}
+		if (k == COUNT(signs)) {
+			text[len++] = text[i++];
+			continue;
+		}
+		i += strlen(signs[k].sign);
+		memcpy(text + len, signs[k].ascii, strlen(signs[k].ascii));
+		len += strlen(signs[k].ascii);
+	}
+	return tool_ascii ? len : n;
+}
+
+void tool_print(char *text, size_t n)
+{
+	fwrite(text, 1, spell(text, n), stdout);
+}
+
 /* "name: before: text after\n" in one write; `before` and `after` may be "". */
 static void message(const char *before, const char *text, const char *after)
 {
@@ -44,6 +102,7 @@ static void message(const char *before, const char *text, const char *after)
 
 	snprintf(line, sizeof(line), "%s%s%s", before, *before ? ": " : "", text);
 	escape_terminal(shown, sizeof(shown), line, strlen(line));
+	shown[spell(shown, strlen(shown))] = '\0';
 	fprintf(stderr, "%s: %s%s\n", tool_name, shown, after);
 	errno = saved;
 }

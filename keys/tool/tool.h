@@ -19,6 +19,7 @@ enum tool_exit { TOOL_FINE = 0, TOOL_BAD = 1, TOOL_USAGE = 2, TOOL_FAILED = 3 };
 
 extern bool tool_quiet;  /* -q: no notes */
 extern int tool_verbose; /* -v: how many */
+extern bool tool_ascii;  /* the environment's locale has no UTF-8: text for people is ASCII, but for names */
 
 /* First thing in main(): the name before every message. Opens /dev/null on closed standard descriptors, ignores
  * SIGPIPE and SIGXFSZ: writing fails with EPIPE or EFBIG. */
@@ -32,6 +33,9 @@ __attribute__((format(printf, 1, 2))) void tool_error(const char *fmt, ...);
 __attribute__((format(printf, 1, 2))) int tool_usage(const char *fmt, ...);
 /* Print the fault, with `about` (a path, or NULL) before it, and where; returns TOOL_FAILED. */
 int tool_fault(const char *about, const struct fault *why);
+
+/* Text for people, to stdout. Where tool_ascii is set "µs", "±" and "°C" of numbers become "us", "+-" and "C" in `text`. */
+void tool_print(char *text, size_t n);
 
 /*
  * How far work has come, as a line on stderr: only on a terminal, without -q, and once it takes long enough to be

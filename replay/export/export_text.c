@@ -321,6 +321,7 @@ int text_write(const struct replay *replay, int fd, struct fault *why)
 
 	if (r)
 		return r;
+	t.out.ascii = replay->ascii;
 	t.plans = calloc(t.schema->nkinds, sizeof(*t.plans));
 	if (!t.plans) {
 		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", t.schema->nkinds);

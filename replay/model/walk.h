@@ -23,8 +23,9 @@ struct replay {
 	const struct evidence *evidence; /* readable */
 	const struct filter *filter;
 	enum replay_clock clock;   /* for text and lines of JSON */
-	bool clock_asked;          /* by --time: lines of JSON then tell it, too */
+	bool clock_asked;          /* by --time: lines of JSON then have it, too */
 	struct pace_settings pace; /* for text and lines of JSON that go to a descriptor */
+	bool ascii;                /* text shows durations with "us", for the reader's locale has no "µ" */
 	bool unverified;           /* --unverified was given: chunks are not checked against their seals */
 	/* NULL, or called as the walk comes to each epoch; nepochs of them will be read. */
 	void (*progress)(uint64_t epoch, uint64_t nepochs);

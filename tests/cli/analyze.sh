@@ -179,6 +179,8 @@ if [ -w /dev/full ]; then
 	"$analyze" -q --trust "$TMP/pub" "$stall" >/dev/full 2>"$TMP/err"
 	check "a full disk is told" test $? -eq 3
 fi
+ascii() { LC_ALL=C "$@" >"$TMP/ascii" && grep -q '[0-9] us' "$TMP/ascii" && ! LC_ALL=C grep -aP '[\x80-\xff]' "$TMP/ascii"; }
+check "in a locale without UTF-8 the text is ASCII" ascii "$analyze" -q --trust "$TMP/pub" "$stall"
 check "no temporary file is left" test -z "$(find "$TMP" -name '*.tmp')"
 
 # --- captures that are not in order ---

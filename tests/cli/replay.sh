@@ -225,6 +225,12 @@ for suffix in txt jsonl csv db perfetto-trace trace.json otlp.json perf.txt; do
 done
 check "so it is with a report" limited "$BUILD/gpuanalyze" -q big.cap --report=limited.out.html
 
+# A locale without UTF-8.
+check "in a locale without UTF-8 text is ASCII" sh -c \
+	'LC_ALL=C "$0" -q run.cap >ascii.txt && grep -q "dur=[0-9.]*us" ascii.txt && ! grep -aP "µ" ascii.txt' "$replay"
+check "but for that it is the same" sh -c '"$0" -q run.cap | sed "s/µs/us/" | cmp - ascii.txt' "$replay"
+check "files are the same anywhere" sh -c '"$0" -q run.cap -o utf8.txt && LC_ALL=C "$0" -q run.cap -o c.txt && cmp utf8.txt c.txt' "$replay"
+
 # Files.
 check_exit 0 "-o out.txt writes text" "$replay" -q run.cap -o out.txt
 "$replay" -q run.cap >want.txt

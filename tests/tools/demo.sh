@@ -6,7 +6,7 @@ set -u
 BUILD=${BUILD:-build}
 demo=$BUILD/demo
 capture=$demo/run.cap
-export GPUREC_HOME=$demo/keys LC_ALL=C TZ=UTC
+export GPUREC_HOME=$demo/keys LC_ALL=C.UTF-8 TZ=UTC
 
 bold='' plain=''
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then

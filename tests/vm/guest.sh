@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Process 1 of a guest: mounts what a system has, runs tests/vm/steps.sh with the steps that the kernel's command line names
 # (gpurec.steps=A,B), writes the results as a tar archive to the third disk, and turns the guest off.
-export PATH=/usr/sbin:/usr/bin LC_ALL=C TZ=UTC HOME=/root TERM=dumb PYTHONDONTWRITEBYTECODE=1
+export PATH=/usr/sbin:/usr/bin LC_ALL=C.UTF-8 TZ=UTC HOME=/root TERM=dumb PYTHONDONTWRITEBYTECODE=1
 
 mount -t proc proc /proc
 mount -t sysfs sys /sys
