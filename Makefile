@@ -45,11 +45,12 @@ BPF_FLAGS := -O2 -g -Wall -fstack-usage -ffile-prefix-map=$(CURDIR)=. -target bp
              $(addprefix -idirafter ,$(wildcard /usr/include/$(MACHINE)-linux-gnu)) -MMD -MP
 
 # What is built ------------------------------------------------------------------------------------------------------
-# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey/*.c, replay/gpureplay_*.c and analyze/gpuanalyze_*.c are the rest of these tools.
+# A folder's sources are its library; the file named after a tool is its main(), keys/gpukey/*.c and FOLDER/TOOL_*.c are the rest of these tools.
 TOOLS   := gpuverify gpureplay gpuanalyze gpukey $(if $(filter 1,$(BPF)),gpurec)
 MAINS   := keys/gpukey.c record/gpurec.c replay/gpuverify.c replay/gpureplay.c analyze/gpuanalyze.c
-objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS) $(gpuanalyze_PARTS),$(wildcard $(1))))
+objs     = $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(MAINS) $(gpukey_PARTS) $(gpurec_PARTS) $(gpureplay_PARTS) $(gpuanalyze_PARTS),$(wildcard $(1))))
 gpukey_PARTS := $(wildcard keys/gpukey/*.c)
+gpurec_PARTS := $(wildcard record/gpurec_*.c)
 gpureplay_PARTS := $(wildcard replay/gpureplay_*.c)
 gpuanalyze_PARTS := $(wildcard analyze/gpuanalyze_*.c)
 O_FORMAT  := $(call objs,format/*.c format/*/*.c)
@@ -225,7 +226,7 @@ $$(BUILD)/static/$(1): $$(patsubst %.c,$$(BUILD)/%.o,$$(filter %/$(1).c,$$(MAINS
 	$$(Q)$$(CC) $$(LDALL) $$^ -Wl,-Bstatic $$(filter-out -ldl -lm,$$($(1)_L)) -Wl,-Bdynamic -ldl -lm -s -o $$@
 endef
 $(foreach tool,$(TOOLS),$(eval $(call static_rule,$(tool))))
-$(BUILD)/static/gpurec-alone: $(BUILD)/record/gpurec.o $(gpurec_A)
+$(BUILD)/static/gpurec-alone: $(BUILD)/record/gpurec.o $(gpurec_PARTS:%.c=$(BUILD)/%.o) $(gpurec_A)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDALL)) -static-pie $^ $(gpurec_L) -s -o $@
@@ -241,7 +242,7 @@ $(BUILD)/bpf/gpurec.skel.h: $(BUILD)/bpf/gpurec.bpf.o
 	@echo "  SKEL  $@"
 	$(Q){ echo '/* NOLINTBEGIN: generated */' && $(BPFTOOL) gen skeleton $< name gpurec_bpf && echo '/* NOLINTEND */'; } \
 		>$@.tmp && mv $@.tmp $@
-$(filter-out $(O_ELF),$(O_RECORD)) $(BUILD)/record/gpurec.o: | $(BUILD)/bpf/gpurec.skel.h
+$(filter-out $(O_ELF),$(O_RECORD)) $(BUILD)/record/gpurec.o $(gpurec_PARTS:%.c=$(BUILD)/%.o): | $(BUILD)/bpf/gpurec.skel.h
 
 # Tests --------------------------------------------------------------------------------------------------------------
 -include tests/workload/rules.mk

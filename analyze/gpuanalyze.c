@@ -27,7 +27,7 @@ static void end_stuck(const struct fault *why)
 static bool is_met(const struct request *q, const struct findings *findings)
 {
 	for (size_t i = 0; i < findings->n; i++)
-		if (q->fails && findings->all[i]->severity >= q->fail_on)
+		if ((int)findings->all[i]->severity >= q->fail_on)
 			return true;
 	return false;
 }
@@ -125,7 +125,7 @@ static int deliver(const struct request *q, char *text, size_t n)
 static bool is_worse(const struct request *q, const struct baseline_result *b)
 {
 	for (size_t i = 0; i < b->n; i++)
-		if (q->fails && b->all[i].outcome <= OUTCOME_WORSE && b->all[i].b->severity >= q->fail_on)
+		if (b->all[i].outcome <= OUTCOME_WORSE && (int)b->all[i].b->severity >= q->fail_on)
 			return true;
 	return false;
 }
@@ -308,14 +308,7 @@ int main(int argc, char **argv)
 	settings_default(&q.settings);
 	q.mode = 0666;
 	q.rules.stuck = end_stuck;
-	q.trust_files = calloc((size_t)argc * 2, sizeof(*q.trust_files));
-	if (!q.trust_files) {
-		tool_error("out of memory");
-		return TOOL_FAILED;
-	}
-	q.delegation_files = q.trust_files + argc;
-	q.evidence.trust_files = q.trust_files;
-	q.evidence.delegation_files = q.delegation_files;
+	q.fail_on = FAIL_NEVER;
 	status = request_read(&q, argc, argv, &operands);
 	if (status < 0 && confine(&q, argv + operands, argc - operands, &why))
 		status = tool_fault(NULL, &why);
@@ -323,7 +316,8 @@ int main(int argc, char **argv)
 		status = q.baseline   ? compare_captures(&q, q.baseline, argv[operands])
 			 : q.at.given ? explain_moment(&q, argv[operands])
 				      : run(&q, argv + operands, argc - operands);
-	free(q.trust_files);
+	tool_list_clear(&q.trust);
+	tool_list_clear(&q.delegations);
 	reach_scratch_end(scratch);
 	user_rules_clear(&q.rules);
 	forms_clear(&q.forms);

@@ -9,24 +9,25 @@
 #include "analyze/rules_help.h"
 #include "analyze/user_rules.h"
 #include "keys/evidence.h"
+#include "keys/tool/tool.h"
 #include "replay/time_arg.h"
+
+#define FAIL_NEVER SEVERITIES
 
 /* What is asked for. */
 struct request {
 	struct evidence_options evidence;
-	const char **trust_files;      /* what is in `evidence` */
-	const char **delegation_files; /* in the same memory */
-	const char *baseline;          /* NULL: none */
-	struct moment at;              /* --at */
-	uint64_t tid;                  /* --tid; 0: none */
+	struct tool_list trust, delegations; /* those of `evidence` */
+	const char *baseline;                /* NULL: none */
+	struct moment at;                    /* --at */
+	uint64_t tid;                        /* --tid; 0: none */
 	bool force, json, list_rules, exit_code;
 	mode_t mode;         /* of OUT: what all captures allow */
 	bool bare_report;    /* --report without a value */
 	const char *explain; /* NULL: none */
 	const char *out;     /* NULL: standard output */
 	enum form out_form;
-	bool fails;
-	enum severity fail_on;
+	int fail_on; /* enum severity, or FAIL_NEVER */
 	struct settings settings;
 	struct user_rules rules;
 	struct forms forms; /* of all files */

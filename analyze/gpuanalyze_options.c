@@ -9,53 +9,86 @@
 #include "keys/tool/nearest.h"
 #include "keys/tool/tool.h"
 
-enum option_id {
-	OPT_REPORT = 1,
-	OPT_JSON,
-	OPT_OUTPUT,
-	OPT_FORCE,
-	OPT_FAIL_ON,
-	OPT_BASELINE,
-	OPT_EXIT_CODE,
-	OPT_AT,
-	OPT_TID,
-	OPT_SET,
-	OPT_SETTINGS,
-	OPT_RULES,
-	OPT_LIST_RULES,
-	OPT_EXPLAIN,
-	OPT_TRUST,
-	OPT_DELEGATION,
-	OPT_UNVERIFIED,
-};
+static const char *const severities[] = {
+	[SEVERITY_INFO] = "info", [SEVERITY_WARNING] = "warning", [SEVERITY_ERROR] = "error", NULL};
+
+static int take_output(void *request, const char *value, struct fault *why)
+{
+	struct request *q = request;
+
+	if (!*value)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of a file is missing");
+	q->out = value;
+	q->out_form = form_of(value);
+	if (q->out_form == FORMS)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.160s': the suffix selects the format, and must be %s",
+				 value, forms_endings());
+	return 0;
+}
+
+static int take_report(void *request, const char *value, struct fault *why)
+{
+	struct request *q = request;
+
+	q->bare_report |= !value;
+	return value ? take_output(request, value, why) : 0;
+}
+
+static int take_moment(void *request, const char *value, struct fault *why)
+{
+	return moment_parse(&((struct request *)request)->at, value, why);
+}
+
+static int take_setting(void *request, const char *value, struct fault *why)
+{
+	return settings_set(&((struct request *)request)->settings, value, why);
+}
+
+/* What is wrong with a file is no wrong usage. */
+static int of_file(int r, struct fault *why)
+{
+	return r ? tool_fault(NULL, why) : 0;
+}
+
+static int take_settings(void *request, const char *value, struct fault *why)
+{
+	return of_file(settings_read(&((struct request *)request)->settings, value, why), why);
+}
+
+static int take_rules(void *request, const char *value, struct fault *why)
+{
+	return of_file(user_rules_read(&((struct request *)request)->rules, value, why), why);
+}
+
+#define AT(member) .at = offsetof(struct request, member)
 
 static const struct tool_option table[] = {
 	{"report", 0, "[=OUT]",
 	 "the findings: as text on standard output, or to OUT, whose suffix .txt, .json, .sarif or .html selects the "
 	 "format",
-	 OPT_REPORT},
-	{"output", 'o', "OUT", "the same as --report=OUT", OPT_OUTPUT},
+	 TOOL_CALL, .take = take_report},
+	{"output", 'o', "OUT", "the same as --report=OUT", TOOL_CALL, .take = take_output},
 	{"at", 0, "TIME",
-	 "with --tid: what this thread was doing at that moment, and why; +2.2357, 12s, a wall time, ...", OPT_AT},
-	{"tid", 0, "TID", "the thread that --at is about", OPT_TID},
-	{"json", 0, NULL, "the findings as JSON on standard output", OPT_JSON},
-	{"force", 0, NULL, "replace OUT if it is there", OPT_FORCE},
+	 "with --tid: what this thread was doing at that moment, and why; +2.2357, 12s, a wall time, ...", TOOL_CALL, .take = take_moment},
+	{"tid", 0, "TID", "the thread that --at is about", TOOL_NUMBER, AT(tid), .min = 1, .max = UINT32_MAX - 1},
+	{"json", 0, NULL, "the findings as JSON on standard output", TOOL_SET, AT(json)},
+	{"force", 0, NULL, "replace OUT if it is there", TOOL_SET, AT(force)},
 	{"fail-on", 0, "SEVERITY",
 	 "exit with 1 if there is a finding of this severity (info, warning, error) or above; with --baseline: a new "
 	 "or worse one",
-	 OPT_FAIL_ON},
-	{"baseline", 0, "FILE", "compare with this capture: what is new, gone, worse and better since", OPT_BASELINE},
+	 TOOL_WORD, AT(fail_on), .words = severities},
+	{"baseline", 0, "FILE", "compare with this capture: what is new, gone, worse and better since", TOOL_FILE, AT(baseline)},
 	{"exit-code", 0, NULL, "with --baseline: exit with 1 if anything changed, with 3 if there is too little data",
-	 OPT_EXIT_CODE},
-	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", OPT_SET},
-	{"settings", 0, "FILE", "the same for each line of FILE; may be repeated", OPT_SETTINGS},
-	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", OPT_RULES},
-	{"list-rules", 0, NULL, "show the rules, their settings and the reasons for them", OPT_LIST_RULES},
-	{"explain", 0, "RULE", "show what a rule means, when it is wrong, and what to do", OPT_EXPLAIN},
+	 TOOL_SET, AT(exit_code)},
+	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", TOOL_CALL, .take = take_setting},
+	{"settings", 0, "FILE", "the same for each line of FILE; may be repeated", TOOL_CALL, .take = take_settings},
+	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", TOOL_CALL, .take = take_rules},
+	{"list-rules", 0, NULL, "show the rules, their settings and the reasons for them", TOOL_SET, AT(list_rules)},
+	{"explain", 0, "RULE", "show what a rule means, when it is wrong, and what to do", TOOL_TEXT, AT(explain)},
 	{"trust", 0, "PUB",
-	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", OPT_TRUST},
-	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
-	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", OPT_UNVERIFIED},
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST, AT(trust)},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST, AT(delegations)},
+	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", TOOL_SET, AT(evidence.unverified)},
 	{0},
 };
 
@@ -68,101 +101,6 @@ static const struct tool_options options = {
 		"--exit-code met; 2 usage;\n"
 		"3 could not do it.\n",
 };
-
-static int take_report(struct request *q, const char *value)
-{
-	q->bare_report |= !value;
-	if (value && !*value)
-		return tool_usage("-o needs the name of a file");
-	if (!value)
-		return -1;
-	q->out = value;
-	q->out_form = form_of(value);
-	if (q->out_form == FORMS)
-		return tool_usage("--report=%s: the suffix selects the format, and must be %s", value, forms_endings());
-	return -1;
-}
-
-static int take_fail_on(struct request *q, const char *value)
-{
-	struct nearest meant = nearest_to(value);
-
-	for (enum severity s = SEVERITY_INFO; s < SEVERITIES; s++) {
-		if (strcmp(value, severity_name(s)))
-			continue;
-		q->fails = true;
-		q->fail_on = s;
-		return -1;
-	}
-	for (enum severity s = SEVERITY_INFO; s < SEVERITIES; s++)
-		nearest_offer(&meant, severity_name(s));
-	return meant.best ? tool_usage("--fail-on: '%s' is not one of info, warning, error; did you mean '%s'?", value,
-				       meant.best)
-			  : tool_usage("--fail-on: '%s' is not one of info, warning, error", value);
-}
-
-/* Options about rules: -1, or the status to leave with. */
-static int take_rule_option(struct request *q, enum option_id id, const char *value)
-{
-	struct fault why;
-
-	switch (id) {
-	case OPT_SET:
-		return settings_set(&q->settings, value, &why) ? tool_usage("%s", why.text) : -1;
-	case OPT_SETTINGS:
-		return settings_read(&q->settings, value, &why) ? tool_fault(NULL, &why) : -1;
-	case OPT_RULES:
-		return user_rules_read(&q->rules, value, &why) ? tool_fault(NULL, &why) : -1;
-	case OPT_LIST_RULES:
-		q->list_rules = true;
-		return -1;
-	default:
-		q->explain = value;
-		return -1;
-	}
-}
-
-/* One option; -1, or the status to leave with. */
-static int take_option(struct request *q, enum option_id id, const char *value)
-{
-	struct fault why;
-
-	switch (id) {
-	case OPT_REPORT:
-	case OPT_OUTPUT:
-		return take_report(q, value);
-	case OPT_JSON:
-		q->json = true;
-		return -1;
-	case OPT_FORCE:
-		q->force = true;
-		return -1;
-	case OPT_FAIL_ON:
-		return take_fail_on(q, value);
-	case OPT_BASELINE:
-		q->baseline = value;
-		return -1;
-	case OPT_AT:
-		return moment_parse(&q->at, value, &why) ? tool_usage("--at: %s", why.text) : -1;
-	case OPT_TID:
-		return number_parse(value, 1, UINT32_MAX - 1, &q->tid, &why) ? tool_usage("--tid: %s", why.text)
-										  : -1;
-	case OPT_EXIT_CODE:
-		q->exit_code = true;
-		return -1;
-	case OPT_TRUST:
-		q->trust_files[q->evidence.ntrust_files++] = value;
-		return -1;
-	case OPT_DELEGATION:
-		q->delegation_files[q->evidence.ndelegation_files++] = value;
-		return -1;
-	case OPT_UNVERIFIED:
-		q->evidence.unverified = true;
-		return -1;
-	default:
-		return take_rule_option(q, id, value);
-	}
-}
 
 static int refuse_rule(const char *name)
 {
@@ -217,17 +155,15 @@ static int check_baseline(const struct request *q, int nfiles)
 
 int request_read(struct request *q, int argc, char **argv, int *operands)
 {
-	const char *value;
+	int status = tool_read_options(&options, false, argc, argv, q, operands);
 	struct fault why;
-	int id, status = TOOL_FINE;
 
-	while ((id = tool_next_option(&options, false, argc, argv, &value, operands, &status)) > 0) {
-		status = take_option(q, (enum option_id)id, value);
-		if (status >= 0)
-			return status;
-	}
-	if (id < 0)
+	if (status >= 0)
 		return status;
+	q->evidence.trust_files = q->trust.items;
+	q->evidence.ntrust_files = q->trust.n;
+	q->evidence.delegation_files = q->delegations.items;
+	q->evidence.ndelegation_files = q->delegations.n;
 	if (q->list_rules || q->explain)
 		return tell_rules(q);
 	for (int i = *operands; q->bare_report && i < argc; i++)

@@ -13,33 +13,18 @@
 #include "keys/tool/confine.h"
 #include "keys/gpukey/gpukey_internal.h"
 
-#define FD_MAX 1023
-
 int gpukey_operands(const struct tool_options *o, int argc, char **argv, int max, int *status)
 {
-	const char *value;
 	int operands;
 
-	if (tool_next_option(o, false, argc, argv, &value, &operands, status) < 0)
+	*status = tool_read_options(o, false, argc, argv, NULL, &operands);
+	if (*status >= 0)
 		return -1;
 	if (argc - operands > max) {
 		*status = tool_usage("unexpected argument '%s'", argv[operands + max]);
 		return -1;
 	}
 	return operands;
-}
-
-int gpukey_passphrase_fd(int *fd, const char *value, int *status)
-{
-	struct fault why;
-	uint64_t n;
-
-	if (number_parse(value, 0, FD_MAX, &n, &why) < 0) {
-		*status = tool_usage("--passphrase-fd: %s", why.text);
-		return -1;
-	}
-	*fd = (int)n;
-	return 0;
 }
 
 int gpukey_no_memory(void)
@@ -61,7 +46,7 @@ static const struct subcommand {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	unsigned writes;
-	const char *synopsis; /* what stands behind the name */
+	const char *synopsis; /* what follows the name */
 } subcommands[] = {
 	{"generate", gpukey_generate, TO_STORE_WITHOUT_SECRET | BESIDE_FILES, "[-W] [-f] [-s FILE [-p FILE]]"},
 	{"list", gpukey_list, NOWHERE, "[--json]"},
@@ -143,7 +128,7 @@ static int confine(const struct subcommand *s, int argc, char **argv, struct fau
 			 is_option(argc, argv, i, "--secret", &value);
 		/* What is no number is told when the options are read. */
 		if (is_option(argc, argv, i, "--passphrase-fd", &value) &&
-		    !number_parse(value, 0, FD_MAX, &n, NULL))
+		    !number_parse(value, 0, TOOL_DESCRIPTOR_MAX, &n, NULL))
 			keep_fd = (int)n;
 	}
 	r = reach_begin(&l, s->writes & TO_STORE || (s->writes & TO_STORE_WITHOUT_SECRET && !secret), why);
@@ -172,14 +157,14 @@ int main(int argc, char **argv)
 		"Exit status: 0 fine; 1 FORGED by check; 2 wrong usage; 3 it could not be done; 4 MALFORMED, 6\n"
 		"UNTRUSTED by check.\n",
 	};
-	const char *value;
 	struct nearest meant;
 	struct fault why;
 	int operands, status;
 	size_t i;
 
 	tool_init("gpukey");
-	if (tool_next_option(&o, true, argc, argv, &value, &operands, &status) < 0)
+	status = tool_read_options(&o, true, argc, argv, NULL, &operands);
+	if (status >= 0)
 		return status;
 	if (operands == argc)
 		return tool_usage("missing command: one of %s", names(known, sizeof(known)));

@@ -26,10 +26,10 @@ static int write_stdout(const struct settings *s, const struct replay *replay)
 /* Open the capture and see whether it may be read. -1, or the status to leave with; evidence_close() in any case. */
 static int open_capture(struct evidence *e, const struct settings *s, const char *path)
 {
-	const struct evidence_options o = {.trust_files = s->trust_files,
-					   .ntrust_files = s->ntrust_files,
-					   .delegation_files = s->delegation_files,
-					   .ndelegation_files = s->ndelegation_files,
+	const struct evidence_options o = {.trust_files = s->trust.items,
+					   .ntrust_files = s->trust.n,
+					   .delegation_files = s->delegations.items,
+					   .ndelegation_files = s->delegations.n,
 					   .unverified = s->unverified,
 					   .progress = tool_progress};
 	char sentence[512];
@@ -55,8 +55,8 @@ static int replay_capture(struct settings *s, const char *path, const struct exp
 	struct evidence e;
 	struct replay replay = {.evidence = &e,
 				.filter = &s->filter,
-				.clock = s->clock,
-				.clock_asked = s->some_clock,
+				.clock = s->clock == CLOCK_NONE ? REPLAY_RELATIVE : (enum replay_clock)s->clock,
+				.clock_asked = s->clock != CLOCK_NONE,
 				.pace = s->pace,
 				.ascii = tool_ascii && !exporter,
 				.unverified = s->unverified};
@@ -154,9 +154,9 @@ static int confine(const struct settings *s, const char *const *paths, struct fa
 	int r = reach_begin(&l, false, why);
 
 	if (r == 0)
-		r = reach_trusted(&l, s->trust_files, s->ntrust_files, why);
+		r = reach_trusted(&l, s->trust.items, s->trust.n, why);
 	if (r == 0)
-		r = reach_files(&l, s->delegation_files, s->ndelegation_files, why);
+		r = reach_files(&l, s->delegations.items, s->delegations.n, why);
 	for (int i = 0; i < 2 && paths[i] && r == 0; i++)
 		r = reach_capture(&l, paths[i], why);
 	if (r == 0 && s->output) {

@@ -3,20 +3,19 @@
 #ifndef GPUREC_REPLAY_GPUREPLAY_INTERNAL_H
 #define GPUREC_REPLAY_GPUREPLAY_INTERNAL_H
 
+#include "keys/tool/tool.h"
 #include "replay/export/exporter.h"
 #include "replay/time_arg.h"
 #include "replay/playback.h"
 
+#define CLOCK_NONE (-1)
+
 struct settings {
-	const char **trust_files;
-	size_t ntrust_files;
-	const char **delegation_files; /* in the same memory */
-	size_t ndelegation_files;
+	struct tool_list trust, delegations;
 	const char *capture, *kinds, *output, *withhold;
 	bool force, json, unverified, diff, exit_code;
-	bool some_clock;
 	struct moment from, to;
-	enum replay_clock clock;
+	int clock; /* --time: enum replay_clock, or CLOCK_NONE */
 	struct pace_settings pace;
 	struct where *where; /* settings_clear() */
 	struct filter filter;

@@ -10,94 +10,48 @@
 #include "replay/gpureplay_internal.h"
 #include "replay/narrowed.h"
 
-enum option_id {
-	OPT_OUTPUT = 1,
-	OPT_FORCE,
-	OPT_JSON,
-	OPT_KIND,
-	OPT_PID,
-	OPT_TID,
-	OPT_FROM,
-	OPT_TO,
-	OPT_WHERE,
-	OPT_WITHHOLD,
-	OPT_TIME,
-	OPT_SPEED,
-	OPT_GAP,
-	OPT_DIFF,
-	OPT_EXIT_CODE,
-	OPT_TRUST,
-	OPT_DELEGATION,
-	OPT_UNVERIFIED,
-};
+static const char *const clocks[] = {
+	[REPLAY_RELATIVE] = "relative", [REPLAY_BOOT] = "boot", [REPLAY_WALL] = "wall", NULL};
 
-static const struct tool_option table[] = {
-	{"output", 'o', "FILE", "write FILE; its suffix selects the format (below)", OPT_OUTPUT},
-	{"force", 0, NULL, "replace FILE if it is there", OPT_FORCE},
-	{"json", 0, NULL, "lines of JSON on standard output", OPT_JSON},
-	{"kind", 0, "KIND,...", "only these kinds of events", OPT_KIND},
-	{"pid", 0, "PID", "only events of this process; may be repeated", OPT_PID},
-	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", OPT_TID},
-	{"from", 0, "TIME", "only from then on: 1.4s or +12.5 after the start, or 2026-09-21T14:13:20Z", OPT_FROM},
-	{"to", 0, "TIME", "only before then", OPT_TO},
-	{"where", 0, "CONDITION", "only where this holds: 'kind=launch and dur>1ms' (below)", OPT_WHERE},
-	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", OPT_WITHHOLD},
-	{"time", 0, "CLOCK", "how time is shown: relative (text's default), boot or wall", OPT_TIME},
-	{"speed", 0, "SPEED", "show events as they happened: 1x, 10x or 0.5x as fast", OPT_SPEED},
-	{"gap", 0, "DURATION", "with --speed: wait at most so long between two events", OPT_GAP},
-	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", OPT_DIFF},
-	{"exit-code", 0, NULL, "with --diff: exit with 1 if a change is more than noise, 3 if there is too little data",
-	 OPT_EXIT_CODE},
-	{"trust", 0, "PUB",
-	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", OPT_TRUST},
-	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
-	{"unverified", 0, NULL, "read what does not verify all the same; every output is marked", OPT_UNVERIFIED},
-	{0},
-};
-
-static struct tool_options options = {
-	.synopsis = "[OPTION]... FILE\n[OPTION]... FILE -o OUT\n",
-	.summary = "Show the events of a capture in time order, or turn it into something else.",
-	.table = table,
-};
-
-static int read_moment(struct moment *m, const char *name, const char *text)
+static int take_id(uint32_t *ids, size_t *n, const char *text, struct fault *why)
 {
-	struct fault why;
-
-	return moment_parse(m, text, &why) ? tool_usage("--%s: %s", name, why.text) : -1;
-}
-
-static int read_id(uint32_t *ids, size_t *n, const char *name, const char *text)
-{
-	struct fault why;
 	uint64_t id;
 
 	if (*n == FILTER_IDS_MAX)
-		return tool_usage("--%s: at most %d of them", name, FILTER_IDS_MAX);
-	if (number_parse(text, 0, UINT32_MAX, &id, &why))
-		return tool_usage("--%s: %s", name, why.text);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "at most %d of them", FILTER_IDS_MAX);
+	if (number_parse(text, 0, UINT32_MAX, &id, why))
+		return ERR_INPUT;
 	ids[(*n)++] = (uint32_t)id;
-	return -1;
+	return 0;
 }
 
-static int read_clock(enum replay_clock *clock, const char *text)
+static int take_pid(void *settings, const char *value, struct fault *why)
 {
-	static const char *const names[] = {
-		[REPLAY_RELATIVE] = "relative", [REPLAY_BOOT] = "boot", [REPLAY_WALL] = "wall"};
+	struct filter *f = &((struct settings *)settings)->filter;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(names[i], text)) {
-			*clock = (enum replay_clock)i;
-			return -1;
-		}
-	}
-	return tool_usage("--time: '%s' is not one of relative, boot, wall", text);
+	return take_id(f->pids, &f->npids, value, why);
+}
+
+static int take_tid(void *settings, const char *value, struct fault *why)
+{
+	struct filter *f = &((struct settings *)settings)->filter;
+
+	return take_id(f->tids, &f->ntids, value, why);
+}
+
+static int take_from(void *settings, const char *value, struct fault *why)
+{
+	return moment_parse(&((struct settings *)settings)->from, value, why);
+}
+
+static int take_to(void *settings, const char *value, struct fault *why)
+{
+	return moment_parse(&((struct settings *)settings)->to, value, why);
 }
 
 /*
  * Why a condition cannot be used: the sentence, and below it the condition with a mark under the place. What is shown
- * is escaped, so the mark stands behind as many characters as the part before the place has then.
+ * is escaped, so the mark comes after as many characters as the part before the place has then.
  */
 static int tell_where(const char *text, const struct fault *why)
 {
@@ -118,91 +72,53 @@ static int tell_where(const char *text, const struct fault *why)
 	return status;
 }
 
-static int read_where(struct settings *s, const char *text)
+static int take_where(void *settings, const char *value, struct fault *why)
 {
-	struct fault why;
+	struct settings *s = settings;
 	int r;
 
 	if (s->where)
-		return tool_usage("--where: one condition; put 'and' between two");
-	r = where_parse(&s->where, text, &why);
-	if (r == ERR_MEMORY)
-		return tool_fault(NULL, &why);
-	return r ? tell_where(text, &why) : -1;
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "one condition; put 'and' between two");
+	r = where_parse(&s->where, value, why);
+	return r && r != ERR_MEMORY ? tell_where(value, why) : r;
 }
 
-static int read_speed(struct pace_settings *pace, const char *text)
+static int take_speed(void *settings, const char *value, struct fault *why)
 {
-	struct fault why;
-
-	return pace_parse_speed(&pace->thousandths, text, &why) ? tool_usage("--speed: %s", why.text) : -1;
+	return pace_parse_speed(&((struct settings *)settings)->pace.thousandths, value, why);
 }
 
-static int read_gap(struct pace_settings *pace, const char *text)
-{
-	struct fault why;
+#define AT(member) .at = offsetof(struct settings, member)
 
-	return duration_parse(text, &pace->gap_ns, &why) || pace->gap_ns == 0
-		       ? tool_usage("--gap: '%s' is no duration like 5s", text)
-		       : -1;
-}
+static const struct tool_option table[] = {
+	{"output", 'o', "FILE", "write FILE; its suffix selects the format (below)", TOOL_FILE, AT(output)},
+	{"force", 0, NULL, "replace FILE if it is there", TOOL_SET, AT(force)},
+	{"json", 0, NULL, "lines of JSON on standard output", TOOL_SET, AT(json)},
+	{"kind", 0, "KIND,...", "only these kinds of events", TOOL_TEXT, AT(kinds)},
+	{"pid", 0, "PID", "only events of this process; may be repeated", TOOL_CALL, .take = take_pid},
+	{"tid", 0, "TID", "only what this thread takes part in; may be repeated", TOOL_CALL, .take = take_tid},
+	{"from", 0, "TIME", "only from then on: 1.4s or +12.5 after the start, or 2026-09-21T14:13:20Z", TOOL_CALL, .take = take_from},
+	{"to", 0, "TIME", "only before then", TOOL_CALL, .take = take_to},
+	{"where", 0, "CONDITION", "only where this holds: 'kind=launch and dur>1ms' (below)", TOOL_CALL, .take = take_where},
+	{"withhold", 0, "CLASS,...", "with -o FILE.cap: leave these classes of content out (below)", TOOL_TEXT, AT(withhold)},
+	{"time", 0, "CLOCK", "how time is shown: relative (text's default), boot or wall", TOOL_WORD, AT(clock), .words = clocks},
+	{"speed", 0, "SPEED", "show events as they happened: 1x, 10x or 0.5x as fast", TOOL_CALL, .take = take_speed},
+	{"gap", 0, "DURATION", "with --speed: wait at most so long between two events", TOOL_DURATION, AT(pace.gap_ns), .min = 1},
+	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", TOOL_SET, AT(diff)},
+	{"exit-code", 0, NULL, "with --diff: exit with 1 if a change is more than noise, 3 if there is too little data",
+	 TOOL_SET, AT(exit_code)},
+	{"trust", 0, "PUB",
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST, AT(trust)},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST, AT(delegations)},
+	{"unverified", 0, NULL, "read what does not verify all the same; every output is marked", TOOL_SET, AT(unverified)},
+	{0},
+};
 
-/* One option; -1, or the status to leave with. */
-static int take_option(struct settings *s, enum option_id id, const char *value)
-{
-	switch (id) {
-	case OPT_OUTPUT:
-		if (!*value)
-			return tool_usage("-o needs the name of a file");
-		s->output = strcmp(value, "-") ? value : NULL;
-		return -1;
-	case OPT_FORCE:
-		s->force = true;
-		return -1;
-	case OPT_JSON:
-		s->json = true;
-		return -1;
-	case OPT_KIND:
-		s->kinds = value;
-		return -1;
-	case OPT_PID:
-		return read_id(s->filter.pids, &s->filter.npids, "pid", value);
-	case OPT_TID:
-		return read_id(s->filter.tids, &s->filter.ntids, "tid", value);
-	case OPT_FROM:
-		return read_moment(&s->from, "from", value);
-	case OPT_TO:
-		return read_moment(&s->to, "to", value);
-	case OPT_WHERE:
-		return read_where(s, value);
-	case OPT_SPEED:
-		return read_speed(&s->pace, value);
-	case OPT_GAP:
-		return read_gap(&s->pace, value);
-	case OPT_WITHHOLD:
-		s->withhold = value;
-		return -1;
-	case OPT_TIME:
-		s->some_clock = true;
-		return read_clock(&s->clock, value);
-	case OPT_DIFF:
-		s->diff = true;
-		return -1;
-	case OPT_EXIT_CODE:
-		s->exit_code = true;
-		return -1;
-	case OPT_TRUST:
-		s->trust_files[s->ntrust_files++] = value;
-		return -1;
-	case OPT_DELEGATION:
-		s->delegation_files[s->ndelegation_files++] = value;
-		return -1;
-	case OPT_UNVERIFIED:
-		s->unverified = true;
-		return -1;
-	}
-	return -1;
-}
+static struct tool_options options = {
+	.synopsis = "[OPTION]... FILE\n[OPTION]... FILE -o OUT\n",
+	.summary = "Show the events of a capture in time order, or turn it into something else.",
+	.table = table,
+};
 
 /* The captures that were named, in paths[2]. -1, or the status to leave with. */
 static int read_operands(const struct settings *s, int n, char **operands, const char **paths)
@@ -219,17 +135,12 @@ static int read_operands(const struct settings *s, int n, char **operands, const
 
 static int read_options(struct settings *s, int argc, char **argv, const char **paths)
 {
-	const char *value;
-	int id, operands = 0, status = TOOL_FINE;
+	int operands = 0, status = tool_read_options(&options, false, argc, argv, s, &operands);
 
-	while ((id = tool_next_option(&options, false, argc, argv, &value, &operands, &status)) > 0) {
-		status = take_option(s, (enum option_id)id, value);
-		if (status >= 0)
-			return status;
-	}
-	if (id < 0)
-		return status;
-	status = read_operands(s, argc - operands, argv + operands, paths);
+	if (s->output && !strcmp(s->output, "-"))
+		s->output = NULL;
+	if (status < 0)
+		status = read_operands(s, argc - operands, argv + operands, paths);
 	if (status >= 0)
 		return status;
 	if (s->exit_code && !s->diff)
@@ -274,7 +185,7 @@ static int check_options(const struct settings *s, const struct exporter *export
 
 	if (!is_narrowing(exporter))
 		return s->withhold ? tool_usage("--withhold is for a narrower capture: -o FILE.cap") : -1;
-	if (s->kinds || s->where || s->filter.npids || s->filter.ntids || s->some_clock)
+	if (s->kinds || s->where || s->filter.npids || s->filter.ntids || s->clock != CLOCK_NONE)
 		return tool_usage("a narrower capture is cut between chunks, not events: of the filters it takes only "
 				  "--from, --to and --withhold");
 	if (!sliced && !s->withhold)
@@ -333,12 +244,7 @@ int settings_read(struct settings *s, int argc, char **argv, const struct export
 
 	describe_exporters(more, sizeof(more));
 	options.more = more;
-	s->trust_files = calloc((size_t)argc * 2, sizeof(*s->trust_files));
-	if (!s->trust_files) {
-		tool_error("out of memory");
-		return TOOL_FAILED;
-	}
-	s->delegation_files = s->trust_files + argc;
+	s->clock = CLOCK_NONE;
 	status = read_options(s, argc, argv, paths);
 	options.more = NULL;
 	if (status < 0 && s->output && exporter_for(exporter, s->output, &why))
@@ -348,8 +254,8 @@ int settings_read(struct settings *s, int argc, char **argv, const struct export
 
 void settings_clear(struct settings *s)
 {
-	free(s->trust_files);
+	tool_list_clear(&s->trust);
+	tool_list_clear(&s->delegations);
 	where_free(s->where);
-	s->trust_files = NULL;
 	s->where = NULL;
 }

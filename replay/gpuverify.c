@@ -14,48 +14,87 @@
 #include "replay/verify/verdict.h"
 
 #define STATUS_REFUSED 7
-#define FD_MAX 1023
 
-enum option_id {
-	OPT_TRUST = 1,
-	OPT_DELEGATION,
-	OPT_COMPLETE,
-	OPT_MAX_LOST,
-	OPT_CHAIN,
-	OPT_AFTER,
-	OPT_BYTES_ONLY,
-	OPT_JSON,
-	OPT_CUSTODY_FILE,
-	OPT_CUSTODY_HEAD,
-	OPT_CUSTODY,
-	OPT_NAME,
-	OPT_NOTE,
-	OPT_SECRET,
-	OPT_PASSPHRASE_FD
+struct settings {
+	struct tool_list trust, delegations;
+	bool require_complete, require_chain, bytes_only, json;
+	bool has_limit; /* --max-lost */
+	struct loss_limit limit;
+	bool has_after;
+	uint8_t after[HASH_BYTES];
+	const char *custody_file, *secret;
+	uint8_t head[HASH_BYTES];
+	bool has_head, record; /* --custody-head; --custody */
+	struct custody_request act;
+	int passphrase_fd;
+	struct identity *id; /* in locked memory; NULL unless an act is recorded */
 };
+
+/* A hash of 64 hex digits. */
+static int read_hash(uint8_t hash[HASH_BYTES], bool *given, const char *value, struct fault *why)
+{
+	size_t got;
+
+	if (sodium_hex2bin(hash, HASH_BYTES, value, strlen(value), NULL, &got, NULL) != 0 || got != HASH_BYTES)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.160s' is not a hash of 64 hex digits", value);
+	*given = true;
+	return 0;
+}
+
+static int take_after(void *settings, const char *value, struct fault *why)
+{
+	struct settings *s = settings;
+
+	return read_hash(s->after, &s->has_after, value, why);
+}
+
+static int take_head(void *settings, const char *value, struct fault *why)
+{
+	struct settings *s = settings;
+
+	return read_hash(s->head, &s->has_head, value, why);
+}
+
+static int take_limit(void *settings, const char *value, struct fault *why)
+{
+	struct settings *s = settings;
+
+	s->has_limit = true;
+	return loss_limit_parse(&s->limit, value, why);
+}
+
+static int take_act(void *settings, const char *value, struct fault *why)
+{
+	struct settings *s = settings;
+
+	s->record = true;
+	return custody_action_parse(&s->act.action, value, why);
+}
+
+#define AT(member) .at = offsetof(struct settings, member)
 
 static const struct tool_option table[] = {
 	{"trust", 0, "PUB",
-	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", OPT_TRUST},
-	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", OPT_DELEGATION},
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST, AT(trust)},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST, AT(delegations)},
 	{"require-complete", 0, NULL, "refuse (status 7) a capture of which anything was lost, sampled out or withheld",
-	 OPT_COMPLETE},
+	 TOOL_SET, AT(require_complete)},
 	{"max-lost", 0, "N|P%", "refuse (status 7) a capture that lacks more than N events, or P % of all",
-	 OPT_MAX_LOST},
-	{"require-chain", 0, NULL, "refuse (status 7) captures of a rotation of which one is missing", OPT_CHAIN},
+	 TOOL_CALL, .take = take_limit},
+	{"require-chain", 0, NULL, "refuse (status 7) captures of a rotation of which one is missing", TOOL_SET, AT(require_chain)},
 	{"after", 0, "HASH", "with --require-chain: the last seal before the first capture, of one removed on purpose",
-	 OPT_AFTER},
+	 TOOL_CALL, .take = take_after},
 	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster",
-	 OPT_BYTES_ONLY},
-	{"json", 0, NULL, "one JSON object a line for each file", OPT_JSON},
-	{"custody-file", 0, "PATH", "the chain of custody (FILE.custody, if it is there)", OPT_CUSTODY_FILE},
-	{"custody-head", 0, "HASH", "a line of custody that must be in the chain", OPT_CUSTODY_HEAD},
+	 TOOL_SET, AT(bytes_only)},
+	{"json", 0, NULL, "one JSON object a line for each file", TOOL_SET, AT(json)},
+	{"custody-file", 0, "PATH", "the chain of custody (FILE.custody, if it is there)", TOOL_FILE, AT(custody_file)},
+	{"custody-head", 0, "HASH", "a line of custody that must be in the chain", TOOL_CALL, .take = take_head},
 	{"custody", 0, "ACT", "add a signed line: recorded, verified, transferred, narrowed, received or archived",
-	 OPT_CUSTODY},
-	{"name", 0, "WHO", "in that line: who does it (user@host)", OPT_NAME},
-	{"note", 0, "TEXT", "in that line: a reason", OPT_NOTE},
-	{"secret", 's', "KEY", "sign that line with this secret key instead of the host's", OPT_SECRET},
-	{"passphrase-fd", 0, "N", "read its passphrase from descriptor N, not from the terminal", OPT_PASSPHRASE_FD},
+	 TOOL_CALL, .take = take_act},
+	{"name", 0, "WHO", "in that line: who does it (user@host)", TOOL_TEXT, AT(act.who)},
+	{"note", 0, "TEXT", "in that line: a reason", TOOL_TEXT, AT(act.note)},
+	{"secret", 's', "KEY", "sign that line with this secret key instead of the host's", TOOL_FILE, AT(secret)},
+	{"passphrase-fd", 0, "N", "read its passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR, AT(passphrase_fd)},
 	{0},
 };
 
@@ -82,60 +121,6 @@ static const struct tool_options options = {
 		"not decode events.\n",
 };
 
-struct settings {
-	const char **trust_files;
-	size_t ntrust_files;
-	const char **delegation_files; /* in the same memory */
-	size_t ndelegation_files;
-	bool require_complete, require_chain, bytes_only, json;
-	bool has_limit; /* --max-lost */
-	struct loss_limit limit;
-	bool has_after;
-	uint8_t after[HASH_BYTES];
-	const char *custody_file, *secret;
-	uint8_t head[HASH_BYTES];
-	bool has_head, record; /* --custody-head; --custody */
-	struct custody_request act;
-	int passphrase_fd;
-	struct identity *id; /* in locked memory; NULL unless an act is recorded */
-};
-
-/* A hash of 64 hex digits. 0, or the exit status of a wrong one. */
-static int read_hash(uint8_t hash[HASH_BYTES], const char *option, const char *value)
-{
-	size_t got;
-
-	if (sodium_hex2bin(hash, HASH_BYTES, value, strlen(value), NULL, &got, NULL) != 0 || got != HASH_BYTES)
-		return tool_usage("--%s: '%s' is no hash; 64 hex digits are", option, value);
-	return 0;
-}
-
-/* The options of custody: 0, or the exit status of a wrong one. */
-static int read_custody_option(struct settings *s, enum option_id id, const char *value)
-{
-	struct fault why;
-	uint64_t n;
-
-	if (id == OPT_CUSTODY) {
-		if (custody_action_parse(&s->act.action, value, &why) < 0)
-			return tool_usage("--custody: %s", why.text);
-		s->record = true;
-	} else if (id == OPT_CUSTODY_HEAD) {
-		s->has_head = true;
-		return read_hash(s->head, "custody-head", value);
-	} else if (id == OPT_PASSPHRASE_FD) {
-		if (number_parse(value, 0, FD_MAX, &n, &why) < 0)
-			return tool_usage("--passphrase-fd: %s", why.text);
-		s->passphrase_fd = (int)n;
-	} else {
-		*(id == OPT_CUSTODY_FILE ? &s->custody_file
-		  : id == OPT_NAME       ? &s->act.who
-		  : id == OPT_NOTE       ? &s->act.note
-					 : &s->secret) = value;
-	}
-	return 0;
-}
-
 static int check_options(const struct settings *s, int nfiles)
 {
 	if (nfiles == 0)
@@ -153,50 +138,9 @@ static int check_options(const struct settings *s, int nfiles)
 
 static int read_options(struct settings *s, int argc, char **argv, int *operands)
 {
-	const char *value;
-	struct fault why;
-	int id, status = TOOL_FINE;
+	int status = tool_read_options(&options, false, argc, argv, s, operands);
 
-	while ((id = tool_next_option(&options, false, argc, argv, &value, operands, &status)) > 0) {
-		switch ((enum option_id)id) {
-		case OPT_TRUST:
-			s->trust_files[s->ntrust_files++] = value;
-			break;
-		case OPT_DELEGATION:
-			s->delegation_files[s->ndelegation_files++] = value;
-			break;
-		case OPT_COMPLETE:
-			s->require_complete = true;
-			break;
-		case OPT_MAX_LOST:
-			if (loss_limit_parse(&s->limit, value, &why) < 0)
-				return tool_usage("--max-lost: %s", why.text);
-			s->has_limit = true;
-			break;
-		case OPT_CHAIN:
-			s->require_chain = true;
-			break;
-		case OPT_AFTER:
-			s->has_after = true;
-			status = read_hash(s->after, "after", value);
-			if (status)
-				return status;
-			break;
-		case OPT_BYTES_ONLY:
-			s->bytes_only = true;
-			break;
-		case OPT_JSON:
-			s->json = true;
-			break;
-		default:
-			status = read_custody_option(s, (enum option_id)id, value);
-			if (status)
-				return status;
-		}
-	}
-	if (id < 0)
-		return status;
-	return check_options(s, argc - *operands);
+	return status < 0 ? check_options(s, argc - *operands) : status;
 }
 
 /* How bad an answer is, so that of several files the worst wins: a refusal is worse than OK, better than the rest. */
@@ -326,10 +270,10 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 {
 	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,
 					   .progress = tool_progress,
-					   .trust_files = s->trust_files,
-					   .ntrust_files = s->ntrust_files,
-					   .delegation_files = s->delegation_files,
-					   .ndelegation_files = s->ndelegation_files};
+					   .trust_files = s->trust.items,
+					   .ntrust_files = s->trust.n,
+					   .delegation_files = s->delegations.items,
+					   .ndelegation_files = s->delegations.n};
 	struct evidence e;
 	struct fault why;
 	struct chain chain = {0};
@@ -408,9 +352,9 @@ static int confine(const struct settings *s, char **files, int nfiles, struct fa
 	int r = reach_begin(&l, s->record, why);
 
 	if (r == 0)
-		r = reach_trusted(&l, s->trust_files, s->ntrust_files, why);
+		r = reach_trusted(&l, s->trust.items, s->trust.n, why);
 	if (r == 0)
-		r = reach_files(&l, s->delegation_files, s->ndelegation_files, why);
+		r = reach_files(&l, s->delegations.items, s->delegations.n, why);
 	if (r == 0 && s->secret)
 		r = reach_files(&l, &s->secret, 1, why);
 	if (r == 0 && s->custody_file)
@@ -436,12 +380,6 @@ int main(int argc, char **argv)
 	int operands = 0, status, worst = 0, worst_badness = -1;
 
 	tool_init("gpuverify");
-	s.trust_files = calloc((size_t)argc * 2, sizeof(*s.trust_files));
-	if (!s.trust_files) {
-		tool_error("out of memory");
-		return TOOL_FAILED;
-	}
-	s.delegation_files = s.trust_files + argc;
 	status = read_options(&s, argc, argv, &operands);
 	if (status >= 0)
 		goto out;
@@ -473,6 +411,7 @@ int main(int argc, char **argv)
 out:
 	joints_clear(&joints);
 	sodium_free(s.id); /* wipes it */
-	free(s.trust_files);
+	tool_list_clear(&s.trust);
+	tool_list_clear(&s.delegations);
 	return status;
 }

@@ -12,11 +12,10 @@
 
 struct checking {
 	const char *path, *sig_path; /* sig_path NULL: FILE.minisig */
-	const char **trust_files;    /* room for argc of them */
-	size_t ntrust_files;
+	struct tool_list trust;      /* public key files */
 };
 
-/* What came of a check. */
+/* The result of a check. */
 struct outcome {
 	enum verdict verdict;
 	struct signature sig; /* not for MALFORMED and UNCHECKED */
@@ -27,10 +26,9 @@ struct outcome {
 
 static int check_options(struct checking *c, int argc, char **argv, int *status)
 {
-	enum { OPT_SIGNATURE = 1, OPT_TRUST };
 	static const struct tool_option table[] = {
-		{"signature", 0, "SIG", "the signature (FILE.minisig)", OPT_SIGNATURE},
-		{"trust", 0, "PUB", "trust this public key file, too; may be repeated", OPT_TRUST},
+		{"signature", 0, "SIG", "the signature (FILE.minisig)", TOOL_FILE, .at = offsetof(struct checking, sig_path)},
+		{"trust", 0, "PUB", "trust this public key file, too; may be repeated", TOOL_LIST, .at = offsetof(struct checking, trust)},
 		{0},
 	};
 	static const struct tool_options o = {
@@ -40,16 +38,10 @@ static int check_options(struct checking *c, int argc, char **argv, int *status)
 		"The verdict is the first word: OK (0), FORGED (1), UNCHECKED (3), MALFORMED (4), UNTRUSTED (6). In "
 		"brackets\nthe exit status. Signatures of minisign's old kind (-S -l) are not accepted.",
 	};
-	const char *value;
-	int id, operands;
+	int operands;
 
-	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, status)) > 0) {
-		if (id == OPT_SIGNATURE)
-			c->sig_path = value;
-		else
-			c->trust_files[c->ntrust_files++] = value;
-	}
-	if (id < 0)
+	*status = tool_read_options(&o, false, argc, argv, c, &operands);
+	if (*status >= 0)
 		return -1;
 	if (argc - operands == 1) {
 		c->path = argv[operands];
@@ -92,11 +84,11 @@ static int try_keys(struct outcome *out, const struct checking *c, const struct 
 	int r;
 
 	/* All are read, so that a wrong one is told whatever the signature is. */
-	for (i = 0; i < c->ntrust_files; i++) {
-		r = minisign_read_public(&pk, c->trust_files[i], why);
+	for (i = 0; i < c->trust.n; i++) {
+		r = minisign_read_public(&pk, c->trust.items[i], why);
 		if (r < 0)
 			return r;
-		found = found || try_key(out, hash, &pk, c->trust_files[i]);
+		found = found || try_key(out, hash, &pk, c->trust.items[i]);
 	}
 	if (found)
 		return 0;
@@ -122,7 +114,7 @@ static int refuse_revoked(struct outcome *out, const struct checking *c, struct 
 	const uint64_t now_ns = (uint64_t)time(NULL) * 1000000000u;
 	struct trust_sources sources;
 	struct trust_answer answer;
-	int r = trust_sources_read(&sources, c->trust_files, c->ntrust_files, NULL, 0, NULL, why);
+	int r = trust_sources_read(&sources, c->trust.items, c->trust.n, NULL, 0, NULL, why);
 
 	if (r == 0)
 		r = trust_ask(&sources, &out->by, ROLES_ALL, now_ns, now_ns, &answer, why);
@@ -203,11 +195,6 @@ int gpukey_check(int argc, char **argv)
 	struct fault why;
 	int status;
 
-	c.trust_files = calloc((size_t)argc, sizeof(*c.trust_files));
-	if (!c.trust_files) {
-		tool_error("out of memory");
-		return TOOL_FAILED;
-	}
 	if (check_options(&c, argc, argv, &status) == 0) {
 		if (judge(&out, &c, &why) < 0) {
 			out.verdict = VERDICT_UNCHECKED;
@@ -216,6 +203,6 @@ int gpukey_check(int argc, char **argv)
 		print_outcome(&out, c.path);
 		status = verdict_exit_status(out.verdict);
 	}
-	free(c.trust_files);
+	tool_list_clear(&c.trust);
 	return status;
 }

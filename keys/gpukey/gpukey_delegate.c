@@ -50,17 +50,16 @@ static int take_interval(struct delegating *d, int *status)
 
 static int delegate_options(struct delegating *d, int argc, char **argv, int *status)
 {
-	enum { OPT_SECRET = 1, OPT_PASSPHRASE_FD, OPT_NAME, OPT_FROM, OPT_UNTIL, OPT_FOR, OPT_OUTPUT, OPT_FORCE };
 	static const struct tool_option table[] = {
-		{"secret", 's', "FILE", "the authority's secret key (this host's)", OPT_SECRET},
+		{"secret", 's', "FILE", "the authority's secret key (this host's)", TOOL_FILE, .at = offsetof(struct delegating, secret)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
-		 OPT_PASSPHRASE_FD},
-		{"name", 0, "NAME", "what the host is called", OPT_NAME},
-		{"from", 0, "DATE", "captures from this time on: 2026-11-21 or 2026-11-21T10:00:00Z (now)", OPT_FROM},
-		{"until", 0, "DATE", "captures that end before this time", OPT_UNTIL},
-		{"for", 0, "TIME", "the same as a length: 365d", OPT_FOR},
-		{"output", 'o', "FILE", "write the delegation here (standard output)", OPT_OUTPUT},
-		{"force", 'f', NULL, "replace a file that is there", OPT_FORCE},
+		 TOOL_DESCRIPTOR, .at = offsetof(struct delegating, passphrase_fd)},
+		{"name", 0, "NAME", "what the host is called", TOOL_TEXT, .at = offsetof(struct delegating, name)},
+		{"from", 0, "DATE", "captures from this time on: 2026-11-21 or 2026-11-21T10:00:00Z (now)", TOOL_TEXT, .at = offsetof(struct delegating, from)},
+		{"until", 0, "DATE", "captures that end before this time", TOOL_TEXT, .at = offsetof(struct delegating, until)},
+		{"for", 0, "TIME", "the same as a length: 365d", TOOL_TEXT, .at = offsetof(struct delegating, length)},
+		{"output", 'o', "FILE", "write the delegation here (standard output)", TOOL_FILE, .at = offsetof(struct delegating, output)},
+		{"force", 'f', NULL, "replace a file that is there", TOOL_SET, .at = offsetof(struct delegating, force)},
 		{0},
 	};
 	static const struct tool_options o = {
@@ -70,28 +69,10 @@ static int delegate_options(struct delegating *d, int argc, char **argv, int *st
 		table,
 		"Times are UTC, and compared with the wall clock in the capture: all of it must lie within.\n",
 	};
-	const char *value;
-	int id, operands;
+	int operands;
 
-	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, status)) > 0) {
-		if (id == OPT_SECRET)
-			d->secret = value;
-		else if (id == OPT_NAME)
-			d->name = value;
-		else if (id == OPT_FROM)
-			d->from = value;
-		else if (id == OPT_UNTIL)
-			d->until = value;
-		else if (id == OPT_FOR)
-			d->length = value;
-		else if (id == OPT_OUTPUT)
-			d->output = value;
-		else if (id == OPT_FORCE)
-			d->force = true;
-		else if (gpukey_passphrase_fd(&d->passphrase_fd, value, status) < 0)
-			return -1;
-	}
-	if (id < 0)
+	*status = tool_read_options(&o, false, argc, argv, d, &operands);
+	if (*status >= 0)
 		return -1;
 	if (argc - operands != 1)
 		*status = tool_usage("delegate needs one public key: its file, or the line that 'gpukey show' prints "

@@ -86,14 +86,13 @@ static void print_made(const struct identity *id, const struct identity_origin *
 
 static int generate_options(struct generate *g, int argc, char **argv, int *status)
 {
-	enum { OPT_NO_PASSWORD = 1, OPT_FORCE, OPT_SECRET, OPT_PUBLIC, OPT_PASSPHRASE_FD };
 	static const struct tool_option table[] = {
-		{"no-password", 'W', NULL, "do not encrypt the secret key", OPT_NO_PASSWORD},
-		{"force", 'f', NULL, "replace a key that is there", OPT_FORCE},
-		{"secret", 's', "FILE", "write the secret key here, instead of making the host's identity", OPT_SECRET},
-		{"public", 'p', "FILE", "write the public key here (beside the secret one)", OPT_PUBLIC},
+		{"no-password", 'W', NULL, "do not encrypt the secret key", TOOL_SET, .at = offsetof(struct generate, no_password)},
+		{"force", 'f', NULL, "replace a key that is there", TOOL_SET, .at = offsetof(struct generate, force)},
+		{"secret", 's', "FILE", "write the secret key here, instead of making the host's identity", TOOL_FILE, .at = offsetof(struct generate, secret)},
+		{"public", 'p', "FILE", "write the public key here (beside the secret one)", TOOL_FILE, .at = offsetof(struct generate, public)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
-		 OPT_PASSPHRASE_FD},
+		 TOOL_DESCRIPTOR, .at = offsetof(struct generate, passphrase_fd)},
 		{0},
 	};
 	static const struct tool_options o = {
@@ -102,23 +101,10 @@ static int generate_options(struct generate *g, int argc, char **argv, int *stat
 		table,
 		NULL,
 	};
-	const char *value;
-	int id, operands;
+	int operands;
 
-	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, status)) > 0) {
-		if (id == OPT_NO_PASSWORD) {
-			g->no_password = true;
-		} else if (id == OPT_FORCE) {
-			g->force = true;
-		} else if (id == OPT_SECRET) {
-			g->secret = value;
-		} else if (id == OPT_PUBLIC) {
-			g->public = value;
-		} else if (gpukey_passphrase_fd(&g->passphrase_fd, value, status) < 0) {
-			return -1;
-		}
-	}
-	if (id < 0)
+	*status = tool_read_options(&o, false, argc, argv, g, &operands);
+	if (*status >= 0)
 		return -1;
 	if (operands < argc)
 		*status = tool_usage("generate takes no operand such as %s; -s FILE names the secret key",

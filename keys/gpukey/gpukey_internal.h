@@ -37,8 +37,6 @@ int gpukey_custody_sign(const struct gpukey_custody *c, const char *capture, con
 
 /* For a subcommand without options of its own: index of its first operand, or -1 with *status. */
 int gpukey_operands(const struct tool_options *o, int argc, char **argv, int max, int *status);
-/* The value of --passphrase-fd; -1 with *status when it is none. */
-int gpukey_passphrase_fd(int *fd, const char *value, int *status);
 /* Says so, and returns the exit status. */
 int gpukey_no_memory(void);
 /* Whether there is such a file, or a link to nowhere. */

@@ -16,16 +16,20 @@ struct revoking {
 	int passphrase_fd;
 };
 
+static int take_since(void *revoking, const char *value, struct fault *why)
+{
+	return date_parse(&((struct revoking *)revoking)->since_ns, value, why);
+}
+
 static int revoke_options(struct revoking *o, int argc, char **argv, int *status)
 {
-	enum { OPT_SECRET = 1, OPT_PASSPHRASE_FD, OPT_SINCE, OPT_REASON, OPT_OUTPUT };
 	static const struct tool_option table[] = {
-		{"secret", 's', "FILE", "sign the list with this secret key instead of the host's", OPT_SECRET},
+		{"secret", 's', "FILE", "sign the list with this secret key instead of the host's", TOOL_FILE, .at = offsetof(struct revoking, secret)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
-		 OPT_PASSPHRASE_FD},
-		{"since", 0, "DATE", "go on trusting captures that ended before (trust none)", OPT_SINCE},
-		{"reason", 0, "TEXT", "one line that is shown where the key is refused", OPT_REASON},
-		{"output", 'o', "FILE", "the list to add to (the one in the trust store)", OPT_OUTPUT},
+		 TOOL_DESCRIPTOR, .at = offsetof(struct revoking, passphrase_fd)},
+		{"since", 0, "DATE", "go on trusting captures that ended before (trust none)", TOOL_CALL, .take = take_since},
+		{"reason", 0, "TEXT", "one line that is shown where the key is refused", TOOL_TEXT, .at = offsetof(struct revoking, reason)},
+		{"output", 'o', "FILE", "the list to add to (the one in the trust store)", TOOL_FILE, .at = offsetof(struct revoking, output)},
 		{0},
 	};
 	static const struct tool_options options = {
@@ -36,25 +40,10 @@ static int revoke_options(struct revoking *o, int argc, char **argv, int *status
 		"DATE is 2026-11-21 or 2026-11-21T10:00:00Z, UTC. A thief of the key can set the clock back: without\n"
 		"--since, no capture that the key signed is trusted any more.\n",
 	};
-	struct fault why;
-	const char *value;
-	int id, operands;
+	int operands;
 
-	while ((id = tool_next_option(&options, false, argc, argv, &value, &operands, status)) > 0) {
-		if (id == OPT_SECRET) {
-			o->secret = value;
-		} else if (id == OPT_REASON) {
-			o->reason = value;
-		} else if (id == OPT_OUTPUT) {
-			o->output = value;
-		} else if (id == OPT_SINCE && date_parse(&o->since_ns, value, &why) < 0) {
-			*status = tool_usage("--since: %s", why.text);
-			return -1;
-		} else if (id == OPT_PASSPHRASE_FD && gpukey_passphrase_fd(&o->passphrase_fd, value, status) < 0) {
-			return -1;
-		}
-	}
-	if (id < 0)
+	*status = tool_read_options(&options, false, argc, argv, o, &operands);
+	if (*status >= 0)
 		return -1;
 	if (argc - operands == 1)
 		return operands;

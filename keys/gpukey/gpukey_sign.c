@@ -16,29 +16,18 @@ struct signing {
 	struct gpukey_custody custody;
 };
 
-enum {
-	OPT_SECRET = 1,
-	OPT_PASSPHRASE_FD,
-	OPT_COMMENT,
-	OPT_TRUSTED,
-	OPT_OUTPUT,
-	OPT_FORCE,
-	OPT_CUSTODY,
-	OPT_NAME,
-	OPT_NOTE,
-	OPT_COUNT
-};
+#define AT(member) .at = offsetof(struct signing, member)
 
 static const struct tool_option sign_table[] = {
-	{"secret", 's', "FILE", "sign with this secret key instead of the host's", OPT_SECRET},
-	{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal", OPT_PASSPHRASE_FD},
-	{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)", OPT_TRUSTED},
-	{"comment", 'c', "TEXT", "a line that is not signed", OPT_COMMENT},
-	{"output", 'o', "SIG", "write the signature here (FILE.minisig)", OPT_OUTPUT},
-	{"force", 'f', NULL, "replace a signature that is there", OPT_FORCE},
-	{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)", OPT_CUSTODY},
-	{"name", 0, "WHO", "in that line: who does it (user@host)", OPT_NAME},
-	{"note", 0, "TEXT", "in that line: a reason", OPT_NOTE},
+	{"secret", 's', "FILE", "sign with this secret key instead of the host's", TOOL_FILE, AT(secret)},
+	{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR, AT(passphrase_fd)},
+	{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)", TOOL_TEXT, AT(trusted)},
+	{"comment", 'c', "TEXT", "a line that is not signed", TOOL_TEXT, AT(comment)},
+	{"output", 'o', "SIG", "write the signature here (FILE.minisig)", TOOL_FILE, AT(output)},
+	{"force", 'f', NULL, "replace a signature that is there", TOOL_SET, AT(force)},
+	{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)", TOOL_TEXT, AT(custody.action)},
+	{"name", 0, "WHO", "in that line: who does it (user@host)", TOOL_TEXT, AT(custody.name)},
+	{"note", 0, "TEXT", "in that line: a reason", TOOL_TEXT, AT(custody.note)},
 	{0},
 };
 
@@ -68,24 +57,10 @@ static int check_together(const struct signing *s, int nfiles, int *status)
 
 static int sign_options(struct signing *s, int argc, char **argv, int *status)
 {
-	/* Where the texts go; force and passphrase-fd are none. */
-	const char **const texts[OPT_COUNT] = {
-		[OPT_SECRET] = &s->secret,     [OPT_COMMENT] = &s->comment,        [OPT_TRUSTED] = &s->trusted,
-		[OPT_OUTPUT] = &s->output,     [OPT_CUSTODY] = &s->custody.action, [OPT_NAME] = &s->custody.name,
-		[OPT_NOTE] = &s->custody.note,
-	};
-	const char *value;
-	int id, operands;
+	int operands;
 
-	while ((id = tool_next_option(&sign_help, false, argc, argv, &value, &operands, status)) > 0) {
-		if (texts[id])
-			*texts[id] = value;
-		else if (id == OPT_FORCE)
-			s->force = true;
-		else if (gpukey_passphrase_fd(&s->passphrase_fd, value, status) < 0)
-			return -1;
-	}
-	if (id < 0 || check_together(s, argc - operands, status) < 0)
+	*status = tool_read_options(&sign_help, false, argc, argv, s, &operands);
+	if (*status >= 0 || check_together(s, argc - operands, status) < 0)
 		return -1;
 	return operands;
 }

@@ -102,27 +102,21 @@ static void list_key(const struct trust_list *list, const struct public_key *pk,
 				  : " (this host; not trusted)");
 }
 
-/* 1 with --json, 0 without any option; -1 with *status. *operand: the first one. */
-static int read_json_option(const struct tool_options *o, int argc, char **argv, int max, int *operand, int *status)
-{
-	const char *value;
-	int id, json = 0;
-
-	while ((id = tool_next_option(o, false, argc, argv, &value, operand, status)) > 0)
-		json = 1;
-	if (id < 0)
-		return -1;
-	if (argc - *operand > max) {
-		*status = tool_usage("unexpected argument '%s'", argv[*operand + max]);
-		return -1;
-	}
-	return json;
-}
-
 static const struct tool_option json_table[] = {
-	{"json", 0, NULL, "one JSON object a line", 1},
+	{"json", 0, NULL, "one JSON object a line", TOOL_SET, .at = 0},
 	{0},
 };
+
+/* 1 with --json, 0 without; -1 with *status. *operand: the first one. */
+static int read_json_option(const struct tool_options *o, int argc, char **argv, int max, int *operand, int *status)
+{
+	bool json = false;
+
+	*status = tool_read_options(o, false, argc, argv, &json, operand);
+	if (*status < 0 && argc - *operand > max)
+		*status = tool_usage("unexpected argument '%s'", argv[*operand + max]);
+	return *status < 0 ? json : -1;
+}
 
 int gpukey_list(int argc, char **argv)
 {
@@ -133,13 +127,14 @@ int gpukey_list(int argc, char **argv)
 	struct public_key own;
 	char own_path[PATH_MAX];
 	struct fault why;
-	int status = TOOL_FINE, has_own, operand, json;
+	int status, has_own, operand, json;
 	const struct trusted *t;
 	bool own_listed = false, is_own;
 
 	json = read_json_option(&o, argc, argv, 0, &operand, &status);
 	if (json < 0)
 		return status;
+	status = TOOL_FINE;
 	if (trust_list_read(&list, &why) < 0)
 		return tool_fault(NULL, &why);
 	has_own = own_key(&own, own_path, &why);
@@ -295,7 +290,7 @@ int gpukey_show(int argc, char **argv)
 	const struct trusted *found = NULL;
 	struct public_key pk;
 	struct fault why;
-	int status = TOOL_FINE, operand, r, json = read_json_option(&o, argc, argv, 1, &operand, &status);
+	int status, operand, r, json = read_json_option(&o, argc, argv, 1, &operand, &status);
 
 	if (json < 0)
 		return status;

@@ -192,13 +192,17 @@ out:
 	return r;
 }
 
+static int take_roles(void *trusting, const char *value, struct fault *why)
+{
+	return roles_parse(&((struct trusting *)trusting)->roles, value, strlen(value), why);
+}
+
 int gpukey_trust(int argc, char **argv)
 {
-	enum { OPT_NAME = 1, OPT_YES, OPT_ROLE };
 	static const struct tool_option table[] = {
-		{"name", 0, "NAME", "what to call the key: letters, digits, '.', '_', '-' (the file's name)", OPT_NAME},
-		{"role", 0, "LIST", "what it may do: record,vouch,revoke,custody (record)", OPT_ROLE},
-		{"yes", 'y', NULL, "do not ask on a terminal: the fingerprint has been compared", OPT_YES},
+		{"name", 0, "NAME", "what to call the key: letters, digits, '.', '_', '-' (the file's name)", TOOL_TEXT, .at = offsetof(struct trusting, name)},
+		{"role", 0, "LIST", "what it may do: record,vouch,revoke,custody (record)", TOOL_CALL, .take = take_roles},
+		{"yes", 'y', NULL, "do not ask on a terminal: the fingerprint has been compared", TOOL_SET, .at = offsetof(struct trusting, yes)},
 		{0},
 	};
 	static const struct tool_options o = {
@@ -212,18 +216,10 @@ int gpukey_trust(int argc, char **argv)
 		"as\n"
 		"the keys that signed them are trusted here.\n"};
 	struct trusting t = {0};
-	const char *value;
-	int id, operands, status;
+	int operands, status = tool_read_options(&o, false, argc, argv, &t, &operands);
 	struct fault why;
 
-	while ((id = tool_next_option(&o, false, argc, argv, &value, &operands, &status)) > 0)
-		if (id == OPT_NAME)
-			t.name = value;
-		else if (id == OPT_YES)
-			t.yes = true;
-		else if (roles_parse(&t.roles, value, strlen(value), &why) < 0)
-			return tool_usage("--role: %s", why.text);
-	if (id < 0)
+	if (status >= 0)
 		return status;
 	if (argc - operands != 1)
 		return tool_usage("trust needs one key: its file, or the line of base64 that 'gpukey show' prints");

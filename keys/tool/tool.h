@@ -46,17 +46,50 @@ void tool_progress_begin(const char *what); /* a literal: "verifying" */
 void tool_progress(uint64_t done, uint64_t all);
 void tool_progress_end(void);
 
+#define TOOL_DESCRIPTOR_MAX 1023
+
+/* How the value of an option is read, and of what type the object in the tool's settings is that it goes to. */
+enum tool_type {
+	TOOL_SET,        /* bool: true; the option takes no value */
+	TOOL_CLEAR,      /* bool: false; likewise */
+	TOOL_TEXT,       /* const char * */
+	TOOL_FILE,       /* const char *: not "" */
+	TOOL_LIST,       /* struct tool_list: one more, not ""; at most `max`, unless that is 0 */
+	TOOL_NUMBER,     /* uint64_t: decimal digits */
+	TOOL_DESCRIPTOR, /* int: a descriptor's number */
+	TOOL_DURATION,   /* uint64_t: ns; a bare number is refused */
+	TOOL_SECONDS,    /* the same, but a bare number is seconds */
+	TOOL_SIZE,       /* uint64_t: bytes */
+	TOOL_WORD,       /* int, or an enum: which of `words`, counted from 0 */
+	TOOL_CALL,       /* take() knows */
+};
+
 /*
  * One option of a tool; a table of them ends with a zeroed one. -h/--help, --version, -q/--quiet, -v/--verbose are
- * understood everywhere and need no line.
+ * understood everywhere and need no line. Given twice, the last one counts, but for lists.
  */
 struct tool_option {
 	const char *long_name; /* "from" */
 	char letter;           /* 'd', or 0 */
 	const char *argument;  /* "TIME"; NULL: takes none; "[=OUT]": optional, only as --name=VALUE */
 	const char *help;
-	int id; /* what tool_next_option() returns; > 0 */
+	enum tool_type type;
+	size_t at;               /* of the object: its offset in the settings */
+	uint64_t min, max;       /* of numbers, durations, sizes; max 0: any */
+	const char *const *words; /* ends with NULL */
+	/*
+	 * Of TOOL_CALL, with the value (NULL where an optional one is missing). 0; ERR_INPUT, and the sentence why it is
+	 * refused; another ERR_*: why it could not be done; or > 0, the exit status, where it has printed why itself.
+	 */
+	int (*take)(void *settings, const char *value, struct fault *why);
 };
+
+/* What a repeated option gathered; zeroed to begin with. The texts are argv's, the array is the list's. */
+struct tool_list {
+	const char **items;
+	size_t n;
+};
+void tool_list_clear(struct tool_list *l);
 
 struct tool_options {
 	const char *synopsis; /* lines after "usage: ", without the name: "FILE...\n" */
@@ -66,13 +99,13 @@ struct tool_options {
 };
 
 /*
- * Steps through argv: returns an option's id with *value set (NULL if it has none); 0 at the first operand or "--"
- * (whose index is then *operands); -1 when the program should return *status at once: help and version have been
- * printed to stdout, or the one line about a wrong option to stderr. Options may follow operands for tools that set
- * no COMMAND: `stop_at_operand` false permutes as GNU getopt_long does.
+ * Read all options of argv into `settings`, whose values are the defaults. -1: go on, with the operands from
+ * argv[*operands] on; else the status to leave with: help or version has been printed to stdout, or the one line about a
+ * wrong option to stderr. Options may follow operands (argv is permuted as GNU getopt_long does) unless
+ * `stop_at_operand`, for what is followed by a command.
  */
-int tool_next_option(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, const char **value,
-		     int *operands, int *status);
+int tool_read_options(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, void *settings,
+		      int *operands);
 
 /* Flush stdout and report what went wrong with it (full disk): TOOL_FAILED, else `status`. A closed pipe is no fault.
  */

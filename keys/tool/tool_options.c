@@ -3,9 +3,12 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/nearest.h"
 
 #define OPTIONS_MAX 64    /* of one tool, the common ones included */
@@ -14,15 +17,16 @@
 #define FORM_MAX 96       /* "-o, --output=FILE" */
 #define NOTHING_LEFT (-1) /* getopt_long() at the first operand */
 
-enum common_id { ID_HELP = -1, ID_VERSION = -2, ID_QUIET = -3, ID_VERBOSE = -4 };
 
-static const struct tool_option common[] = {
-	{"help", 'h', NULL, "show this text", ID_HELP},
-	{"version", 0, NULL, "show the version", ID_VERSION},
-	{"quiet", 'q', NULL, "print nothing but errors", ID_QUIET},
-	{"verbose", 'v', NULL, "print more; may be repeated", ID_VERBOSE},
+/* In this order, after a tool's own. */
+enum common { COMMON_HELP, COMMON_VERSION, COMMON_QUIET, COMMON_VERBOSE, NCOMMON };
+
+static const struct tool_option common[NCOMMON] = {
+	[COMMON_HELP] = {"help", 'h', NULL, "show this text"},
+	[COMMON_VERSION] = {"version", 0, NULL, "show the version"},
+	[COMMON_QUIET] = {"quiet", 'q', NULL, "print nothing but errors"},
+	[COMMON_VERBOSE] = {"verbose", 'v', NULL, "print more; may be repeated"},
 };
-#define NCOMMON (sizeof(common) / sizeof(common[0]))
 
 /* A tool's own options and the common ones, in the form that getopt_long() wants. */
 struct parser {
@@ -145,55 +149,172 @@ static int refuse(const struct parser *p, int code, char **argv)
 	return tool_usage("there is no option %.*s", (int)len, text);
 }
 
-/* Deal with a common option. Returns whether the program ends here, with *status. */
-static bool take_common(const struct tool_options *o, const struct parser *p, int id, int *status)
+/* -1: go on; else the program ends here, with this status. */
+static int take_common(const struct tool_options *o, const struct parser *p, const struct tool_option *option)
 {
-	switch (id) {
-	case ID_QUIET:
+	switch ((enum common)(option - common)) {
+	case COMMON_QUIET:
 		tool_quiet = true;
-		return false;
-	case ID_VERBOSE:
+		return -1;
+	case COMMON_VERBOSE:
 		tool_verbose++;
-		return false;
-	case ID_HELP:
+		return -1;
+	case COMMON_HELP:
 		print_help(o, p);
 		break;
 	default:
 		printf("%s %s\n", tool_get_name(), TOOL_VERSION);
 	}
-	*status = tool_finish(TOOL_FINE);
-	return true;
+	return tool_finish(TOOL_FINE);
 }
 
-int tool_next_option(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, const char **value,
-		     int *operands, int *status)
+/* --- values --- */
+
+static int refused(struct fault *why, const char *sentence)
+{
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s", sentence);
+}
+
+void tool_list_clear(struct tool_list *l)
+{
+	free(l->items);
+	*l = (struct tool_list){0};
+}
+
+static int list_add(struct tool_list *l, const char *value, uint64_t max, struct fault *why)
+{
+	const char **items;
+
+	if (max && l->n == max)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "at most %" PRIu64 " of them", max);
+	items = reallocarray(l->items, l->n + 1, sizeof(*items));
+	if (!items)
+		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	l->items = items;
+	l->items[l->n++] = value;
+	return 0;
+}
+
+/* Whether a duration or a size is within its option's bounds; `text` shows one. */
+static int check_bounds(const struct tool_option *o, const char *value, uint64_t n,
+			char *(*text)(char buf[UNITS_CHARS], uint64_t n), struct fault *why)
+{
+	char bound[UNITS_CHARS];
+
+	if (n == 0 && o->min == 1)
+		return refused(why, "must be greater than zero");
+	if (n < o->min)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.64s' is less than %s", value, text(bound, o->min));
+	if (o->max && n > o->max)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.64s' is more than %s", value, text(bound, o->max));
+	return 0;
+}
+
+static int read_word(const struct tool_option *o, const char *value, int *word, struct fault *why)
+{
+	struct nearest meant = nearest_to(value);
+	char known[128] = "";
+	size_t len = 0;
+
+	for (int i = 0; o->words[i]; i++) {
+		if (!strcmp(o->words[i], value)) {
+			*word = i;
+			return 0;
+		}
+		nearest_offer(&meant, o->words[i]);
+		len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s", i ? ", " : "", o->words[i]);
+		assert(len < sizeof(known));
+	}
+	if (meant.best)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.64s' is not one of %s; did you mean '%s'?", value,
+				 known, meant.best);
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.64s' is not one of %s", value, known);
+}
+
+/* What take() returns. */
+static int take_value(const struct tool_option *o, void *settings, const char *value, struct fault *why)
+{
+	void *at = (char *)settings + o->at;
+	uint64_t n;
+	int r;
+
+	switch (o->type) {
+	case TOOL_SET:
+	case TOOL_CLEAR:
+		*(bool *)at = o->type == TOOL_SET;
+		return 0;
+	case TOOL_TEXT:
+		*(const char **)at = value;
+		return 0;
+	case TOOL_FILE:
+		if (!*value)
+			return refused(why, "the name of a file is missing");
+		*(const char **)at = value;
+		return 0;
+	case TOOL_LIST:
+		return *value ? list_add(at, value, o->max, why) : refused(why, "the name is missing");
+	case TOOL_NUMBER:
+		return number_parse(value, o->min, o->max ? o->max : UINT64_MAX, at, why);
+	case TOOL_DESCRIPTOR:
+		r = number_parse(value, 0, TOOL_DESCRIPTOR_MAX, &n, why);
+		if (r == 0)
+			*(int *)at = (int)n;
+		return r;
+	case TOOL_DURATION:
+	case TOOL_SECONDS:
+		r = (o->type == TOOL_SECONDS ? seconds_parse : duration_parse)(value, &n, why);
+		if (r == 0)
+			r = check_bounds(o, value, n, duration_text, why);
+		if (r == 0)
+			*(uint64_t *)at = n;
+		return r;
+	case TOOL_SIZE:
+		r = size_parse(value, &n, why);
+		if (r == 0)
+			r = check_bounds(o, value, n, size_text, why);
+		if (r == 0)
+			*(uint64_t *)at = n;
+		return r;
+	case TOOL_WORD:
+		return read_word(o, value, at, why);
+	case TOOL_CALL:
+		return o->take(settings, value, why);
+	}
+	return 0;
+}
+
+/* -1: go on; else the status to leave with. */
+static int take_own(const struct tool_option *o, void *settings, const char *value)
+{
+	struct fault why;
+	int r = take_value(o, settings, value, &why);
+
+	if (r == 0)
+		return -1;
+	if (r > 0)
+		return r;
+	return r == ERR_INPUT ? tool_usage("--%s: %s", o->long_name, why.text) : tool_fault(NULL, &why);
+}
+
+int tool_read_options(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, void *settings,
+		      int *operands)
 {
 	const struct tool_option *found;
+	int code, status = -1;
 	struct parser p;
-	int code;
 
 	parser_init(&p, o, stop_at_operand);
 	opterr = 0;
-	for (;;) {
-		code = getopt_long(argc, argv, p.shorts, p.longs, NULL);
-		if (code == NOTHING_LEFT) {
-			*operands = optind;
-			optind = 0; /* the next call begins anew: a subcommand's own options */
-			return 0;
-		}
+	while (status < 0 && (code = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != NOTHING_LEFT) {
 		found = code == '?' || code == ':' ? NULL : parser_find(&p, code);
-		if (!found) {
-			*status = refuse(&p, code, argv);
-			optind = 0;
-			return -1;
-		}
-		if (found->id > 0) {
-			*value = optarg;
-			return found->id;
-		}
-		if (take_common(o, &p, found->id, status)) {
-			optind = 0;
-			return -1;
-		}
+		if (!found)
+			status = refuse(&p, code, argv);
+		else if (found >= common && found < common + NCOMMON)
+			status = take_common(o, &p, found);
+		else
+			status = take_own(found, settings, optarg);
 	}
+	*operands = optind;
+	optind = 0; /* the next call begins anew: a subcommand's own options */
+	return status;
 }

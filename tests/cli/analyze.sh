@@ -116,7 +116,7 @@ check_exit 3 "gpureplay says that a name is taken" "$BUILD/gpureplay" --trust "$
 check_says 'm\.csv is already there; --force replaces it' "before it reads the capture"
 for tool in "$analyze" "$BUILD/gpureplay"; do
 	check_exit 2 "${tool##*/} -o '' is a wrong use" "$tool" "$stall" -o ''
-	check_says '(-o needs the name of a file|the suffix selects the format)' "and says what is missing"
+	check_says '(the name of a file is missing|the suffix selects the format)' "and says what is missing"
 done
 
 # --- misspelt words ---

@@ -16,7 +16,7 @@ check_exit 126 "as is one that is not executable" "$gpurec" -o "$TMP/none.cap" -
 check_says 'plain: not an executable file' "and that is said"
 check "nothing is left of either" [ ! -e "$TMP/none.cap" ]
 check_exit 2 "-p takes numbers" "$gpurec" -o "$TMP/none.cap" -p 1,x
-check_says "-p 1,x: 'x' is not a decimal number" "and says which is none"
+check_says "--pid: 'x' is not a decimal number" "and says which is none"
 check_exit 2 "each between its commas" "$gpurec" -o "$TMP/none.cap" -p 1,,2
 check_exit 2 "no output file is a usage error" "$gpurec"
 check "said in one line" one_line

@@ -64,7 +64,7 @@ absent switch sched_switch 'when a thread ran' sched_switch
 absent sys_enter sys_enter 'futexes are not recorded' futex
 check "and of futexes in words" facts "$TMP/sys_enter.cap" '"name":"futex","value":"not recorded'
 absent lives sched_process_fork 'are not followed' process_fork sched_process_exec 'another program' process_exec \
-	sched_process_exit 'the ends' process_exit task_rename 'new names' '' mark_victim 'want of memory' oom_victim \
+	sched_process_exit 'the ends' process_exit task_rename 'new names' '' mark_victim 'memory ran out' oom_victim \
 	page_fault_user 'page faults' page_fault
 
 # Both of system calls: libraries that are loaded later are looked for --------------------------------------------------

@@ -8,9 +8,9 @@ passphrase="correct horse battery"
 
 check_exit 2 "a descriptor of x is a usage error" "$gpurec" -o run.cap --passphrase-fd x -d 100ms
 check_exit 2 "so is one that is not open" "$gpurec" -o run.cap --passphrase-fd 9 -d 100ms
-check_says "there is no such descriptor" "which is told"
+check_says "there is no descriptor 9" "which is told"
 check_exit 2 "standard input would be the command's, too" "$gpurec" -o run.cap --passphrase-fd 0 -- true <<<"$passphrase"
-check_says "COMMAND would get it" "which is told"
+check_says "COMMAND would inherit descriptor 0" "which is told"
 
 if ! "$gpurec" --check -o run.cap >check 2>&1; then
 	skip "real recordings with a passphrase" "$(grep -m1 '^no' check)"

@@ -8,7 +8,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 
 check_exit 2 "a period below 1 ms is refused" "$gpurec" --metrics 999us -o "$cap" -d 1s
-check_says 'from 1ms to 1h' "with the limits"
+check_says "--metrics: '999us' is less than 1\.00 ms" "with the limits"
 check_exit 2 "so is one of more than an hour" "$gpurec" --metrics 61m -o "$cap" -d 1s
 check_exit 2 "and what is no time" "$gpurec" --metrics often -o "$cap" -d 1s
 if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then

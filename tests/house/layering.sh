@@ -125,7 +125,7 @@ for library in keys replay analyze record; do
 	fi
 done
 
-SPEAKS='tool_(init|note|progress[a-z_]*|error|usage|fault|finish|next_option)'
+SPEAKS='tool_(init|note|progress[a-z_]*|error|usage|fault|finish|read_options|print)'
 for library in replay analyze record; do
 	if [ -e "$BUILD/lib$library.a" ]; then
 		check "$library/ says nothing below main()" silent "lib$library.a" "$SPEAKS|perror|stderr|v?(err|warn)x?|syslog"

@@ -45,12 +45,12 @@ for n in 1 2 3; do cp flaky.sh flaky$n.sh; done
 check_exit 1 "where more than AGAIN files fail, none runs again" env AGAIN=2 "$runner" flaky1.sh flaky2.sh flaky3.sh
 check "and all of them have failed" last_line "0 passed, 3 failed, 0 skipped"
 
-# What a test inherits.
+# What a test inherits. (Of signals the first 28: glibc keeps 32 and 33 to itself, and make has them ignored.)
 planted inherits <<<'[ "$(umask)" = 0022 ] && echo "ok 1 - umask" || echo "not ok 1 - umask"
 	[ ! -e /proc/$$/fd/7 ] && echo "ok 2 - descriptors" || echo "not ok 2 - descriptors"
 	[ -z "$NO_COLOR$SUDO_UID$GPUREC_HOME" ] && echo "ok 3 - environment" || echo "not ok 3 - environment"
 	[ "$LONG$SETTING" = 1yes ] && echo "ok 4 - settings" || echo "not ok 4 - settings"
-	grep -q "^SigIgn:[[:space:]]0*$" /proc/self/status && echo "ok 5 - signals" || echo "not ok 5 - signals"; echo "1..5"'
+	grep -q "^SigIgn:[[:space:]][0-9a-f]*0000000$" /proc/self/status && echo "ok 5 - signals" || echo "not ok 5 - signals"; echo "1..5"'
 from_elsewhere() {
 	(
 		umask 077

@@ -52,24 +52,34 @@ static void run(struct outcome *o, int fd, int (*body)(int argc, char **argv), c
 	o->status = WEXITSTATUS(status);
 }
 
+/* Prints "ID=VALUE " when its option is read. */
+#define SHOWS(id)                                                                                                      \
+	static int show_##id(void *settings, const char *value, struct fault *why)                                     \
+	{                                                                                                              \
+		(void)settings, (void)why;                                                                             \
+		printf(#id "=%s ", value ? value : "-");                                                               \
+		return 0;                                                                                              \
+	}
+SHOWS(1)
+SHOWS(2)
+SHOWS(3)
+SHOWS(4)
+
 static const struct tool_option table[] = {
-	{"from", 'f', "TIME", "begin here", 1},
-	{"force", 'F', NULL, "replace", 2},
-	{"report", 'r', "[=OUT]", "report to OUT", 3},
-	{"a-very-long-option-name", 0, "SOMETHING", "help on a line of its own", 4},
+	{"from", 'f', "TIME", "begin here", TOOL_CALL, .take = show_1},
+	{"force", 'F', NULL, "replace", TOOL_CALL, .take = show_2},
+	{"report", 'r', "[=OUT]", "report to OUT", TOOL_CALL, .take = show_3},
+	{"a-very-long-option-name", 0, "SOMETHING", "help on a line of its own", TOOL_CALL, .take = show_4},
 	{0},
 };
 static const struct tool_options options = {"[-f TIME] FILE...\nshow FILE\n", "Does things.", table, "And more."};
 
-/* Prints "id=value " for each option, then the operands. */
+/* Then the operands. */
 static int parse(bool stop, int argc, char **argv)
 {
-	const char *value = NULL;
-	int id, operands, status;
+	int operands, status = tool_read_options(&options, stop, argc, argv, NULL, &operands);
 
-	while ((id = tool_next_option(&options, stop, argc, argv, &value, &operands, &status)) > 0)
-		printf("%d=%s ", id, value ? value : "-");
-	if (id < 0)
+	if (status >= 0)
 		return status;
 	printf("q%d v%d", tool_quiet, tool_verbose);
 	for (; operands < argc; operands++)
@@ -156,6 +166,139 @@ static void a_wrong_option_gets_one_specific_line(void **state)
 		assert_string_equal(o.text, wrong[i].line);
 		assert_int_equal(o.status, TOOL_USAGE);
 	}
+}
+
+/* --- values --- */
+
+struct typed {
+	bool set, clear;
+	const char *text, *file;
+	struct tool_list list;
+	uint64_t number, any, duration, least, seconds, size;
+	int fd, word, taken;
+};
+
+static const char *const colours[] = {"red", "green", "blue", NULL};
+
+/* Each thing that take() may answer. */
+static int take_answer(void *settings, const char *value, struct fault *why)
+{
+	struct typed *t = settings;
+
+	if (!strcmp(value, "input"))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the value '%s' is refused", value);
+	if (!strcmp(value, "io"))
+		return fault_set(why, ERR_IO, FAULT_NOWHERE, "it could not be read");
+	if (!strcmp(value, "said"))
+		return 42;
+	t->taken = atoi(value);
+	return 0;
+}
+
+#define AT(member) .at = offsetof(struct typed, member)
+static const struct tool_option typed_table[] = {
+	{"set", 's', NULL, "", TOOL_SET, AT(set)},
+	{"clear", 'c', NULL, "", TOOL_CLEAR, AT(clear)},
+	{"text", 't', "TEXT", "", TOOL_TEXT, AT(text)},
+	{"file", 'o', "FILE", "", TOOL_FILE, AT(file)},
+	{"list", 'l', "X", "", TOOL_LIST, AT(list), .max = 3},
+	{"number", 'n', "N", "", TOOL_NUMBER, AT(number), .min = 2, .max = 10},
+	{"any", 0, "N", "", TOOL_NUMBER, AT(any)},
+	{"descriptor", 'd', "N", "", TOOL_DESCRIPTOR, AT(fd)},
+	{"duration", 0, "TIME", "", TOOL_DURATION, AT(duration), .min = 1000000, .max = 3600000000000},
+	{"least", 0, "TIME", "", TOOL_DURATION, AT(least), .min = 1},
+	{"seconds", 0, "TIME", "", TOOL_SECONDS, AT(seconds)},
+	{"size", 0, "SIZE", "", TOOL_SIZE, AT(size), .min = 4096, .max = 1 << 20},
+	{"word", 'w', "WORD", "", TOOL_WORD, AT(word), .words = colours},
+	{"take", 0, "X", "", TOOL_CALL, .take = take_answer},
+	{0},
+};
+static const struct tool_options typed_options = {"FILE\n", "Reads.", typed_table, NULL};
+
+static int read_typed(int argc, char **argv)
+{
+	struct typed t = {.clear = true, .fd = -1, .word = -1};
+	int operands, status = tool_read_options(&typed_options, false, argc, argv, &t, &operands);
+
+	if (status < 0)
+		printf("%d%d %s %s %llu %llu %d %llu %llu %llu %llu %d %d", t.set, t.clear, t.text ? t.text : "-",
+		       t.file ? t.file : "-", (unsigned long long)t.number, (unsigned long long)t.any, t.fd,
+		       (unsigned long long)t.duration, (unsigned long long)t.least, (unsigned long long)t.seconds,
+		       (unsigned long long)t.size, t.word, t.taken);
+	for (size_t i = 0; i < t.list.n; i++)
+		printf(" %s", t.list.items[i]);
+	tool_list_clear(&t.list);
+	return status < 0 ? 0 : status;
+}
+
+static void values_go_where_their_types_say(void **state)
+{
+	struct outcome o;
+
+	(void)state;
+	run(&o, STDOUT_FILENO, read_typed, ARGV("a"));
+	assert_string_equal(o.text, "01 - - 0 0 -1 0 0 0 0 -1 0");
+	run(&o, STDOUT_FILENO, read_typed,
+	    ARGV("-s", "-c", "-t", "", "-o", "x", "-l", "1", "-l2", "--list=3", "-n", "10", "--any=18446744073709551615",
+		 "-d", "1023", "--duration", "1h", "--least=1ns", "--seconds", "5", "--size", "1M", "-w", "blue", "--take",
+		 "7"));
+	assert_int_equal(o.status, 0);
+	assert_string_equal(
+		o.text,
+		"10  x 10 18446744073709551615 1023 3600000000000 1 5000000000 1048576 2 7 1 2 3");
+	/* The last one counts, and bounds are within. */
+	run(&o, STDOUT_FILENO, read_typed,
+	    ARGV("-n", "9", "-n2", "--duration=1h", "--duration=1ms", "--size=4096", "-w", "red", "--seconds=0", "-d0"));
+	assert_string_equal(o.text, "01 - - 2 0 0 1000000 0 0 4096 0 0");
+}
+
+static void a_value_that_is_refused_gets_one_line(void **state)
+{
+	static const struct {
+		char *option, *value;
+		const char *sentence;
+	} refused[] = {
+		{"-o", "", "--file: the name of a file is missing"},
+		{"-l", "", "--list: the name is missing"},
+		{"-n", "1", "--number: 1 is not between 2 and 10"},
+		{"-n", "11", "--number: 11 is not between 2 and 10"},
+		{"-n", "x", "--number: 'x' is not a decimal number"},
+		{"--any", "18446744073709551616",
+		 "--any: 18446744073709551616 is not between 0 and 18446744073709551615"},
+		{"-d", "1024", "--descriptor: 1024 is not between 0 and 1023"},
+		{"-d", "-1", "--descriptor: '-1' is not a decimal number"},
+		{"--duration", "5", "--duration: '5' is not a duration like 90s, 1.5s, 5m, 1h or 250ms"},
+		{"--duration", "999us", "--duration: '999us' is less than 1.00 ms"},
+		{"--duration", "61m", "--duration: '61m' is more than 1.00 h"},
+		{"--least", "0s", "--least: must be greater than zero"},
+		{"--seconds", "5x", "--seconds: '5x' is not a duration like 90s, 1.5s, 5m, 1h or 250ms"},
+		{"--size", "4095", "--size: '4095' is less than 4.00 KiB"},
+		{"--size", "1048577", "--size: '1048577' is more than 1.00 MiB"},
+		{"--size", "1X", "--size: '1X' is not a size like 4096, 64K, 64M or 1G"},
+		{"-w", "gren", "--word: 'gren' is not one of red, green, blue; did you mean 'green'?"},
+		{"-w", "\033[2J", "--word: '\\x1b[2J' is not one of red, green, blue"},
+		{"-w", "", "--word: '' is not one of red, green, blue"},
+		{"--take", "input", "--take: the value 'input' is refused"},
+	};
+	char line[512];
+	struct outcome o;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		run(&o, STDERR_FILENO, read_typed, ARGV(refused[i].option, refused[i].value));
+		snprintf(line, sizeof(line), "tool: %s (tool --help shows the options)\n", refused[i].sentence);
+		assert_string_equal(o.text, line);
+		assert_int_equal(o.status, TOOL_USAGE);
+	}
+	run(&o, STDERR_FILENO, read_typed, ARGV("-l1", "-l2", "-l3", "-l4"));
+	assert_string_equal(o.text, "tool: --list: at most 3 of them (tool --help shows the options)\n");
+	/* What is wrong with the world is no wrong usage, and what was printed already is not printed again. */
+	run(&o, STDERR_FILENO, read_typed, ARGV("--take", "io"));
+	assert_string_equal(o.text, "tool: it could not be read\n");
+	assert_int_equal(o.status, TOOL_FAILED);
+	run(&o, STDERR_FILENO, read_typed, ARGV("--take", "said"));
+	assert_string_equal(o.text, "");
+	assert_int_equal(o.status, 42);
 }
 
 static void help_goes_to_stdout_in_aligned_columns(void **state)
@@ -284,6 +427,8 @@ int main(void)
 		cmocka_unit_test(options_of_a_command_are_left_to_it),
 		cmocka_unit_test(a_subcommand_has_options_of_its_own),
 		cmocka_unit_test(a_wrong_option_gets_one_specific_line),
+		cmocka_unit_test(values_go_where_their_types_say),
+		cmocka_unit_test(a_value_that_is_refused_gets_one_line),
 		cmocka_unit_test(help_goes_to_stdout_in_aligned_columns),
 		cmocka_unit_test(messages_are_one_escaped_line_each),
 		cmocka_unit_test(a_full_disk_behind_stdout_is_told),
