@@ -171,7 +171,7 @@ int request_read(struct request *q, int argc, char **argv, int *operands)
 			return tool_usage("%s is not a capture; did you mean --report=%s, or -o %s?", argv[i], argv[i],
 					  argv[i]);
 	if (*operands >= argc)
-		return tool_usage("which capture? No file was named");
+		return tool_usage("missing operand: a capture file");
 	status = check_baseline(q, argc - *operands);
 	if (status < 0)
 		status = check_moment(q, argc - *operands);

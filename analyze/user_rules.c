@@ -235,7 +235,7 @@ static int read_file(struct user_rules *u, int folder, const char *name, struct 
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode)) {
-		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "rule %s is no regular file", name);
+		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "rule %s is not a regular file", name);
 		goto out;
 	}
 	text = malloc(USER_RULE_BYTES_MAX + 1);

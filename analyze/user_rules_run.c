@@ -312,7 +312,7 @@ static int add_message(const struct user_rule *r, sqlite3_stmt *stmt, struct tex
 		if (column < 0 || !is_form(p + name + 1, form) || p[name + (p[name] == ':') + form] != '}')
 			return fault_set(
 				why, ERR_INPUT, FAULT_NOWHERE,
-				"%s, line %u: '{%.*s' is no {column}, {column:ns}, {column:bytes} or {column:hex} "
+				"%s, line %u: '{%.*s' is not {column}, {column:ns}, {column:bytes} or {column:hex} "
 				"of the query",
 				r->file, r->message_line, (int)strcspn(p, "}"), p);
 		if (stmt)

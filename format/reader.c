@@ -143,7 +143,7 @@ static int match_chunks(struct epoch *e, const struct pending *p, struct fault *
 {
 	if (e->nchunks != p->n)
 		return fault_set(why, ERR_FORGED, e->seal_offset,
-				 "the seal of epoch %llu lists %u chunks, %u stand before it",
+				 "the seal of epoch %llu lists %u chunks, %u precede it",
 				 (unsigned long long)e->number, e->nchunks, p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct chunk *have = &p->chunks[i];
@@ -218,7 +218,7 @@ static int read_end(struct reader *r, const struct frame *f, const struct pendin
 	e.offset = f->at;
 	*next = f->payload + f->size;
 	if (p->n != 0)
-		ret = fault_set(why, ERR_FORMAT, f->at, "chunks without a seal stand before the end record");
+		ret = fault_set(why, ERR_FORMAT, f->at, "chunks without a seal precede the end record");
 	else if (*next != r->source->size)
 		ret = fault_set(why, ERR_FORMAT, *next, "%llu bytes follow the end record",
 				(unsigned long long)(r->source->size - *next));

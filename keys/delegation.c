@@ -124,11 +124,11 @@ static int decode(uint8_t raw[RAW_MAX], const char *text, size_t len, struct fau
 		chars--;
 	if (chars > CHARS_MAX ||
 	    sodium_base642bin(raw, RAW_MAX, eol + 1, chars, NULL, &n, &end, sodium_base64_VARIANT_ORIGINAL) != 0)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is no base64 of one");
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is not the base64 of one");
 	/* libsodium takes some characters beyond 127 for letters: only what encodes to the same is base64. */
 	sodium_bin2base64(again, sizeof(again), raw, n, sodium_base64_VARIANT_ORIGINAL);
 	if (strlen(again) != chars || memcmp(again, eol + 1, chars) != 0)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is no base64 of one");
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is not the base64 of one");
 	return (int)n;
 }
 
@@ -147,7 +147,7 @@ static int take_fields(struct delegation *d, const uint8_t *raw, size_t n, struc
 	if (n != AT_NAME + len + SIGNATURE_BYTES)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation that is cut off or has too many bytes");
 	if (!plain_text_valid((const char *)raw + AT_NAME, len, DELEGATION_NAME_MAX))
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation of a name that is no plain text");
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "a delegation of a name that is not plain text");
 	memcpy(d->host.keynum, raw + AT_HOST_KEYNUM, sizeof(d->host.keynum));
 	memcpy(d->host.key, raw + AT_HOST_KEY, sizeof(d->host.key));
 	memcpy(d->authority.keynum, raw + AT_AUTHORITY_KEYNUM, sizeof(d->authority.keynum));

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
 		synopsis(lines, sizeof(lines)),
 		"Make keys, choose which ones this machine trusts, and sign with them.",
 		NULL,
-		"'gpukey generate --help', and so on, shows the options of each. Keys lie in $GPUREC_HOME, else "
+		"'gpukey generate --help', and so on, shows the options of each. Keys are kept in $GPUREC_HOME, else "
 		"/etc/gpurec\n"
 		"for root, else ~/.config/gpurec.\n"
 		"Exit status: 0 fine; 1 FORGED by check; 2 wrong usage; 3 it could not be done; 4 MALFORMED, 6\n"

@@ -56,7 +56,7 @@ int roles_parse(unsigned *roles, const char *text, size_t len, struct fault *why
 		one = role_of(text, (size_t)(comma - text));
 		if (!one)
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "'%.*s' is no role; there are record, vouch, revoke and custody",
+					 "'%.*s' is not a role: must be record, vouch, revoke or custody",
 					 comma - text > 40 ? 40 : (int)(comma - text), text);
 		all |= one;
 		if (comma == end)

@@ -438,7 +438,7 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 
 	if (s->others_hidden)
 		n += add_missing(&list[n], false, true,
-				 "/proc (hidepid) hides processes of other users from who lacks CAP_SYS_PTRACE");
+				 "/proc (hidepid) hides processes of other users from those who lack CAP_SYS_PTRACE");
 	count_lacks(s, lacks);
 	for (size_t i = 0; i < NLACKS; i++)
 		if (lacks[i].n)

@@ -126,8 +126,8 @@ static int read_operands(const struct settings *s, int n, char **operands, const
 	if (s->diff && n != 2)
 		return tool_usage("--diff compares two captures: %d %s named", n, n == 1 ? "was" : "were");
 	if (!s->diff && n != 1)
-		return n == 0 ? tool_usage("which capture? No file was named")
-			      : tool_usage("one capture at a time: '%s' is one too many", operands[1]);
+		return n == 0 ? tool_usage("missing operand: a capture file")
+			      : tool_usage("unexpected argument '%s': one capture at a time", operands[1]);
 	for (int i = 0; i < n; i++)
 		paths[i] = operands[i];
 	return -1;

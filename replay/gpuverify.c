@@ -124,7 +124,7 @@ static const struct tool_options options = {
 static int check_options(const struct settings *s, int nfiles)
 {
 	if (nfiles == 0)
-		return tool_usage("which capture? No file was named");
+		return tool_usage("missing operand: a capture file");
 	if (nfiles > 1 && (s->custody_file || s->has_head))
 		return tool_usage("--custody-file and --custody-head are about one capture, and %d were named", nfiles);
 	if (s->has_after && !s->require_chain)

@@ -18,7 +18,7 @@ static int check_free(const struct target *t, struct fault *why)
 		return errno == ENOENT ? 0 : fault_errno(why, "cannot inspect %.150s", t->path);
 	if (!S_ISREG(st.st_mode))
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
-				 "%.150s is there and no regular file; it is left alone", t->path);
+				 "%.150s is not a regular file and is not replaced", t->path);
 	if (!t->force)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%.150s is already there; --force replaces it",
 				 t->path);

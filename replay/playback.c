@@ -28,7 +28,7 @@ int pace_parse_speed(uint64_t *thousandths, const char *text, struct fault *why)
 			part += (uint64_t)(*c - '0') * scale;
 	}
 	if (!digits || c[0] != 'x' || c[1])
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.32s' is no speed like 1x, 10x or 0.5x", text);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.32s' is not a speed like 1x, 10x or 0.5x", text);
 	if (whole * 1000 + part == 0 || whole * 1000 + part > (uint64_t)SPEED_MAX * 1000)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.32s' is not between 0.001x and %dx", text,
 				 SPEED_MAX);

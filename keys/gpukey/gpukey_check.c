@@ -47,8 +47,8 @@ static int check_options(struct checking *c, int argc, char **argv, int *status)
 		c->path = argv[operands];
 		return 0;
 	}
-	*status = operands == argc ? tool_usage("which file? check needs one")
-				   : tool_usage("%s is one file too many", argv[operands + 1]);
+	*status = operands == argc ? tool_usage("missing operand: the file to check")
+				   : tool_usage("unexpected argument '%s'", argv[operands + 1]);
 	return -1;
 }
 

@@ -107,7 +107,7 @@ static int generate_options(struct generate *g, int argc, char **argv, int *stat
 	if (*status >= 0)
 		return -1;
 	if (operands < argc)
-		*status = tool_usage("generate takes no operand such as %s; -s FILE names the secret key",
+		*status = tool_usage("unexpected argument '%s'; -s FILE names the secret key",
 				     argv[operands]);
 	else if (g->public && !g->secret)
 		*status = tool_usage("-p names the public half of the key that -s names; -s is missing");

@@ -47,7 +47,7 @@ static int revoke_options(struct revoking *o, int argc, char **argv, int *status
 		return -1;
 	if (argc - operands == 1)
 		return operands;
-	*status = tool_usage("revoke needs one public key or one delegation");
+	*status = tool_usage("one operand is needed: a public key or a delegation");
 	return -1;
 }
 

@@ -43,7 +43,7 @@ static const struct tool_options sign_help = {
 static int check_together(const struct signing *s, int nfiles, int *status)
 {
 	if (nfiles == 0)
-		*status = tool_usage("which file? sign needs one, or several");
+		*status = tool_usage("missing operand: the file to sign");
 	else if (s->output && nfiles > 1)
 		*status = tool_usage("-o names one signature, and there are %d files to sign", nfiles);
 	else if (!s->custody.action && (s->custody.name || s->custody.note))

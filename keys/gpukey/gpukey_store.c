@@ -345,7 +345,7 @@ int gpukey_untrust(int argc, char **argv)
 	if (operand < 0)
 		return status;
 	if (operand == argc)
-		return tool_usage("untrust needs the name or the id of a key");
+		return tool_usage("missing operand: the name or the id of a key");
 	r = trust_list_read(&list, &why);
 	if (r == 0)
 		r = untrust_key(&list, argv[operand], &why);

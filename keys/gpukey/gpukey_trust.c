@@ -75,7 +75,7 @@ static int entry_meant(const struct trusted **entry, const char *what, const str
 	for (other = t + 1; other < list->keys + list->nkeys; other++)
 		if (gpukey_matches(other, what) && other->broken.code == ERR_NONE && !key_equal(&other->key, &t->key))
 			return fault_set(why, ERR_KEY, FAULT_NOWHERE,
-					 "%.40s: two trusted keys are called so, %.80s and %.80s", what, t->name,
+					 "%.40s: two trusted keys have this name: %.80s and %.80s", what, t->name,
 					 other->name);
 	return 0;
 }

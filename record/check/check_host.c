@@ -173,7 +173,7 @@ static void check_hidepid(struct check *c)
 	if (f)
 		fclose(f);
 	if (hides) {
-		check_say(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from who lacks CAP_SYS_PTRACE");
+		check_say(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
 		check_remedy(
 			c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
 	}

@@ -358,7 +358,7 @@ static int add_open_file(struct discover *d, int fd, const char *path, struct ma
 
 	memset(m, 0, sizeof(*m));
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s is no library: not a regular file", path);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s is not a library: not a regular file", path);
 	m->dev_major = major(st.st_dev);
 	m->dev_minor = minor(st.st_dev);
 	m->inode = st.st_ino;

@@ -73,7 +73,7 @@ static int take_fd(struct opening *o, const char *value, struct fault *why)
 	long fd = strtol(value, &end, 10);
 
 	if (*end || end == value || fd < 3 || fd > INT_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "gpucap: fd=%.40s is no descriptor of a capture",
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "gpucap: fd=%.40s is not a descriptor of a capture",
 				 value);
 	o->fd = (int)fd;
 	return 0;

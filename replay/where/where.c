@@ -142,7 +142,7 @@ static int tell_misfit(const struct binding *x, const struct where_term *t, enum
 	case MISFIT_TEXT:
 		return FAIL(x, t->value_at, "%s is a text: put what it is compared with in quotes", t->name);
 	case MISFIT_NUMBER:
-		return FAIL(x, t->value_at, "%s is a number, and no text", t->name);
+		return FAIL(x, t->value_at, "%s is a number, not a text", t->name);
 	case MISFIT_WORD:
 		return FAIL(x, t->value_at, "%s is never '%.64s'", t->name, t->shown);
 	case MISFIT_ORDER:

@@ -149,7 +149,7 @@ check_prints '^boss may revoke now, before vouch,custody$' "which is told"
 check_exit 0 "as JSON" "$gpukey" show --json boss
 check_prints '"roles":\["revoke"\]\}$' "they are a list"
 check_exit 2 "a word that is no role is refused" "$gpukey" trust --role record,admin boss
-check_says "--role: 'admin' is no role; there are record, vouch, revoke and custody" "by name"
+check_says "--role: 'admin' is not a role: must be record, vouch, revoke or custody" "by name"
 check_exit 2 "no word is none" "$gpukey" trust --role '' boss
 cp "$TMP/other.pub" boss
 check_exit 3 "a name that is a file's, too, may mean either" "$gpukey" trust --role record boss

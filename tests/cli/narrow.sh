@@ -230,7 +230,7 @@ check "and nothing more is said" [ "$(grep -c 'only events are cut' err)" -eq 0 
 # Losses, seals and END are no class.
 for what in losses lost seals seal end END "" "process," Process 1; do
 	check_exit 2 "'$what' cannot be withheld" "$replay" run.cap -o none.cap --withhold "$what"
-	check_says "'.*' is no class of content here; there are events, process, path, host, symbol, cgroup, arguments" "the classes are named"
+	check_says "'.*' is not a class of content here; there are events, process, path, host, symbol, cgroup, arguments" "the classes are named"
 done
 check "and nothing is made" [ ! -e none.cap ]
 

@@ -202,7 +202,7 @@ check "a reader that goes away ends it, too" reader_goes_away
 for wrong in 1 x 0x -1x 1.2345x; do
 	check_exit 2 "--speed $wrong is a usage error" "$replay" --speed "$wrong" run.cap
 done
-check_says "'1\.2345x' is no speed like 1x, 10x or 0\.5x" "that says what a speed is"
+check_says "'1\.2345x' is not a speed like 1x, 10x or 0\.5x" "that says what a speed is"
 check_exit 2 "--speed with a file is one" "$replay" --speed 1x run.cap -o paced.txt
 check_exit 2 "--gap alone is one" "$replay" --gap 1s run.cap
 

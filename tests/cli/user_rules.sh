@@ -104,7 +104,7 @@ at_line() {
 	check_says "^gpuanalyze: x\.sql, line $line: " "with line $line"
 }
 at_line 6 "SQL that is wrong is told" 'no such column: nowhere' "${head[@]}" "$m" '' 'SELECT id,' '  nowhere FROM calls'
-at_line 3 "a column that the query has not" "'\{b' is no \{column\}" "${head[@]}" '-- message: {b}' 'SELECT 1 AS a'
+at_line 3 "a column that the query has not" "'\{b' is not \{column\}" "${head[@]}" '-- message: {b}' 'SELECT 1 AS a'
 at_line 3 "a form that there is not" "'\{a:meters' is no" "${head[@]}" '-- message: {a:meters}' 'SELECT 1 AS a'
 at_line 3 "a brace that is not closed" "'\{a' is no" "${head[@]}" '-- message: {a' 'SELECT 1 AS a'
 at_line 4 "a column without a name" 'column 1 has no plain name; give it one with AS' "${head[@]}" "$m" 'SELECT 1 + 1'

@@ -688,7 +688,7 @@ static int resign(const struct attack *self, struct attempt *a, struct fault *wh
 	}
 
 const struct attack attacks_on_frames[] = {
-	FRAMES("drop-chunk", DROP_CHUNK, VERDICT_FORGED, "stand before it", "a chunk is left out"),
+	FRAMES("drop-chunk", DROP_CHUNK, VERDICT_FORGED, "precede it", "a chunk is left out"),
 	FRAMES("drop-epoch", DROP_EPOCH, VERDICT_FORGED, NULL, "an epoch is left out, with its seal"),
 	FRAMES("drop-last-epoch", DROP_LAST_EPOCH, VERDICT_FORGED, "the end record is not signed",
 	       "the last epoch is left out, END stays"),
@@ -698,7 +698,7 @@ const struct attack attacks_on_frames[] = {
 	FRAMES("drop-header", DROP_HEADER, VERDICT_MALFORMED, "the header is missing", "the header is left out"),
 	FRAMES("drop-end", DROP_END, VERDICT_UNSEALED, "without an end record", "END is left out"),
 	FRAMES("drop-empty", DROP_EMPTY, VERDICT_MALFORMED, "does not begin as one", "the empty LZ4 frame is left out"),
-	FRAMES("double-chunk", DOUBLE_CHUNK, VERDICT_FORGED, "stand before it", "a chunk stands there twice"),
+	FRAMES("double-chunk", DOUBLE_CHUNK, VERDICT_FORGED, "precede it", "a chunk stands there twice"),
 	FRAMES("double-epoch", DOUBLE_EPOCH, VERDICT_FORGED, NULL, "an epoch stands there twice"),
 	FRAMES("double-seal", DOUBLE_SEAL, VERDICT_FORGED, NULL, "a seal stands there twice"),
 	FRAMES("double-header", DOUBLE_HEADER, VERDICT_MALFORMED, "an unknown frame", "the header stands there twice"),
@@ -744,7 +744,7 @@ const struct attack attacks_on_frames[] = {
 	       "END, with its losses, is withheld"),
 	FRAMES("withhold-header", WITHHOLD_HEADER, VERDICT_MALFORMED, "the header is missing",
 	       "the header is withheld"),
-	FRAMES("withhold-nothing", WITHHOLD_MORE, VERDICT_FORGED, "stand before it",
+	FRAMES("withhold-nothing", WITHHOLD_MORE, VERDICT_FORGED, "precede it",
 	       "a withheld chunk where there was none"),
 	FRAMES("unwithhold-random", UNWITHHOLD_RANDOM, VERDICT_FORGED, "is not what was sealed",
 	       "a withheld chunk gets content, of the length that it had"),
@@ -752,7 +752,7 @@ const struct attack attacks_on_frames[] = {
 	       "a withheld chunk gets content, of another length"),
 	FRAMES("unwithhold-other", UNWITHHOLD_OTHER, VERDICT_FORGED, NULL,
 	       "a withheld chunk gets another one's content"),
-	FRAMES("unwithhold-none", UNWITHHOLD_NONE, VERDICT_FORGED, "stand before it", "a withheld chunk is left out"),
+	FRAMES("unwithhold-none", UNWITHHOLD_NONE, VERDICT_FORGED, "precede it", "a withheld chunk is left out"),
 	FRAMES("hide-first", HIDE_FIRST, VERDICT_MALFORMED, "does not begin as one", "a hidden frame before all"),
 	FRAMES("hide-before-header", HIDE_EMPTY, VERDICT_MALFORMED, "the header is missing",
 	       "a second empty frame before the header"),

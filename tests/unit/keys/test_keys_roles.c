@@ -45,7 +45,7 @@ static void roles_are_words_in_one_order(void **state)
 
 		assert_int_equal(r, cases[i].written ? 0 : ERR_INPUT);
 		if (r < 0) {
-			assert_non_null(strstr(why.text, "is no role; there are record, vouch, revoke and custody"));
+			assert_non_null(strstr(why.text, "is not a role: must be record, vouch, revoke or custody"));
 			continue;
 		}
 		assert_int_equal(roles, cases[i].roles);
