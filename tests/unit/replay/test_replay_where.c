@@ -265,7 +265,7 @@ static const struct {
 	{"name=\"\\u{d800}\"", 6, "number"},
 	{"name=\"\\u{110000}\"", 6, "number"},
 	{"name=\"a\"b", 8, "does not belong"},
-	{"dur>5parsecs", 5, "no unit"},
+	{"dur>5parsecs", 5, "not a unit"},
 	{"dur>1.5", 4, "needs a unit"},
 	{"dur>1.", 4, "1 to 18 digits"},
 	{"dur>1.0000000000000000000s", 4, "1 to 18 digits"},
