@@ -269,7 +269,7 @@ static const struct {
 	{"dur>1.5", 4, "needs a unit"},
 	{"dur>1.", 4, "1 to 18 digits"},
 	{"dur>1.0000000000000000000s", 4, "1 to 18 digits"},
-	{"dur>1.5ns", 4, "no whole number"},
+	{"dur>1.5ns", 4, "not a whole number"},
 	{"dur>5ms3", 7, "does not belong"},
 	{"dur>18446744073709551616", 4, "too large"},
 	{"dur>18446744073709551615us", 4, "too large"},
