@@ -119,7 +119,9 @@ static bool print_checks_json(const struct check_line *lines, size_t n, bool pos
 	}
 	json_close(&j, ']');
 	json_close(&j, '}');
-	fine = !t.failed && fwrite(t.s, 1, t.len, stdout) == t.len;
+	fine = !t.failed;
+	if (fine)
+		fwrite(t.s, 1, t.len, stdout);
 	text_clear(&t);
 	return fine;
 }
@@ -140,10 +142,12 @@ static int run_check(const struct settings *s)
 	n = check_host(lines, &s->o, folder);
 	for (size_t i = 0; i < n; i++)
 		possible = possible && lines[i].result != CHECK_NO;
-	if (s->json && !print_checks_json(lines, n, possible))
-		tool_error("cannot write the JSON object"), possible = false;
-	else if (!s->json)
+	if (!s->json) {
 		print_checks(lines, n, possible);
+	} else if (!print_checks_json(lines, n, possible)) {
+		tool_error("out of memory");
+		return TOOL_FAILED;
+	}
 	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
 }
 
