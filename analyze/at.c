@@ -82,7 +82,7 @@ void at_feed(struct at *a, const struct context *ctx, const struct event *ev)
 		return;
 	if (event_is_call(ev) && call_begin_ns(ev) <= a->at_ns)
 		add_call(a, ev);
-	/* Rows that tell what a sleep was for come after it. */
+	/* Rows that show what a sleep was for come after it. */
 	if (a->ntries < AT_TRIES_MAX && (!a->known || ev->at_ns <= a->state.end_ns + 1000000 || a->ntries < 2)) {
 		a->ntries++;
 		look(a, ctx, ev->at_ns);

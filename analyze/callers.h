@@ -10,7 +10,7 @@
 #include "format/base/table.h"
 #include "format/cursor.h"
 
-#define CALLERS_MAX 1048576   /* threads; what others call is not judged by rules that tell threads apart */
+#define CALLERS_MAX 1048576   /* threads; what others call is not judged by rules that distinguish threads */
 #define CALLERS_GAPS_MAX 8192 /* of them, those whose cadence is known (10 KiB each) */
 
 /* What shares of a process' time are taken of, and what it did in it. */
@@ -67,7 +67,7 @@ static inline int callers_meet(struct callers *c, uint64_t tid, uint64_t process
 /* A call is over that callers_meet() was asked about: from now on it counts. */
 void caller_called(struct caller *caller, const struct event *ev);
 
-/* The number is free for another thread, or is another's by now, also where nothing told that its thread ended. */
+/* The number is free for another thread, or is another's by now, also where nothing reported that its thread ended. */
 void callers_leave(struct callers *c, uint64_t tid);
 
 /* The thread ended: *caller is gone; its process' life stays. */

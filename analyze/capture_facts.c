@@ -115,7 +115,7 @@ static const struct about_fact {
 #define NTABLE (sizeof(table) / sizeof(table[0]))
 _Static_assert(NTABLE == sizeof(((struct about *)0)->facts) / sizeof(char *), "a place for each fact");
 
-/* What a kernel without the tracepoint does not tell. */
+/* What a kernel without the tracepoint does not report. */
 static const struct {
 	const char *name, *without;
 	bool small; /* no finding is wrong without it */
@@ -211,7 +211,7 @@ int about_feed(struct about *a, const struct event *ev, struct fault *why)
 	switch (ev->kind) {
 	case KIND_fact:
 		r = feed_fact(a, ev, why);
-		a->untold = about_lacks(a, "sched_switch") || about_lacks(a, "sched_waking");
+		a->unreported = about_lacks(a, "sched_switch") || about_lacks(a, "sched_waking");
 		return r;
 	case KIND_command_line:
 		return feed_command(a, ev, why);
@@ -288,14 +288,14 @@ static void add_tracepoints(const struct about *a, struct text *t)
 	size_t len, n;
 	const char *at = about_fact(a, "tracepoints_absent", &len);
 
-	for (unsigned told = 0; at && *at; at += n + strspn(at + n, ", "), told++) {
+	for (unsigned reported = 0; at && *at; at += n + strspn(at + n, ", "), reported++) {
 		size_t i = 0;
 
 		n = strcspn(at, ", ");
 		while (i < NTRACEPOINTS &&
 		       !(strlen(tracepoints[i].name) == n && memcmp(tracepoints[i].name, at, n) == 0))
 			i++;
-		text_add(t, "%s%s%s", told ? "; " : "", i < NTRACEPOINTS ? tracepoints[i].without : "",
+		text_add(t, "%s%s%s", reported ? "; " : "", i < NTRACEPOINTS ? tracepoints[i].without : "",
 			 i < NTRACEPOINTS ? " (" : "");
 		text_add_escaped(t, at, n);
 		text_add(t, "%s", i < NTRACEPOINTS ? ")" : "");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a capture tells of itself in rows of kinds fact, gpu, command_line and cpu: on which host it was made, of which
+ * What a capture says of itself in rows of kinds fact, gpu, command_line and cpu: on which host it was made, of which
  * command, and what its recorder could not see or do. The recorder's word for a thing that it could not see is a fact;
  * each becomes a sentence in every report.
  */
@@ -18,21 +18,21 @@ enum blind_sort {
 	BLIND_RIGHTS = 0,  /* the recorder was not allowed to look */
 	BLIND_LIBRARIES,   /* CUDA libraries that could not be probed */
 	BLIND_STRIPPED,    /* programs whose runtime has no names */
-	BLIND_TRACEPOINTS, /* the kernel does not tell */
+	BLIND_TRACEPOINTS, /* the kernel does not report */
 	BLIND_WAKING,      /* thread or interrupt, the kernel does not prove which */
 	BLIND_OPTIONS,     /* switched off by whoever recorded */
 	BLIND_HEALTH,      /* the GPUs' health, the driver's errors */
-	BLIND_HOST,        /* a hypervisor that does not tell */
-	BLIND_ORDINARY,    /* happens on any host: told, but no finding */
+	BLIND_HOST,        /* a hypervisor that does not report */
+	BLIND_ORDINARY,    /* happens on any host: reported, but no finding */
 	BLIND_SORTS,
 };
 
 /* A zeroed one is empty. */
 struct about {
-	char *facts[30]; /* values by their place in the table of capture_facts.c; NULL: not told. Bytes out of a
+	char *facts[30]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
 			    capture */
 	size_t fact_bytes[30];
-	char *command; /* command line of the first recorded process; NULL: not told */
+	char *command; /* command line of the first recorded process; NULL: not reported */
 	size_t command_bytes;
 	uint64_t command_pid;
 	struct about_gpu {
@@ -41,8 +41,8 @@ struct about {
 		size_t bytes;
 	} gpus[ABOUT_GPUS_KEPT];
 	unsigned ngpus; /* beyond what is kept, too */
-	bool steal;     /* some time was taken away by the hypervisor, so it does tell */
-	bool untold;    /* the kernel does not tell of switches, or of wakings */
+	bool steal;     /* some time was taken away by the hypervisor, so it does report */
+	bool unreported;    /* the kernel reports no switches, or no wakings */
 };
 
 /* Whether about_feed() does anything with rows of this kind. */
@@ -51,11 +51,11 @@ bool about_wants(uint16_t kind);
 int about_feed(struct about *a, const struct event *ev, struct fault *why);
 void about_clear(struct about *a);
 
-/* The value of a fact of the table; NULL: not told. Not escaped. */
+/* The value of a fact of the table; NULL: not reported. Not escaped. */
 const char *about_fact(const struct about *a, const char *name, size_t *len);
 /* The kernel has no such tracepoint. */
 bool about_lacks(const struct about *a, const char *tracepoint);
-/* It was recorded in a virtual machine that does not tell how much time its host takes away. */
+/* It was recorded in a virtual machine that does not show how much time its host takes away. */
 bool about_hides_steal(const struct about *a);
 /* It was recorded in a virtual machine. */
 bool about_is_virtual(const struct about *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The control groups that share out CPU time, and their quotas, as `cgroup` and `quota` rows tell them. */
+/* The control groups that share out CPU time, and their quotas, as `cgroup` and `quota` rows report them. */
 #ifndef GPUREC_ANALYZE_CPU_GROUPS_H
 #define GPUREC_ANALYZE_CPU_GROUPS_H
 
@@ -7,13 +7,13 @@
 #include "format/base/text.h"
 #include "format/cursor.h"
 
-#define CPU_GROUPS_MAX 4096 /* told apart */
+#define CPU_GROUPS_MAX 4096 /* distinguished */
 
 struct cpu_group {
 	struct table_key key; /* a: its number, counted from 1 */
 	char *path;           /* bytes out of a capture; owned */
 	size_t path_bytes;
-	bool has_quota; /* a quota row told of it, and it has had one */
+	bool has_quota; /* a quota row reported of it, and it has had one */
 	uint64_t quota_ns, period_ns;
 	/* cpu.stat: at the first quota row, and at the latest. */
 	struct cpu_stat {

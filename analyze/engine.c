@@ -34,7 +34,7 @@ struct engine {
 	struct moment moment;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
-	bool blind;      /* the kernel does not tell of switches: no thread's state is known at any time */
+	bool blind;      /* the kernel does not report switches: no thread's state is known at any time */
 };
 
 /*
@@ -82,7 +82,7 @@ static uint32_t proves_process(const struct event *ev)
 	}
 }
 
-/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper tells. */
+/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper reports. */
 static int look_ahead(struct engine *e, struct fault *why)
 {
 	struct cursor *cur = NULL;
@@ -110,7 +110,7 @@ static int look_ahead(struct engine *e, struct fault *why)
 	return r;
 }
 
-/* Where the facts were withheld, the counters must tell whether the kernel told of switches: it always does. */
+/* Where the facts were withheld, the counters must show whether the kernel reported switches: it always does. */
 static bool lacks_switches(const struct reader *r)
 {
 	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
@@ -358,8 +358,8 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
-	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that tell the one tell the other */
-		timeline_tells_pins(e->timeline);
+	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that report the one report the other */
+		timeline_reports_pins(e->timeline);
 	if (ctx->reader && reader_withholds(ctx->reader, CLASS_process))
 		r = look_ahead(e, why);
 	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))

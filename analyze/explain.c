@@ -31,7 +31,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 {
 	e->nwhos = 0;
 	e->machine = names->machine;
-	e->untold = names->about.untold;
+	e->unreported = names->about.unreported;
 	cause_find(&e->cause, tl, tid, begin_ns, end_ns);
 	for (unsigned i = 0; i < e->cause.nlinks; i++) {
 		const struct split *s = &e->cause.links[i];
@@ -60,7 +60,7 @@ void explained_copy(struct explained *to, const struct explained *from)
 	memcpy(to->stop, from->stop, cause->nlinks * sizeof(from->stop[0]));
 	memcpy(to->whos, from->whos, from->nwhos * sizeof(from->whos[0]));
 	to->machine = from->machine;
-	to->untold = from->untold;
+	to->unreported = from->unreported;
 }
 
 const struct who *explained_who(const struct explained *e, uint32_t tid)
@@ -126,7 +126,7 @@ static const char *why_unknown(const struct explained *e, const struct part *p)
 		"what is recorded does not fit together",
 	};
 
-	if (e->untold && p && !p->joined && (p->reason == UNKNOWN_LOST || p->reason == UNKNOWN_CONTRADICTED))
+	if (e->unreported && p && !p->joined && (p->reason == UNKNOWN_LOST || p->reason == UNKNOWN_CONTRADICTED))
 		return "this kernel does not report it";
 	return p && !p->joined ? reasons[p->reason] : "for several reasons";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cause with the names of those in it, as they were called at that moment, and its telling in a sentence. */
+/* A cause with the names of those in it, as they were called at that moment, and the sentence about it. */
 #ifndef GPUREC_ANALYZE_EXPLAIN_H
 #define GPUREC_ANALYZE_EXPLAIN_H
 
@@ -16,7 +16,7 @@ struct explained {
 	const struct cpu_group *quota[1 + CAUSE_LINKS_MAX]; /* that bounds the link's thread; NULL: not known */
 	struct stop_signal stop[1 + CAUSE_LINKS_MAX]; /* the signal that stopped it; number 0: none, or not known */
 	enum machine machine;
-	bool untold; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
+	bool unreported; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
 };
 
 /* Find the cause of [begin_ns, end_ns] on the thread and remember the names in it. */

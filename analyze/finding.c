@@ -89,7 +89,7 @@ static bool comes_before(const struct finding *a, const struct finding *b)
 	return a->unit != b->unit ? order[a->unit] < order[b->unit] : a->weight > b->weight;
 }
 
-/* Stable: what is equal stays in the order in which the rules told it. */
+/* Stable: what is equal stays in the order in which the rules reported it. */
 void findings_sort(struct findings *f)
 {
 	for (size_t i = 1; i < f->n; i++) {
@@ -110,8 +110,8 @@ static bool lies_within(const struct occurrence *o, const struct finding *f)
 	return false;
 }
 
-/* Whether `f` is about nothing but what `other` tells already. */
-static bool tells_the_same(const struct finding *f, const struct finding *other)
+/* Whether `f` is about nothing but what `other` reports already. */
+static bool reports_the_same(const struct finding *f, const struct finding *other)
 {
 	if (!f->futex || f->futex != other->futex || f->process != other->process || f->rule == other->rule ||
 	    f->count != other->count)
@@ -129,7 +129,7 @@ bool findings_relate(struct findings *all)
 
 		f->same_as = 0;
 		for (size_t k = 0; k < i && !f->same_as; k++)
-			if (!all->all[k]->same_as && tells_the_same(f, all->all[k]))
+			if (!all->all[k]->same_as && reports_the_same(f, all->all[k]))
 				f->same_as = k + 1;
 		if (!f->same_as)
 			continue;

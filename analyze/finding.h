@@ -87,7 +87,7 @@ struct finding {
 			       side by side */
 	uint64_t count;
 	bool lasted;    /* WEIGHT_NS: so long it was so; that much was not lost by it */
-	size_t same_as; /* the number (from 1) of the finding that tells the same occurrences from another side; 0: none
+	size_t same_as; /* the number (from 1) of the finding that reports the same occurrences from another side; 0: none
 			 */
 	bool timed;     /* the following say something */
 	uint64_t total_ns, min_ns, median_ns, p90_ns, p99_ns, max_ns;
@@ -130,7 +130,7 @@ bool findings_complete(struct findings *f, uint64_t run_ns);
 /* Severity, then weight (ns, bytes, events: each among its like), then in the order of the rules. */
 void findings_sort(struct findings *f);
 /*
- * Sorted ones: where one tells the same waits in a futex as one before it (a slow launch, and the lock that held it
+ * Sorted ones: where one reports the same waits in a futex as one before it (a slow launch, and the lock that held it
  * up), it says so instead of what it cost. False: no memory.
  */
 bool findings_relate(struct findings *f);

@@ -42,12 +42,12 @@ static void take(struct gauge_gpu *gpu, enum gauge what, unsigned slice, uint64_
 {
 	struct gauge_slice *s = &gpu->slices[what][slice];
 
-	s->low = !s->told || value < s->low ? value : s->low;
-	s->high = !s->told || value > s->high ? value : s->high;
-	s->told = true;
-	gpu->low[what] = !gpu->told[what] || value < gpu->low[what] ? value : gpu->low[what];
-	gpu->high[what] = !gpu->told[what] || value > gpu->high[what] ? value : gpu->high[what];
-	gpu->told[what] = true;
+	s->low = !s->reported || value < s->low ? value : s->low;
+	s->high = !s->reported || value > s->high ? value : s->high;
+	s->reported = true;
+	gpu->low[what] = !gpu->reported[what] || value < gpu->low[what] ? value : gpu->low[what];
+	gpu->high[what] = !gpu->reported[what] || value > gpu->high[what] ? value : gpu->high[what];
+	gpu->reported[what] = true;
 }
 
 int gauges_feed(struct gauges *g, const struct event *ev, struct fault *why)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the GPUs' own sensors told over the run, in fixed memory for each GPU: for the pictures of a report. */
+/* What the GPUs' own sensors reported over the run, in fixed memory for each GPU: for the pictures of a report. */
 #ifndef GPUREC_ANALYZE_GPU_GAUGES_H
 #define GPUREC_ANALYZE_GPU_GAUGES_H
 
@@ -12,17 +12,17 @@
 enum gauge { GAUGE_BUSY = 0, GAUGE_CLOCK, GAUGE_POWER, GAUGE_TEMPERATURE, GAUGE_MEMORY, GAUGES };
 
 struct gauge_slice {
-	bool told;
+	bool reported;
 	uint64_t low, high;
 };
 
 struct gauge_gpu {
-	uint64_t gpu; /* index, as rows of `health` tell it */
+	uint64_t gpu; /* index, as rows of `health` report it */
 	uint64_t nrows;
 	struct gauge_slice slices[GAUGES][GAUGES_SLICES];
 	uint64_t low[GAUGES], high[GAUGES]; /* of all */
-	bool told[GAUGES];
-	bool throttled[GAUGES_SLICES]; /* some reason to slow down was told */
+	bool reported[GAUGES];
+	bool throttled[GAUGES_SLICES]; /* some reason to slow down was reported */
 };
 
 /* A zeroed one is empty. */

@@ -137,7 +137,7 @@ static int baseline_status(const struct request *q, const struct two_runs_result
 
 	if (is_worse(q, b) || (q->exit_code && changed))
 		return TOOL_BAD;
-	if (q->exit_code && r->numbers.ntold == 0) {
+	if (q->exit_code && r->numbers.nreported == 0) {
 		tool_error("--exit-code: there is too little data to compare; record each run for longer");
 		return TOOL_FAILED;
 	}

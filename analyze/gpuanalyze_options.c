@@ -113,7 +113,7 @@ static int refuse_rule(const char *name)
 }
 
 /* --list-rules, --explain: what needs no capture. */
-static int tell_rules(const struct request *q)
+static int report_rules(const struct request *q)
 {
 	struct text t = {0};
 	int status = TOOL_FINE;
@@ -165,7 +165,7 @@ int request_read(struct request *q, int argc, char **argv, int *operands)
 	q->evidence.delegation_files = q->delegations.items;
 	q->evidence.ndelegation_files = q->delegations.n;
 	if (q->list_rules || q->explain)
-		return tell_rules(q);
+		return report_rules(q);
 	for (int i = *operands; q->bare_report && i < argc; i++)
 		if (form_of(argv[i]) != FORMS)
 			return tool_usage("%s is not a capture; did you mean --report=%s, or -o %s?", argv[i], argv[i],

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many threads slept in one futex at once: a lock for which a queue forms is a convoy. Waits are told when they
+ * How many threads slept in one futex at once: a lock for which a queue forms is a convoy. Waits are reported when they
  * end, so of each futex the latest ones are kept, to be laid over those that end later.
  */
 #ifndef GPUREC_ANALYZE_LOCK_CONVOY_H
@@ -10,7 +10,7 @@
 #include "format/cursor.h"
 
 #define CONVOY_FUTEXES_MAX 4096 /* followed */
-#define CONVOY_WAITS 64         /* kept of each: so many sleepers at once can be told */
+#define CONVOY_WAITS 64         /* kept of each: so many sleepers at once can be reported */
 
 struct convoy {
 	struct table_key key; /* a: process instance, b: address */

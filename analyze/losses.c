@@ -183,7 +183,7 @@ const char *unknown_remedy(const struct context *ctx)
 {
 	uint8_t worst = 0;
 
-	if (ctx->names->about.untold)
+	if (ctx->names->about.unreported)
 		return "Record on a kernel that has the tracepoints sched_switch and sched_waking: this one does not "
 		       "report why";
 	if (worst_cause(ctx, &worst))

@@ -26,7 +26,7 @@ bool losses_collect(struct losses *l, const struct schema *schema, const struct 
 		    const void *arg);
 void losses_clear(struct losses *l);
 
-/* The counters as they are told last. */
+/* The counters as they are reported last. */
 const struct counter *counters_last(const struct reader *r, uint32_t *n);
 
 /*

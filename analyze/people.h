@@ -15,7 +15,7 @@
 #include "replay/model/kernel_names.h"
 #include "replay/model/stop_signals.h"
 
-#define PROCESSES_MAX 262144 /* process instances told apart in one capture */
+#define PROCESSES_MAX 262144 /* process instances distinguished in one capture */
 #define PROCESSES_RECENT 64
 #define STACKS_MAX 262144 /* stacks whose frames are kept */
 #define FRAMES_KEPT 16    /* innermost frames of a stack */

@@ -108,7 +108,7 @@ static int take_severity(struct user_rule *r, const char *value, size_t len, con
 			 l->number);
 }
 
-/* One line of the head: 1 if it told the severity, else 0, or negative. */
+/* One line of the head: 1 if it reported the severity, else 0, or negative. */
 static int take_line(struct user_rule *r, const struct line *l, struct fault *why)
 {
 	const struct {

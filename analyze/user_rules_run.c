@@ -156,7 +156,7 @@ static void stuck(void *arg)
 }
 
 /* What SQLite says, as a fault of the rule. */
-static int tell(const struct run *run, struct fault *why)
+static int report(const struct run *run, struct fault *why)
 {
 	const struct user_rule *r = run->rule;
 	int at = -1;
@@ -413,7 +413,7 @@ static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	while (e == 0 && nrows <= USER_RULE_ROWS_MAX && (r = sqlite3_step(stmt)) == SQLITE_ROW)
 		e = nrows++ < USER_RULE_ROWS_MAX ? add_finding(run, stmt, why) : add_more(run, why);
 	run->timed_out = watchdog_stop(&dog);
-	return e ? e : r == SQLITE_DONE || r == SQLITE_ROW ? 0 : tell(run, why);
+	return e ? e : r == SQLITE_DONE || r == SQLITE_ROW ? 0 : report(run, why);
 }
 
 static int run_rule(struct run *run, struct fault *why)
@@ -428,7 +428,7 @@ static int run_rule(struct run *run, struct fault *why)
 	run->stopped = run->timed_out = false;
 	run->denied[0] = 0;
 	if (sqlite3_prepare_v2(run->db, r->sql, -1, &stmt, &tail) != SQLITE_OK)
-		e = tell(run, why);
+		e = report(run, why);
 	else if (!stmt || !sqlite3_stmt_readonly(stmt) || sqlite3_column_count(stmt) == 0 ||
 		 sqlite3_stmt_isexplain(stmt))
 		e = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: a rule is one SELECT", r->file, r->sql_line);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a CPU was busy, from the switches that the kernel tells of: the rule, which the tests run as well.
+ * How long a CPU was busy, from the switches that the kernel reports: the rule, which the tests run as well.
  *
  * Kernels have been seen that run no tracing program for as long as a thread of some process is on the CPU (the init
- * process of a virtual machine): of the switch to such a thread they tell, of the one away from it they do not. It may
+ * process of a virtual machine): they report the switch to such a thread, and not the one away from it. It may
  * be one to the idle task. Hence what is believed is checked against the kernel's own account: how often its idle task
  * was switched away from. A CPU that was busy once is proven to have been so ever since if the idle task is not on it
  * and was switched away from no more often than then. Which other switches were left out does not matter.

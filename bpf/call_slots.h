@@ -44,7 +44,7 @@ static __always_inline struct open_calls *seat_take(struct task_struct *t, struc
 	c->start_ns = 0;
 	c->depth = 0;
 	c->over = 0;
-	c->told = 0;
+	c->emitted = 0;
 	s->seat = ((__u32)t->pid & seat_mask) + 1;
 	return c;
 }
@@ -97,7 +97,7 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 
 	if (!s)
 		return;
-	s->told = 0;
+	s->emitted = 0;
 	if (s->seat)
 		seat = seat_by(s->seat - 1);
 	c = seat ? seat : spare_of(t);
@@ -108,7 +108,7 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 			count(c->frame[i].probe, why);
 	c->depth = 0;
 	c->over = 0;
-	c->told = 0;
+	c->emitted = 0;
 	s->seat = 0;
 	if (seat)
 		(void)__sync_lock_test_and_set(&seat->tid, 0); /* after all of the above */

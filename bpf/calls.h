@@ -325,7 +325,7 @@ static __always_inline enum recorded call_record(const struct done *d, __u32 use
 	return SLOW;
 }
 
-/* With the name that the call told, in as little room as it needs. A name without room for it is tried with more. */
+/* With the name that the call reported, in as little room as it needs. A name without room for it is tried with more. */
 #define NAME_RECORD(room)                                                                                              \
 	do {                                                                                                           \
 		struct ring_call_name *r = bpf_ringbuf_reserve(&bulk, sizeof(*r) + (room), 0);                         \
@@ -412,7 +412,7 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	d.frame = frame_pop(d.calls, REGS_SP(ctx) - RETURN_POPS, probe);
 	if (!d.frame || d.frame->left_out)
 		return 0;
-	tell_tracked(t, &d.calls->told);
+	emit_tracked(t, &d.calls->emitted);
 	if (!call_end(&d, probe, may_sleep))
 		count_rare(probe, COUNT_ring_full);
 	return 0;

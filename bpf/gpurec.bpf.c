@@ -70,7 +70,7 @@ static __always_inline void fault_end(struct task_struct *t, struct thread_state
 	r->tid = t->pid;
 	r->addr = s->fault.addr;
 	r->dur_ns = r->head.at_ns - s->fault.start_ns;
-	s->fault.start_ns = r->head.at_ns; /* it may sleep again in the same fault: told from here on */
+	s->fault.start_ns = r->head.at_ns; /* it may sleep again in the same fault: reported from here on */
 	submit_bulk(r);
 }
 
@@ -155,7 +155,7 @@ static __always_inline void note_end(struct task_struct *next)
 	struct thread_state *s = bpf_task_storage_get(&threads, next, 0, 0);
 
 	if (s && s->fault.slept) {
-		tell(next, true);
+		emit(next, true);
 		fault_end(next, s);
 	}
 	if (s && s->throttle.queue)
@@ -189,8 +189,8 @@ int on_switch(__u64 *ctx)
 	count(PROBE_SWITCH, COUNT_fired);
 	if (drop(PROBE_SWITCH))
 		return 0;
-	tell(prev, prev_tracked);
-	tell(next, next_tracked);
+	emit(prev, prev_tracked);
+	emit(next, next_tracked);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_SWITCH, COUNT_ring_full);
@@ -281,7 +281,7 @@ int on_signal(__u64 *ctx)
 	__u32 number = (__u32)ctx[0];
 
 	if (running && track_of(t->tgid) && signal_matters(t, number, (__u32)ctx[4]))
-		tell_signal(t, number, signal_code(ctx), (bool)ctx[3]);
+		emit_signal(t, number, signal_code(ctx), (bool)ctx[3]);
 	return 0;
 }
 
@@ -293,8 +293,8 @@ static __always_inline int waking(struct task_struct *t, bool interrupted)
 	count(PROBE_WAKING, COUNT_fired);
 	if (drop(PROBE_WAKING))
 		return 0;
-	tell(t, true);
-	tell(waker, track_of(waker->tgid));
+	emit(t, true);
+	emit(waker, track_of(waker->tgid));
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_WAKING, COUNT_ring_full);
@@ -332,7 +332,7 @@ static __noinline bool on_other_stack(void)
  * Whether an interrupt does this, and not the task that it came upon. (The kernel's own count of nested interrupts is a
  * per-CPU variable that only kernels built with all symbols let us read.) An interrupt that came upon user code runs on
  * the task's stack: then the task did not enter the kernel by a system call. A page fault looks like that too: what it
- * wakes is told as an interrupt's doing.
+ * wakes is reported as an interrupt's doing.
  */
 static __always_inline bool in_interrupt(void)
 {
@@ -421,8 +421,8 @@ int on_fork(__u64 *ctx)
 	}
 	/* For what it will do. In a burst of forks there may be no memory: it is tried again when it is needed. */
 	bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	tell(parent, true);
-	tell(child, true);
+	emit(parent, true);
+	emit(child, true);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_FORK, COUNT_ring_full);
@@ -453,7 +453,7 @@ int on_exec(__u64 *ctx)
 	}
 	abandon_calls(t, COUNT_no_return);
 	count(PROBE_EXEC, COUNT_fired);
-	tell(t, true);
+	emit(t, true);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_EXEC, COUNT_ring_full);
@@ -492,8 +492,8 @@ int on_exit(__u64 *ctx)
 
 	if (!running || !track)
 		return 0;
-	/* Of threads that end at once each may find none left: the first is told as the last then. */
-	last = exit_tells_last ? (bool)ctx[1] : !t->signal->live.counter && !__sync_lock_test_and_set(&track->ended, 1);
+	/* Of threads that end at once each may find none left: the first is reported as the last then. */
+	last = exit_emits_last ? (bool)ctx[1] : !t->signal->live.counter && !__sync_lock_test_and_set(&track->ended, 1);
 	abandon_calls(t, COUNT_thread_exit);
 	s = bpf_task_storage_get(&threads, t, 0, 0);
 	if (s && s->futex.start_ns) {
@@ -502,7 +502,7 @@ int on_exit(__u64 *ctx)
 			count(PROBE_FUTEX, COUNT_thread_exit);
 	}
 	count(PROBE_EXIT, COUNT_fired);
-	tell(t, true);
+	emit(t, true);
 	if (last)
 		track->ended = 1; /* the recorder removes it: its last switches are still to come */
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
@@ -528,12 +528,12 @@ int on_rename(__u64 *ctx)
 	if (!running)
 		return 0;
 	if (!track_of(t->tgid)) {
-		untell(t);
+		unemit(t);
 		return 0;
 	}
-	tell_thread(t, true, comm);
+	emit_thread(t, true, comm);
 	if (t->pid == t->tgid)
-		tell_process(t, true, comm);
+		emit_process(t, true, comm);
 	return 0;
 }
 
@@ -548,6 +548,6 @@ int on_each_task(struct bpf_iter__task *ctx)
 		return 0;
 	bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (running)
-		tell(t, true);
+		emit(t, true);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Who is who: told before the first event that mentions a thread. Part of gpurec.bpf.c. */
+/* Who is who: reported before the first event that mentions a thread. Part of gpurec.bpf.c. */
 #ifndef GPUREC_BPF_NAMES_H
 #define GPUREC_BPF_NAMES_H
 
@@ -10,8 +10,8 @@ static __always_inline __u64 name_mark(__u64 start_ns, __u32 id, bool is_tracked
 	return (start_ns << 1 | is_tracked) ^ ((__u64)id << 42);
 }
 
-/* Both return whether it is told by now. comm: as below. */
-static __always_inline bool tell_process(struct task_struct *leader, bool is_tracked, const char *comm)
+/* Both return whether it is reported by now. comm: as below. */
+static __always_inline bool emit_process(struct task_struct *leader, bool is_tracked, const char *comm)
 {
 	__u32 pid = leader->pid;
 	__u32 key = pid % NAMED_PROCESSES;
@@ -42,8 +42,8 @@ static __always_inline bool tell_process(struct task_struct *leader, bool is_tra
 	return true;
 }
 
-/* comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not told before. */
-static __always_inline bool tell_thread(struct task_struct *t, bool is_tracked, const char *comm)
+/* comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not reported before. */
+static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, const char *comm)
 {
 	__u32 tid = t->pid;
 	__u32 key = tid % NAMED_THREADS;
@@ -74,28 +74,28 @@ static __always_inline bool tell_thread(struct task_struct *t, bool is_tracked, 
 	return true;
 }
 
-static __always_inline void tell(struct task_struct *t, bool is_tracked)
+static __always_inline void emit(struct task_struct *t, bool is_tracked)
 {
-	tell_thread(t, is_tracked, 0);
+	emit_thread(t, is_tracked, 0);
 	if (t->pid)
-		tell_process(t->group_leader, is_tracked, 0);
+		emit_process(t->group_leader, is_tracked, 0);
 }
 
 /* Out of line, for it is rare. */
-static __noinline bool tell_first(struct task_struct *t)
+static __noinline bool emit_first(struct task_struct *t)
 {
-	return tell_thread(t, true, 0) && tell_process(t->group_leader, true, 0);
+	return emit_thread(t, true, 0) && emit_process(t->group_leader, true, 0);
 }
 
-/* The same for a tracked thread, of which *told knows whether it was done: that spares looking it up each time. */
-static __always_inline void tell_tracked(struct task_struct *t, __u32 *told)
+/* The same for a tracked thread, of which *reported knows whether it was done: that spares looking it up each time. */
+static __always_inline void emit_tracked(struct task_struct *t, __u32 *emitted)
 {
-	if (!*told)
-		*told = tell_first(t);
+	if (!*emitted)
+		*emitted = emit_first(t);
 }
 
-/* Forget that an untracked thread was named: it has another name now, told when it is next mentioned. */
-static __always_inline void untell(struct task_struct *t)
+/* Forget that an untracked thread was named: it has another name now, reported when it is next mentioned. */
+static __always_inline void unemit(struct task_struct *t)
 {
 	__u32 key = (__u32)t->pid % NAMED_THREADS;
 	__u64 *slot = bpf_map_lookup_elem(&named_threads, &key);

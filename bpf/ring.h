@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel side and the recorder tell each other: ring records, settings, map values. Host byte order, all
+ * What the kernel side and the recorder exchange: ring records, settings, map values. Host byte order, all
  * padding explicit and zeroed; may change in any commit. Only bpf/ and record/ see this file; what stands in a capture
  * is format/kinds.h, and record/translate.c knows both.
  *
@@ -18,7 +18,7 @@
 #define CALL_DEPTH 8    /* open calls that are followed per thread */
 #define STACK_FRAMES 24 /* of a user stack */
 #define COMM_BYTES 16
-#define EXEC_ARGS 1024   /* bytes of a command line that are told at exec */
+#define EXEC_ARGS 1024   /* bytes of a command line that are reported at exec */
 #define PROBES_LIMIT 512 /* ids are below */
 #define SHARDS_MAX 64    /* of the counters, by CPU */
 
@@ -100,10 +100,10 @@ struct track {
 struct file_key {
 	__u64 inode;
 	__u32 device;     /* the kernel's: major << 20 | minor */
-	__u32 generation; /* tells a file from a later one with its inode number */
+	__u32 generation; /* distinguishes a file from a later one with its inode number */
 };
 #define FILE_PLAIN 1  /* nothing in it to probe: no notice */
-#define FILE_PROBED 2 /* carries probes: who maps it is told of, and not held */
+#define FILE_PROBED 2 /* carries probes: who maps it is reported, and not held */
 
 enum ring_type {
 	RING_CALL_FEW = 1,
@@ -245,7 +245,7 @@ struct ring_oom {
 	struct ring_head head;
 	__u32 pid;
 	__u32 pad;
-	__u64 pages; /* resident; 0: not told */
+	__u64 pages; /* resident; 0: not reported */
 };
 
 /* head.cpu: whose figures they are. */
@@ -263,7 +263,7 @@ struct ring_fork {
 	__u32 child_pid, child_tid;
 };
 
-/* What is told here of file and arguments is for processes that end before they can be looked at. */
+/* What is reported here of file and arguments is for processes that end before they can be looked at. */
 struct ring_exec {
 	struct ring_head head;
 	__u64 start_ns; /* of the process */

@@ -53,7 +53,7 @@ static __always_inline __s32 signal_code(const __u64 *ctx)
 	return code;
 }
 
-static __always_inline void tell_signal(struct task_struct *t, __u32 number, __s32 code, bool to_group)
+static __always_inline void emit_signal(struct task_struct *t, __u32 number, __s32 code, bool to_group)
 {
 	struct task_struct *sender = bpf_get_current_task_btf();
 	struct ring_signal *r;
@@ -61,8 +61,8 @@ static __always_inline void tell_signal(struct task_struct *t, __u32 number, __s
 	count(PROBE_SIGNAL, COUNT_fired);
 	if (drop(PROBE_SIGNAL))
 		return;
-	tell(t, true);
-	tell(sender, track_of(sender->tgid));
+	emit(t, true);
+	emit(sender, track_of(sender->tgid));
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_SIGNAL, COUNT_ring_full);

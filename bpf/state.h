@@ -19,11 +19,11 @@ const volatile bool track_all;        /* every process that uses CUDA, not only 
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool futex_on;
 const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
-const volatile bool notice_maps;      /* tell when a CUDA library is mapped */
+const volatile bool notice_maps;      /* report when a CUDA library is mapped */
 const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
 const volatile __u32 rate;            /* at most so many a second; 0: no limit */
 const volatile __u64 slow_ns = ~0ULL; /* calls that take as long carry their stack */
-const volatile bool exit_tells_last;  /* sched_process_exit passes whether no thread is left (since 6.16) */
+const volatile bool exit_emits_last;  /* sched_process_exit passes whether no thread is left (since 6.16) */
 const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
 const volatile __u32 seat_mask;       /* entries of `seats`, a power of two, less 1 */
 const volatile __u32 ask_mask;        /* see submit_call(); a power of two, less 1 */
@@ -86,7 +86,7 @@ struct open_calls {
 	__u64 start_ns; /* of its process */
 	__u32 depth;
 	__u32 over; /* calls inside the deepest followed one that were counted as too_deep */
-	__u32 told; /* it and its process were told as tracked */
+	__u32 emitted; /* it and its process were reported as tracked */
 	__u32 unasked;
 	struct frame frame[CALL_DEPTH];
 };
@@ -95,7 +95,7 @@ struct open_calls {
 struct thread_state {
 	__u32 seat;     /* + 1; 0: none */
 	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
-	__u32 told;     /* it and its process were told as tracked */
+	__u32 emitted;     /* it and its process were reported as tracked */
 	__u32 spare;    /* it has, or had, open calls in `spares` */
 	struct open_futex futex;
 	struct last_fault fault;
@@ -151,7 +151,7 @@ struct {
 	__type(value, struct tally);
 } tallies SEC(".maps");
 
-/* Who was named last, by thread and by process id modulo the size: a name is told again rather than never. */
+/* Who was named last, by thread and by process id modulo the size: a name is reported again rather than never. */
 #define NAMED_THREADS 16384
 #define NAMED_PROCESSES 4096
 

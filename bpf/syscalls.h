@@ -85,7 +85,7 @@ static __always_inline void futex_leave(__s64 ret)
 		s->futex.start_ns = 0;
 		return;
 	}
-	tell_tracked(t, &s->told);
+	emit_tracked(t, &s->emitted);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		s->futex.start_ns = 0;
@@ -184,7 +184,7 @@ static __always_inline void mapped_code(struct file *file, __u64 address)
 	if (named) {
 		if (!track)
 			track = track_add(t, 0);
-		tell(t, true);
+		emit(t, true);
 	}
 	file_key_fill(&key, file);
 	known = bpf_map_lookup_elem(&attached, &key);

@@ -44,14 +44,14 @@ static __always_inline void throttle_begins(struct task_struct *t)
 	s->throttle.account_ns = throttled_until_now(t->se.cfs_rq);
 }
 
-static __always_inline void tell_throttled(struct task_struct *t, __u64 dur_ns)
+static __always_inline void emit_throttled(struct task_struct *t, __u64 dur_ns)
 {
 	struct ring_throttled *r;
 
 	count(PROBE_THROTTLED, COUNT_fired);
 	if (drop(PROBE_THROTTLED))
 		return;
-	tell(t, true);
+	emit(t, true);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_THROTTLED, COUNT_ring_full);
@@ -74,7 +74,7 @@ static __always_inline void throttle_ends(struct task_struct *t, struct thread_s
 		return;
 	dur_ns = throttled_until_now(t->se.cfs_rq) - s->throttle.account_ns;
 	if ((__s64)dur_ns > 0)
-		tell_throttled(t, dur_ns);
+		emit_throttled(t, dur_ns);
 }
 
 #endif

@@ -218,7 +218,7 @@ static int walk_groups(struct content *c, const struct schema *s, const struct c
 	}
 	if (left.rows != 0)
 		return fault_set(why, ERR_FORMAT, at, "a chunk has %u rows fewer than in its seal", left.rows);
-	/* The earliest and the latest row must be those that the seal tells. */
+	/* The earliest and the latest row must be those that the seal reports. */
 	if (span[0] != chunk->first_ns || span[1] != chunk->last_ns)
 		return fault_set(why, ERR_FORMAT, at, "a chunk's times are not those in its seal");
 	return 0;

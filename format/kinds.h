@@ -103,10 +103,10 @@
 
 /*
  * function: what the call was given: the host stub of a runtime kernel, a CUfunction or CUkernel, an executable graph.
- * A `kernel` row tells its name.
+ * A `kernel` row reports its name.
  */
 
-/* stack: number of a stack told by `frame` rows, 0: none taken. memory: MEM_* */
+/* stack: number of a stack reported by `frame` rows, 0: none taken. memory: MEM_* */
 #define FIELDS_alloc(F)                                                                                                \
 	CALL_FIELDS(F, alloc)                                                                                          \
 	F(alloc, bytes, UINT, BYTES)                                                                                   \
@@ -278,7 +278,7 @@
 	F(futex, addr2, UINT, ADDRESS)
 
 /*
- * A page fault in which a tracked thread slept, told when it runs again; more than once if it slept more than once.
+ * A page fault in which a tracked thread slept, reported when it runs again; more than once if it slept more than once.
  * dur: since the fault, or since the row before. addr: what it touched.
  */
 #define FIELDS_fault(F)                                                                                                \
@@ -348,7 +348,7 @@
 	F(oom, rss, UINT, BYTES)
 
 /*
- * One look at one GPU through NVML. known: bit n set when the field n lines below it was told, else that field is 0.
+ * One look at one GPU through NVML. known: bit n set when the field n lines below it was reported, else that field is 0.
  * throttle: NVML's clocks-event reasons. ecc_*: since the driver was loaded. busy: of the time, % in the last period.
  */
 #define FIELDS_health(F)                                                                                               \
@@ -388,7 +388,7 @@
 
 /*
  * One look at one CPU, about once in the period of fact `metrics`. busy: time in which it did not idle, switches: from
- * one thread to another; both since shortly before recording began: their growth counts. Where a kernel did not tell of
+ * one thread to another; both since shortly before recording began: their growth counts. Where a kernel did not report
  * a switch to the idle task, busy is what is proven, and ends with the look before. waiting: threads that are ready to
  * run there and wait. forced: 1 when no switch had come for it to ride along with, so that a timer took it.
  */

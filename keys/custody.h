@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Custody: who had a capture, when, and what was done to it. CAPTURE.custody holds one signed line for each act, each
- * linked to the line before by its hash. docs/CUSTODY.md is normative for the format, and tells what it proves.
+ * linked to the line before by its hash. docs/CUSTODY.md is normative for the format, and shows what it proves.
  *
  * A line names the capture by its id, by the hash of its END (or last seal), which narrowing leaves as it is, and by a
  * hash of the very bytes, which narrowing changes.
@@ -130,7 +130,7 @@ const struct custody_line *custody_with_host(const struct custody *c);
 /* BLAKE2b-256 of a file. */
 int custody_hash_file(uint8_t hash[HASH_BYTES], const struct source *source, struct fault *why);
 
-/* An act on a capture that was judged: what gpukey and gpuverify are told. */
+/* An act on a capture that was judged: the arguments of gpukey and gpuverify. */
 struct custody_request {
 	enum custody_action action;
 	const char *who;  /* NULL: user@host; only the user if class `host` was withheld */

@@ -53,7 +53,7 @@ bool evidence_acceptable(const struct evidence *e, const struct evidence_options
 void evidence_sentence(const struct evidence *e, char *buf, size_t size);
 
 /*
- * Permissions for what is made of it: those of the capture, for it tells of the same hosts and programs. 0600 where
+ * Permissions for what is made of it: those of the capture, for it reports the same hosts and programs. 0600 where
  * they cannot be read.
  */
 mode_t evidence_mode(const struct evidence *e);

@@ -42,7 +42,7 @@ static int open_secret(const char *path, int flags, struct fault *why)
 
 int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why)
 {
-	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() tells what it is. */
+	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() shows what it is. */
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (secrecy == FILE_SECRET ? O_NOFOLLOW : 0);
 	int r, fd = secrecy == FILE_SECRET ? open_secret(path, flags, why) : open(path, flags);
 	size_t have = 0;

@@ -126,7 +126,7 @@ static int confine(const struct subcommand *s, int argc, char **argv, struct fau
 	for (int i = 1; i < argc; i++) {
 		secret = secret || is_option(argc, argv, i, "-s", &value) ||
 			 is_option(argc, argv, i, "--secret", &value);
-		/* What is no number is told when the options are read. */
+		/* What is no number is reported when the options are read. */
 		if (is_option(argc, argv, i, "--passphrase-fd", &value) &&
 		    !number_parse(value, 0, TOOL_DESCRIPTOR_MAX, &n, NULL))
 			keep_fd = (int)n;

@@ -44,7 +44,7 @@ int identity_write(const struct identity *id, const char *secret_path, const cha
 void identity_wipe(struct identity *id);
 
 /*
- * What to tell a person about an identity that was just made: two lines without newlines, its id and fingerprint, and
+ * What to show a person about an identity that was just made: two lines without newlines, its id and fingerprint, and
  * the command that trusts it on another machine.
  */
 void identity_introduce(const struct identity *id, const struct identity_origin *from, char *what, size_t what_size,

@@ -174,7 +174,7 @@ size_t signature_format(char buf[SIGNATURE_FILE_MAX], const struct signature *si
 /* A regular file, opened to be read whole: the descriptor, or an error (`wrong`: it is no regular file). */
 static int open_regular(const char *path, struct stat *st, enum err wrong, struct fault *why)
 {
-	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() tells what it is. */
+	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() shows what it is. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r = 0;
 
 	if (fd < 0)

@@ -24,7 +24,7 @@ static bool join(char path[PATH_MAX], const char *folder, const char *middle, co
 
 int store_path(char path[PATH_MAX], const char *leaf, struct fault *why)
 {
-	/* secure_getenv: a recorder with file capabilities is not told by its caller where to write. */
+	/* secure_getenv: a recorder with file capabilities does not let its caller choose where it writes. */
 	const char *gpurec = secure_getenv("GPUREC_HOME"), *xdg = secure_getenv("XDG_CONFIG_HOME");
 	const char *user = secure_getenv("HOME");
 	bool fits;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where keys lie, and which ones this machine trusts. docs/KEYS.md tells the reasons.
+ * Where keys lie, and which ones this machine trusts. docs/KEYS.md reports the reasons.
  *
  * HOME is $GPUREC_HOME if set; for root /etc/gpurec; else $XDG_CONFIG_HOME/gpurec or ~/.config/gpurec. In it:
  * host.key, host.pub, and in trust/ NAME.pub, one minisign public key file for each trusted key, with its roles in

@@ -27,7 +27,7 @@ static int no_memory(struct fault *why)
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
 }
 
-/* All are read, so that a wrong one is told whatever the capture is. */
+/* All are read, so that a wrong one is reported whatever the capture is. */
 static int read_given(struct trust_sources *s, const char *const *files, size_t n, struct fault *why)
 {
 	int r = 0;

@@ -18,7 +18,7 @@ struct command {
 	int status; /* wait(2), once it has ended */
 };
 
-/* Whether it can be found and run, as far as one can tell beforehand. ERR_INPUT with a sentence. */
+/* Whether it can be found and run, as far as one can know beforehand. ERR_INPUT with a sentence. */
 /* Whether there is a file of that name, in PATH if it has no slash: shells exit with 127 if not, 126 if it cannot run.
  */
 bool command_exists(const char *name);

@@ -162,7 +162,7 @@ static uint64_t open_calls(const struct recording_result *result)
 	return n;
 }
 
-static void tell_losses(const struct recording_result *result)
+static void emit_losses(const struct recording_result *result)
 {
 	for (size_t i = 0; i < result->ncounters; i++) {
 		const struct counter *c = &result->counters[i];
@@ -188,7 +188,7 @@ static bool any_call(const struct recording_result *result)
 }
 
 /* What was not looked at; and when there is no call, whether that is so of all or only of what could be looked at. */
-static void tell_missing(const struct recording_result *result)
+static void emit_missing(const struct recording_result *result)
 {
 	bool blind = false, calls = any_call(result);
 
@@ -206,7 +206,7 @@ static void tell_missing(const struct recording_result *result)
 				"--lib PROGRAM");
 }
 
-static void tell_self(const struct settings *s, const struct recording_result *result)
+static void emit_self(const struct settings *s, const struct recording_result *result)
 {
 	char memory[UNITS_CHARS], ring[UNITS_CHARS], written[UNITS_CHARS], busy[32] = "";
 
@@ -221,7 +221,7 @@ static void tell_self(const struct settings *s, const struct recording_result *r
 		  size_text(written, result->written_bytes));
 }
 
-static void tell_result(const struct settings *s, const struct recording_result *result)
+static void emit_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
 	struct budget_sums left_out;
@@ -237,8 +237,8 @@ static void tell_result(const struct settings *s, const struct recording_result 
 		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
 		  size_text(size, result->written_bytes), result->key_id,
 		  reason_text(result->reason));
-	tell_missing(result);
-	tell_losses(result);
+	emit_missing(result);
+	emit_losses(result);
 	if (left_out.sampled_out)
 		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
 	if (left_out.over_rate)
@@ -248,7 +248,7 @@ static void tell_result(const struct settings *s, const struct recording_result 
 	else if (result->skipped_runs)
 		tool_note("  runs of probes that the kernel skipped, for recorded threads or others: %s",
 			  result->skipped);
-	tell_self(s, result);
+	emit_self(s, result);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);
 	tool_note("to check it: gpuverify %s", result->path);
@@ -263,7 +263,7 @@ static int command_exit_status(const struct recording_result *result)
 	return WEXITSTATUS(result->command_status);
 }
 
-static void tell_failure(const struct recording_result *result, const struct fault *why)
+static void emit_failure(const struct recording_result *result, const struct fault *why)
 {
 	tool_fault(result->path, why);
 	if (result->nepochs && result->end_unknown)
@@ -281,7 +281,7 @@ static void tell_failure(const struct recording_result *result, const struct fau
 }
 
 /* Sealed and whole, but not where anybody will look for it. */
-static void tell_lost_output(const struct recording_result *result)
+static void emit_lost_output(const struct recording_result *result)
 {
 	tool_error("%s %s; recording ended", result->path, result->output);
 	if (result->command_pid)
@@ -312,15 +312,15 @@ static int run_recording(struct settings *s)
 	r = recording_run(recording, &result, &why);
 	clear_status();
 	if (r == 0 && !result.output[0])
-		tell_result(s, &result);
+		emit_result(s, &result);
 	left_ns = recording_close(recording);
 	if (left_ns)
 		tool_note("the kernel takes off the probes one by one, in the background: up to %.0f s",
 			  (double)left_ns / 1e9 + 0.5);
 	if (r < 0)
-		tell_failure(&result, &why);
+		emit_failure(&result, &why);
 	else if (result.output[0])
-		tell_lost_output(&result);
+		emit_lost_output(&result);
 	free(result.counters);
 	return r < 0 || result.output[0] ? TOOL_FAILED : command_exit_status(&result);
 }

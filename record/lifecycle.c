@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a recording does when the kernel tells of a process: where it came from, what it runs, what it mapped. */
+/* What a recording does when the kernel says about a process: where it came from, what it runs, what it mapped. */
 #include "record/recording_internal.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 }
 
 /* Rows about a process, now or when there is time. */
-static int tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, uint32_t uid,
+static int emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, uint32_t uid,
 			const struct ring_exec *exec, struct fault *why)
 {
 	const struct deferred d = {.what = DEFERRED_FACTS,
@@ -51,7 +51,7 @@ static int tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, ui
 				   .uid = uid,
 				   .start_ns = start_ns,
 				   .since_ns = clock_ns(CLOCK_BOOTTIME)};
-	int r = s->deferred.n ? INSPECT_LATER : recording_tell_process(s, pid, start_ns, exec, why);
+	int r = s->deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
 
 	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, exec))
 		s->facts_gone++;
@@ -66,7 +66,7 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 		return 0;
 	r = pid_set_add(&s->tracked, p->pid, why);
 	/* It may also be but another name of one that we know. */
-	return r < 0 ? r : tell_process(s, p->pid, p->start_ns, p->uid, NULL, why);
+	return r < 0 ? r : emit_process(s, p->pid, p->start_ns, p->uid, NULL, why);
 }
 
 static int on_exec(struct recording *s, const struct ring_exec *e, struct fault *why)
@@ -75,7 +75,7 @@ static int on_exec(struct recording *s, const struct ring_exec *e, struct fault 
 	symbolizer_forget(s->symbolizer, e->pid);
 	discover_forget(s->discover, e->pid);
 	pid_set_remove(&s->scanned, e->pid);
-	return tell_process(s, e->pid, e->start_ns, e->uid, e, why);
+	return emit_process(s, e->pid, e->start_ns, e->uid, e, why);
 }
 
 static int on_end(struct recording *s, const struct ring_exit *e, struct fault *why)
@@ -92,7 +92,7 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 }
 
 /*
- * Look at what a process has mapped as code by now, so that its stacks can be told in words even when it ends before we
+ * Look at what a process has mapped as code by now, so that its stacks can be named even when it ends before we
  * read them. Only where that is soon done: a process with much more mapped does not end that soon either.
  */
 static int learn_code(struct recording *s, uint32_t pid, struct fault *why)
@@ -187,7 +187,7 @@ static int too_late(struct recording *s, const struct ring_mapped *m, struct fau
 	return r;
 }
 
-/* A process that is recorded from now on has mapped things before, of which nobody told. */
+/* A process that is recorded from now on has mapped things before, that nobody reported. */
 static bool looks_at_whole(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
 	if (!(m->named || pid_set_has(&s->tracked, m->pid)) || pid_set_has(&s->scanned, m->pid))
@@ -225,13 +225,13 @@ static int track_found(struct recording *s, uint32_t pid, uint32_t uid, struct f
 }
 
 /* What is to be reported of it, which need not be done while it stands still. */
-static int tell_found(struct recording *s, struct fault *why)
+static int emit_found(struct recording *s, struct fault *why)
 {
 	int r;
 
 	recording_note_refused(s);
 	r = attach_scan_threads(s->attach, why);
-	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+	return r < 0 ? r : discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 }
 
 /* Attach while the process stands still, if it does, and let it go on in any case. INSPECT_LATER: not yet. */
@@ -260,7 +260,7 @@ static int look_at_mapped(struct recording *s, const struct ring_mapped *m, stru
 	now_ns = clock_ns(CLOCK_BOOTTIME);
 	recording_note(s, 1, "process %u has a CUDA library; %s %.1f ms", m->pid, m->held ? "held for" : "seen after",
 		       (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
-	return tell_found(s, why);
+	return emit_found(s, why);
 }
 
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
@@ -287,7 +287,7 @@ static int look_at_whole(struct recording *s, const struct deferred *d, struct f
 	if (r != INSPECT_DONE)
 		return r;
 	r = track_found(s, d->pid, d->uid, why);
-	return r < 0 ? r : tell_found(s, why);
+	return r < 0 ? r : emit_found(s, why);
 }
 
 /* INSPECT_LATER, 0, or negative. */
@@ -301,7 +301,7 @@ static int work_at(struct recording *s, const struct deferred *d, struct fault *
 	case DEFERRED_CODE:
 		return learn_code(s, d->pid, why);
 	default:
-		return recording_tell_process(s, d->pid, d->start_ns, d->exec, why);
+		return recording_emit_process(s, d->pid, d->start_ns, d->exec, why);
 	}
 }
 

@@ -56,7 +56,7 @@ void budget_to_attach(const struct budget *b, struct attach_options *o)
 	o->rate = b->max_rate;
 }
 
-static int tell(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter, uint32_t keep, uint32_t rate,
+static int emit(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter, uint32_t keep, uint32_t rate,
 		struct fault *why)
 {
 	uint64_t v[NFIELDS_reduction] = {0};
@@ -69,15 +69,15 @@ static int tell(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter
 	return writer_add(w, KIND_reduction, v, NULL, why);
 }
 
-int budget_tell(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why)
+int budget_emit(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	int r = 0;
 
 	for (uint16_t k = 0; k < ATTACH_KINDS && r == 0; k++)
 		if (b->keep[k] > 1)
-			r = tell(w, at_ns, k, COUNTER_sampled_out, b->keep[k], 0, why);
+			r = emit(w, at_ns, k, COUNTER_sampled_out, b->keep[k], 0, why);
 	if (r == 0 && b->max_rate)
-		r = tell(w, at_ns, 0, COUNTER_over_rate, 0, b->max_rate, why);
+		r = emit(w, at_ns, 0, COUNTER_over_rate, 0, b->max_rate, why);
 	return r;
 }
 

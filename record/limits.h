@@ -24,7 +24,7 @@ int budget_take_sample(struct budget *b, const char *text, struct fault *why);
 void budget_to_attach(const struct budget *b, struct attach_options *o);
 
 /* `reduction` rows: what is left out from at_ns on. */
-int budget_tell(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why);
+int budget_emit(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why);
 
 enum budget_state {
 	BUDGET_FINE,

@@ -104,13 +104,13 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	size_t n;
 	int r;
 
-	if (!at_end) /* else finish() did, and told how many */
+	if (!at_end) /* else finish() did, and reported how many */
 		attach_count_skipped(s->attach, &s->counters);
 	n = rotate_counters(s, at_end, &counters);
-	r = end_ns > writer_begin_ns(s->writer) ? cpus_tell(s->cpus, s->writer, end_ns - 1, why) : 0;
+	r = end_ns > writer_begin_ns(s->writer) ? cpus_emit(s->cpus, s->writer, end_ns - 1, why) : 0;
 
 	if (r == 0 && end_ns > writer_begin_ns(s->writer))
-		r = quotas_tell(s->quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
+		r = quotas_emit(s->quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
 	if (r == 0 && s->rotation.cut_ns && !at_end)
 		r = stacks_go_on(s->stacks, s->writer, end_ns - 1, true, why);
 	if (r < 0)
@@ -185,7 +185,7 @@ int recording_look_again(struct recording *s, struct fault *why)
 	return r < 0 ? r : 0;
 }
 
-/* Without the system call that tells of mappings, look for libraries every now and then. */
+/* Without the system call that reports mappings, look for libraries every now and then. */
 static int rescan(struct recording *s, struct fault *why)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
@@ -195,7 +195,7 @@ static int rescan(struct recording *s, struct fault *why)
 		return 0;
 	s->next_scan_ns = now_ns + RESCAN_NS;
 	r = recording_look_again(s, why);
-	return r < 0 ? r : discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+	return r < 0 ? r : discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 }
 
 /* The reason why it is over; 0: it is not. */
@@ -248,7 +248,7 @@ static int wait_ms(const struct recording *s)
 }
 
 /* What is no record of the kernel side: health of the GPUs, errors of theirs in the log. */
-static int take_told(struct recording *s, int fd, struct fault *why)
+static int take_emitted(struct recording *s, int fd, struct fault *why)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 
@@ -270,7 +270,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 			return fault_errno(why, "cannot wait for events");
 		for (int i = 0; i < n && !*reason && r >= 0; i++) {
 			*reason = take_event(s, events[i].data.fd);
-			r = take_told(s, events[i].data.fd, why);
+			r = take_emitted(s, events[i].data.fd, why);
 		}
 		if (r < 0)
 			break;
@@ -339,13 +339,13 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	if (r == 0)
 		r = recording_go_on(s, true, why);
 	if (r == 0)
-		r = discover_tell(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+		r = discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 	attach_count_skipped(s->attach, &s->counters);
 	result->skipped_runs = attach_skipped(s->attach, result->skipped, sizeof(result->skipped));
 	if (r == 0 && result->skipped_runs)
-		r = fact_tell(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->skipped, why);
+		r = fact_emit(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->skipped, why);
 	if (r == 0)
-		r = recording_tell_missing(s, why);
+		r = recording_emit_missing(s, why);
 	result->nmissing = recording_list_missing(s, result->missing);
 	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);

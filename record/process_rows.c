@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process is: the rows about a tracked process instance beyond its name, told when it is first met and again
- * after exec. All is read before anything is told, and told only if the process is still the same one then: so no row
+ * What a process is: the rows about a tracked process instance beyond its name, reported when it is first met and again
+ * after exec. All is read before anything is reported, and reported only if the process is still the same one then: so no row
  * mixes two processes that bore one number.
  */
 #include "record/recording_internal.h"
@@ -149,12 +149,12 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 	return whole > 0;
 }
 
-static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_executable] = {0};
 	uint64_t v[NFIELDS_executable] = {0};
-	int r = stacks_tell_modules(s->stacks, s->writer, at_ns, why);
+	int r = stacks_emit_modules(s->stacks, s->writer, at_ns, why);
 
 	if (r < 0)
 		return r;
@@ -167,7 +167,7 @@ static int tell_executable(struct recording *s, uint32_t pid, uint64_t start_ns,
 	return writer_add(s->writer, KIND_executable, v, text, why);
 }
 
-static int tell_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 			  uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_command_line] = {0};
@@ -182,7 +182,7 @@ static int tell_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, 
 	return writer_add(s->writer, KIND_command_line, v, text, why);
 }
 
-static int tell_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 		       uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_cgroup] = {0};
@@ -202,7 +202,7 @@ static int tell_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, con
 	return r < 0 ? r : quotas_meet(s->quotas, f->cgroup.cpu, s->writer, at_ns, why);
 }
 
-static int tell_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
 	uint64_t v[NFIELDS_namespaces] = {0};
@@ -242,41 +242,41 @@ static void facts_of_exec(struct recording *s, const struct ring_exec *e, struct
 	}
 }
 
-static int tell_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
 		      struct fault *why)
 {
 	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
-	int r = f->exe[0] ? tell_executable(s, pid, start_ns, f, at_ns, why) : 0;
+	int r = f->exe[0] ? emit_executable(s, pid, start_ns, f, at_ns, why) : 0;
 
 	if (r == 0 && f->has_arguments && s->o.command_lines)
-		r = tell_arguments(s, pid, start_ns, f, at_ns, why);
+		r = emit_arguments(s, pid, start_ns, f, at_ns, why);
 	if (r == 0 && f->has_cgroup)
-		r = tell_cgroup(s, pid, start_ns, f, at_ns, why);
+		r = emit_cgroup(s, pid, start_ns, f, at_ns, why);
 	if (r == 0 && f->has_namespaces)
-		r = tell_namespaces(s, pid, start_ns, f, at_ns, why);
+		r = emit_namespaces(s, pid, start_ns, f, at_ns, why);
 	return r;
 }
 
-/* The place of an instance in s->told; a new one is all zero but for its key. NULL: no memory. */
+/* The place of an instance in s->reported; a new one is all zero but for its key. NULL: no memory. */
 static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
 {
 	struct instance *more;
 
-	for (size_t i = 0; i < s->ntold; i++)
-		if (s->told[i].pid == pid && s->told[i].start_ns == start_ns)
-			return &s->told[i];
-	if (s->ntold == s->told_room) {
-		more = reallocarray(s->told, s->told_room * 2 + 64, sizeof(*more));
+	for (size_t i = 0; i < s->nemitted; i++)
+		if (s->emitted[i].pid == pid && s->emitted[i].start_ns == start_ns)
+			return &s->emitted[i];
+	if (s->nemitted == s->emitted_room) {
+		more = reallocarray(s->emitted, s->emitted_room * 2 + 64, sizeof(*more));
 		if (!more)
 			return NULL;
-		s->told = more;
-		s->told_room = s->told_room * 2 + 64;
+		s->emitted = more;
+		s->emitted_room = s->emitted_room * 2 + 64;
 	}
-	s->told[s->ntold] = (struct instance){.pid = pid, .start_ns = start_ns};
-	return &s->told[s->ntold++];
+	s->emitted[s->nemitted] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &s->emitted[s->nemitted++];
 }
 
-int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why)
 {
 	struct instance *instance = instance_of(s, pid, start_ns);
@@ -301,11 +301,11 @@ int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 		goto out;
 	if (r == 0 && exec)
 		facts_of_exec(s, exec, f);
-	/* What was seen of it after exec may be read again when exec is told of. */
+	/* What was seen of it after exec may be read again when exec is reported. */
 	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);
 	r = 0;
 	if (memcmp(instance->facts, hash, sizeof(hash)) != 0)
-		r = tell_facts(s, pid, start_ns, f, why);
+		r = emit_facts(s, pid, start_ns, f, why);
 	if (r == 0)
 		memcpy(instance->facts, hash, sizeof(hash));
 out:
@@ -321,8 +321,8 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	uint8_t hash[sizeof(in->cgroup)];
 	int r = 0;
 
-	for (size_t i = 0; i < s->ntold && !in; i++)
-		in = s->told[i].pid == pid ? &s->told[i] : NULL;
+	for (size_t i = 0; i < s->nemitted && !in; i++)
+		in = s->emitted[i].pid == pid ? &s->emitted[i] : NULL;
 	if (!in || now_ns - in->cgroup_ns < CGROUP_AGAIN_NS)
 		return 0;
 	in->cgroup_ns = now_ns;
@@ -332,7 +332,7 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	if (procfs_cgroup(&s->fs, pid, &f->cgroup, NULL) > 0) {
 		crypto_generichash(hash, sizeof(hash), (const uint8_t *)&f->cgroup, sizeof(f->cgroup), NULL, 0);
 		if (memcmp(hash, in->cgroup, sizeof(hash)) != 0)
-			r = tell_cgroup(s, pid, in->start_ns, f, now_ns, why);
+			r = emit_cgroup(s, pid, in->start_ns, f, now_ns, why);
 		memcpy(in->cgroup, hash, sizeof(hash));
 	}
 	free(f);
@@ -341,9 +341,9 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 
 void recording_leave_process(struct recording *s, uint32_t pid)
 {
-	for (size_t i = 0; i < s->ntold;) {
-		if (s->told[i].pid == pid)
-			s->told[i] = s->told[--s->ntold];
+	for (size_t i = 0; i < s->nemitted;) {
+		if (s->emitted[i].pid == pid)
+			s->emitted[i] = s->emitted[--s->nemitted];
 		else
 			i++;
 	}
@@ -400,7 +400,7 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 	memcpy(lacks, all, sizeof(all));
 }
 
-int recording_tell_missing(struct recording *s, struct fault *why)
+int recording_emit_missing(struct recording *s, struct fault *why)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	struct lack lacks[NLACKS];

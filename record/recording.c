@@ -338,7 +338,7 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 }
 
 /*
- * Once more, now that it records: what was mapped since find_targets() looked nobody has told of, and what it saw may
+ * Once more, now that it records: what was mapped since find_targets() looked nobody has reported, and what it saw may
  * be gone. Of those that are here already all is read now, while we may.
  */
 static int find_again(struct recording *s, struct fault *why)
@@ -352,7 +352,7 @@ static int find_again(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = recording_drain(s, why);
 	discover_anew_end(s->discover);
-	return r < 0 ? r : capture_tell_libraries(s, why);
+	return r < 0 ? r : capture_emit_libraries(s, why);
 }
 
 /* Whoever started us may have left open what leads elsewhere, a socket for instance. It is the command's, not ours. */
@@ -450,7 +450,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	status_begin(&s->status, begin_ns);
 	s->rotation.next_ns = o->rotate_ns ? begin_ns + o->rotate_ns : 0;
 	s->deadline_ns = o->duration_ns ? begin_ns + o->duration_ns : 0;
-	s->next_scan_ns = o->late_attach && !attach_tells_maps(s->attach) ? s->next_seal_ns : 0;
+	s->next_scan_ns = o->late_attach && !attach_reports_maps(s->attach) ? s->next_seal_ns : 0;
 	*out = s;
 	return 0;
 }
@@ -494,7 +494,7 @@ uint64_t recording_close(struct recording *s)
 		close(s->signal_fd);
 	free(s->pidfds);
 	free(s->tracked.pids);
-	free(s->told);
+	free(s->emitted);
 	free(s->gone.pids);
 	free(s->long_gone.pids);
 	free(s);

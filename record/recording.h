@@ -28,8 +28,8 @@ struct recording_options {
 	uint64_t ring_bytes;
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
-	bool signals;       /* tell of signals that stop, continue or end processes, and of their senders */
-	bool quota;         /* tell when a CPU quota keeps threads from running */
+	bool signals;       /* report of signals that stop, continue or end processes, and of their senders */
+	bool quota;         /* report when a CPU quota keeps threads from running */
 	bool command_lines; /* record the arguments of processes */
 	bool late_attach;
 	bool single, plain; /* see struct attach_options */
@@ -48,7 +48,7 @@ struct recording_options {
 	void (*status)(const char *text);
 };
 
-/* Something that was not looked at, as a person is told. */
+/* Something that was not looked at, as a person is reported. */
 struct missing {
 	char text[200];
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
@@ -96,7 +96,7 @@ int recording_open(struct recording **s, const struct recording_options *o, stru
 
 /*
  * Record to the end. 0 with *result, whose counters the caller frees. On failure the capture holds the epochs that were
- * sealed before, *result tells how many (nepochs) and the command's fate.
+ * sealed before, *result shows how many (nepochs) and the command's fate.
  */
 int recording_run(struct recording *s, struct recording_result *result, struct fault *why);
 

@@ -29,19 +29,19 @@
 #define QUIET_NS 1000000000ull
 #define DEFERRED_WAIT_MS 20     /* while something waits for answers */
 #define GRACE_MS 200            /* for a command to end by the signal that ends us */
-#define RESCAN_NS 1000000000ull /* for libraries, when no system call tells of them */
+#define RESCAN_NS 1000000000ull /* for libraries, when no system call reports them */
 
 #define CGROUP_AGAIN_NS 1000000000ull /* a throttled process's control group is read again, at most so often */
 
 #define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
-#define NOT_ATTACHED_MAX 64 /* that are told one by one */
+#define NOT_ATTACHED_MAX 64 /* that are reported one by one */
 
 /* A process: numbers come round. */
 struct instance {
 	uint32_t pid;
 	uint64_t start_ns; /* boot clock */
 	bool met;
-	uint8_t facts[16];  /* hash of what was told of it; 0: nothing */
+	uint8_t facts[16];  /* hash of what was reported of it; 0: nothing */
 	uint64_t cgroup_ns; /* when its control group was read last because it was throttled */
 	uint8_t cgroup[16]; /* hash of what it was then */
 };
@@ -110,15 +110,15 @@ struct recording {
 	int epoll_fd, signal_fd;
 	int *pidfds; /* of -p */
 	size_t npidfds, nalive;
-	struct pid_set tracked; /* that are known to live: looked at again when no system call tells of mappings */
+	struct pid_set tracked; /* that are known to live: looked at again when no system call reports mappings */
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	uint64_t deadline_ns, next_seal_ns, next_scan_ns; /* boot clock; 0: none */
 	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
-	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were told */
-	struct instance *told;               /* about whom notice_process.c has written rows, and who lives */
-	size_t ntold, told_room;
+	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were reported */
+	struct instance *emitted;               /* about whom notice_process.c has written rows, and who lives */
+	size_t nemitted, emitted_room;
 	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
 	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
 	bool ending;
@@ -139,15 +139,15 @@ bool pid_set_has(const struct pid_set *set, uint32_t pid);
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why);
 void pid_set_remove(struct pid_set *set, uint32_t pid);
 
-/* The key, loaded for the first time: a person is told when it was made for that. */
+/* The key, loaded for the first time: a person is reported when it was made for that. */
 int capture_identity(struct recording *s, struct identity *id, struct fault *why);
 /* The first capture, of what is recorded from `start` on; `id` is the caller's to wipe. */
 int capture_open(struct recording *s, const struct identity *id, const struct clock_anchor *start, struct fault *why);
 /* How long the machine had been suspended when a capture begins: or sleep in its first epoch would not be seen. */
-int capture_tell_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why);
+int capture_emit_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why);
 
 /* Which libraries are mapped, as rows and, in short, as facts. */
-int capture_tell_libraries(struct recording *s, struct fault *why);
+int capture_emit_libraries(struct recording *s, struct fault *why);
 
 /*
  * The number of a series' next capture: behind the last one that is there, so that names stay in order of time when old
@@ -182,20 +182,20 @@ int recording_notice(void *self, const struct ring_head *record, struct fault *w
  * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; forgotten
  * when it has ended. INSPECT_LATER: not all is known yet, call it again.
  */
-int recording_tell_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why);
-/* A recorded process was throttled: it may be in another control group than was told. */
+/* A recorded process was throttled: it may be in another control group than was reported. */
 int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);
 
 /* What was not looked at while it ran, as facts at the end and for people; none when all was. */
-int recording_tell_missing(struct recording *s, struct fault *why);
+int recording_emit_missing(struct recording *s, struct fault *why);
 size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
 
-/* Take in all that the kernel side has told by now. 1; 0: it does not finish a record, within a second; negative. */
+/* Take in all that the kernel side has reported by now. 1; 0: it does not finish a record, within a second; negative. */
 int recording_drain(struct recording *s, struct fault *why);
 
-/* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() tells. */
+/* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() reports. */
 int recording_look_again(struct recording *s, struct fault *why);
 
 /* Say what could not be probed since the last call. */

@@ -16,7 +16,7 @@ struct rights {
 	bool late;          /* libraries are attached later */
 	bool single;        /* functions are attached one by one, which the recorder itself must do */
 	bool hidden;        /* /proc hides processes from who may not trace them */
-	bool signals;       /* a command is told to go on */
+	bool signals;       /* a command is asked to go on */
 	int quota_fd;       /* the cgroup file system; -1: none */
 };
 

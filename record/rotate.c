@@ -4,7 +4,7 @@
  *
  * The joint is a moment T. Once all records up to T are read (loop.c), the last epoch of the old capture is sealed as
  * of T; records of T or later were held back meanwhile, and are translated for the new one. What is counted is counted
- * where it is told, so that both have sums that are exact: what had fired at T and was neither recorded nor lost is
+ * where it is reported, so that both have sums that are exact: what had fired at T and was neither recorded nor lost is
  * still to come, and belongs to the new capture.
  */
 #include "record/recording_internal.h"
@@ -128,7 +128,7 @@ int capture_identity(struct recording *s, struct identity *id, struct fault *why
 }
 
 /* The programs that this kernel refuses, with its reasons: "on_oom: R1 invalid mem access 'inv'; on_fault: ..." */
-static int tell_refusals(const struct recording *s, uint64_t at_ns, struct fault *why)
+static int emit_refusals(const struct recording *s, uint64_t at_ns, struct fault *why)
 {
 	const struct refusal *refusals;
 	size_t n = attach_refusals(s->attach, &refusals), used = 0;
@@ -137,10 +137,10 @@ static int tell_refusals(const struct recording *s, uint64_t at_ns, struct fault
 	for (size_t i = 0; i < n && used < sizeof(text); i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %s", i ? "; " : "",
 					 refusals[i].program, refusals[i].reason);
-	return n ? fact_tell(s->writer, at_ns, "programs_refused", text, why) : 0;
+	return n ? fact_emit(s->writer, at_ns, "programs_refused", text, why) : 0;
 }
 
-int capture_tell_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why)
+int capture_emit_suspended(struct recording *s, const struct clock_anchor *now, uint64_t at_ns, struct fault *why)
 {
 	/* The clocks are read one after the other, so the boot clock may seem to be a moment behind. */
 	uint64_t suspended_ns = now->boot_ns > now->mono_ns ? now->boot_ns - now->mono_ns : 0;
@@ -148,7 +148,7 @@ int capture_tell_suspended(struct recording *s, const struct clock_anchor *now, 
 	return fact_tellf(s->writer, at_ns, why, "suspended_ns", "%llu", (unsigned long long)suspended_ns);
 }
 
-static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
+static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 {
 	const struct {
 		const char *name, *value;
@@ -176,29 +176,29 @@ static int tell_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
 		{"tracepoints_absent", attach_absent(s->attach)[0] ? attach_absent(s->attach) : "none"},
 	};
-	int r = hostfacts_tell(s->writer, at_ns, why);
+	int r = hostfacts_emit(s->writer, at_ns, why);
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
-		r = fact_tell(s->writer, at_ns, facts[i].name, facts[i].value, why);
+		r = fact_emit(s->writer, at_ns, facts[i].name, facts[i].value, why);
 	if (r == 0)
 		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
 	if (r == 0 && s->o.authority)
-		r = fact_tell(s->writer, at_ns, "authority", s->o.authority, why);
+		r = fact_emit(s->writer, at_ns, "authority", s->o.authority, why);
 	if (r == 0 && s->health.fd < 0)
-		r = fact_tell_pathless(s->writer, at_ns, "nvml", s->health.problem, why);
+		r = fact_emit_pathless(s->writer, at_ns, "nvml", s->health.problem, why);
 	if (r == 0 && s->kmsg_fd < 0)
-		r = fact_tell(s->writer, at_ns, "xid", "not recorded", why);
+		r = fact_emit(s->writer, at_ns, "xid", "not recorded", why);
 	if (r == 0)
-		r = tell_refusals(s, at_ns, why);
+		r = emit_refusals(s, at_ns, why);
 	if (r == 0 && s->o.metrics_ns && !attach_has_metrics(s->attach))
-		r = fact_tell(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
+		r = fact_emit(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
 	else if (r == 0 && s->o.metrics_ns)
 		r = fact_tellf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
 			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
-	return r == 0 ? budget_tell(&s->o.budget, s->writer, at_ns, why) : r;
+	return r == 0 ? budget_emit(&s->o.budget, s->writer, at_ns, why) : r;
 }
 
-int capture_tell_libraries(struct recording *s, struct fault *why)
+int capture_emit_libraries(struct recording *s, struct fault *why)
 {
 	const struct discover_counts *found = discover_counts(s->discover);
 	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
@@ -208,7 +208,7 @@ int capture_tell_libraries(struct recording *s, struct fault *why)
 
 	if (r == 0 && found->last_problem[0])
 		r = fact_tellf(s->writer, at_ns, why, "library_problem", "(path): %s", found->last_reason);
-	return r == 0 ? discover_tell(s->discover, s->stacks, s->writer, at_ns, why) : r;
+	return r == 0 ? discover_emit(s->discover, s->stacks, s->writer, at_ns, why) : r;
 }
 
 /* A file with the first number from `from` on that is free. On success *number is it. */
@@ -267,8 +267,8 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 					    .begin_ns = start->boot_ns,
 					    .notice = recording_notice,
 					    .self = s};
-	r = capture_tell_suspended(s, start, start->boot_ns, why);
-	return r == 0 ? tell_start(s, start->boot_ns, why) : r;
+	r = capture_emit_suspended(s, start, start->boot_ns, why);
+	return r == 0 ? emit_start(s, start->boot_ns, why) : r;
 }
 
 /* --- what belongs to the next capture --- */
@@ -362,7 +362,7 @@ int rotate_take(void *self, const void *record, uint32_t n, struct fault *why)
 
 /* --- counters --- */
 
-/* What fired and was told or lost, so that nothing is open. Rows of one probe begin with what fired. */
+/* What fired and was reported or lost, so that nothing is open. Rows of one probe begin with what fired. */
 static size_t settle(struct counter *rows, size_t n)
 {
 	size_t kept = 0;
@@ -417,7 +417,7 @@ size_t rotate_counters(struct recording *s, bool at_end, const struct counter **
 	return subtract(rot->rows, n, rot->base, rot->nbase);
 }
 
-/* The totals at the joint: what was taken off before, and what this capture's END tells. */
+/* The totals at the joint: what was taken off before, and what this capture's END reports. */
 static void rebase(struct rotation *rot, const struct counter *rows, size_t n)
 {
 	struct counter *base = rot->base;
@@ -527,12 +527,12 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	quotas_forget(s->quotas);
 	/* First, and watched, so that it replaces that of the capture before. */
 	writer_watch(s->writer, standing_saw, rot->standing);
-	r = capture_tell_suspended(s, &now, writer_begin_ns(s->writer), why);
+	r = capture_emit_suspended(s, &now, writer_begin_ns(s->writer), why);
 	if (r == 0)
-		r = standing_tell(rot->standing, s->writer, writer_begin_ns(s->writer), why);
+		r = standing_emit(rot->standing, s->writer, writer_begin_ns(s->writer), why);
 	if (r == 0)
-		r = budget_tell(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
+		r = budget_emit(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
 	if (r == 0)
-		r = quotas_tell(s->quotas, true, s->writer, writer_begin_ns(s->writer), why);
+		r = quotas_emit(s->quotas, true, s->writer, writer_begin_ns(s->writer), why);
 	return r < 0 ? r : use_held(s, translate, &s->translator, why);
 }

@@ -43,7 +43,7 @@ uint64_t rotate_first_number(const char *path)
 	DIR *dir;
 
 	if (n >= sizeof(copy))
-		return 1; /* too long: told when the first one is named */
+		return 1; /* too long: reported when the first one is named */
 	memcpy(copy, path, n + 1);
 	dir = opendir(dirname(copy));
 	base = strrchr(path, '/');

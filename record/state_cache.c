@@ -48,7 +48,7 @@ struct standing {
 	struct entry **buckets;
 	uint32_t nbuckets; /* power of two */
 	size_t n, sweep_at;
-	struct entry *oldest, *newest; /* by when they were first told */
+	struct entry *oldest, *newest; /* by when they were first reported */
 	uint64_t latest_ns;
 	bool incomplete; /* there was no memory for a row */
 };
@@ -183,7 +183,7 @@ static bool is_gone(const struct standing *s, const struct entry *e, uint64_t no
 		return true; /* another process has its number by now */
 	if (process && process->ended_ns)
 		return process->ended_ns + STANDING_GRACE_NS < now_ns;
-	/* Nobody tells of the end of those that are not recorded. */
+	/* Nobody reports the end of those that are not recorded. */
 	if (!process || !process->v[F_process_tracked])
 		return !is_there(e->about->kind == KIND_thread ? e->v[F_thread_tid] : e->v[e->about->pid]);
 	return false;
@@ -291,7 +291,7 @@ void standing_ended(struct standing *s, uint32_t pid, uint32_t tid, bool last, u
 		e->ended_ns = at_ns;
 }
 
-static int tell(const struct entry *e, struct writer *w, uint64_t at_ns, struct fault *why)
+static int emit(const struct entry *e, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	const char *text[FIELDS_MAX] = {0}, *from = (const char *)(e->v + e->about->nfields);
 	uint64_t v[FIELDS_MAX];
@@ -307,7 +307,7 @@ static int tell(const struct entry *e, struct writer *w, uint64_t at_ns, struct 
 	return writer_add(w, e->about->kind, v, text, why);
 }
 
-int standing_tell(struct standing *s, struct writer *w, uint64_t at_ns, struct fault *why)
+int standing_emit(struct standing *s, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	int r = 0;
 
@@ -316,9 +316,9 @@ int standing_tell(struct standing *s, struct writer *w, uint64_t at_ns, struct f
 	writer_watch(w, NULL, NULL); /* they are kept already */
 	for (const struct entry *e = s->oldest; e && r == 0; e = e->newer)
 		if (e->v[0] < at_ns) /* else it comes anyway */
-			r = tell(e, w, at_ns, why);
+			r = emit(e, w, at_ns, why);
 	if (r == 0 && s->incomplete)
-		r = fact_tell(w, at_ns, "names", "some could not be kept, because memory ran out, and are missing", why);
+		r = fact_emit(w, at_ns, "names", "some could not be kept, because memory ran out, and are missing", why);
 	writer_watch(w, standing_saw, s);
 	return r;
 }

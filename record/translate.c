@@ -50,7 +50,7 @@ static int call_open(struct call *c, struct row *row, const void *record, size_t
 }
 
 /* Whom the call is about, to those who keep the names. A name that finds no memory is one that is not known. */
-static int tell_names(struct translator *t, const struct row *row, const struct call *c, const char *text, size_t n,
+static int emit_names(struct translator *t, const struct row *row, const struct call *c, const char *text, size_t n,
 		      struct fault *why)
 {
 	struct kernel_of of = {.pid = c->is->pid, .start_ns = c->is->start_ns, .at_ns = row->v[0]};
@@ -77,7 +77,7 @@ static int take_call(struct translator *t, struct row *row, const void *record, 
 	struct call c;
 	int r = call_open(&c, row, record, nwords, why);
 
-	return r < 0 ? r : tell_names(t, row, &c, NULL, 0, why);
+	return r < 0 ? r : emit_names(t, row, &c, NULL, 0, why);
 }
 
 static int take_call_few(struct translator *t, struct row *row, const void *record, struct fault *why)
@@ -104,7 +104,7 @@ static int take_call_name(struct translator *t, struct row *row, const void *rec
 	if (r == 0 && named->nbytes >= NAME_BYTES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims a name of %llu bytes, limit %d",
 				 (unsigned long long)named->nbytes, NAME_BYTES - 1);
-	return r < 0 ? r : tell_names(t, row, &c, named->text, (size_t)named->nbytes, why);
+	return r < 0 ? r : emit_names(t, row, &c, named->text, (size_t)named->nbytes, why);
 }
 
 static int take_frames(struct translator *t, struct row *row, const struct ring_call *c, const __u64 *frame, size_t n,
@@ -118,7 +118,7 @@ static int take_frames(struct translator *t, struct row *row, const struct ring_
 		frames[i] = frame[i];
 	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, n, &id, why);
 	if (r == ERR_MEMORY || (r == 0 && !id)) {
-		/* The call itself can still be told. */
+		/* The call itself can still be reported. */
 		counters_add(t->counters, c->probe, COUNT_no_stack);
 		r = 0;
 	}
@@ -175,7 +175,7 @@ static int take_waking(struct translator *t, struct row *row, const void *record
 	return 0;
 }
 
-/* The newer system calls are told as the command of futex(2) that does the same. */
+/* The newer system calls are reported as the command of futex(2) that does the same. */
 static int take_futex(struct translator *t, struct row *row, const void *record, struct fault *why)
 {
 	const struct ring_futex *f = record;

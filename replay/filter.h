@@ -25,7 +25,7 @@ struct filter {
 int filter_add_kinds(struct filter *f, const struct schema *schema, const char *list, struct fault *why);
 
 /*
- * Whether `ev` passes. keep_names: rows that tell of processes, modules, frames, ... always do, so that the events
+ * Whether `ev` passes. keep_names: rows that report processes, modules, frames, ... always do, so that the events
  * which pass keep their names. the tasks has seen the event.
  */
 bool filter_passes(const struct filter *f, const struct event *ev, const struct tasks *tasks, bool keep_names);

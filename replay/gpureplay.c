@@ -101,12 +101,12 @@ static int collect_side(struct diff_side **side, struct settings *s, const char 
 	return status;
 }
 
-/* For scripts: that nothing could be told is no "no change". */
+/* For scripts: that nothing could be reported is no "no change". */
 static int diff_status(const struct settings *s, const struct diff_result *result)
 {
 	if (!s->exit_code)
 		return TOOL_FINE;
-	if (result->ntold == 0) {
+	if (result->nreported == 0) {
 		tool_error("--exit-code: there is too little data to compare; record each run for longer");
 		return TOOL_FAILED;
 	}

@@ -53,7 +53,7 @@ static int take_to(void *settings, const char *value, struct fault *why)
  * Why a condition cannot be used: the sentence, and below it the condition with a mark under the place. What is shown
  * is escaped, so the mark comes after as many characters as the part before the place has then.
  */
-static int tell_where(const char *text, const struct fault *why)
+static int report_where(const char *text, const struct fault *why)
 {
 	char before[WHERE_TEXT_MAX * ESCAPE_GROWTH + 1];
 	size_t len = strlen(text), at = why->offset < len ? (size_t)why->offset : len, column = 0, place = 1;
@@ -80,7 +80,7 @@ static int take_where(void *settings, const char *value, struct fault *why)
 	if (s->where)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "one condition; put 'and' between two");
 	r = where_parse(&s->where, value, why);
-	return r && r != ERR_MEMORY ? tell_where(value, why) : r;
+	return r && r != ERR_MEMORY ? report_where(value, why) : r;
 }
 
 static int take_speed(void *settings, const char *value, struct fault *why)
@@ -172,7 +172,7 @@ int settings_complete(struct settings *s, const struct reader *r)
 		int bad = where_bind(s->where, &r->header.schema, start_ns, &why);
 
 		if (bad)
-			return bad == ERR_MEMORY ? tool_fault(NULL, &why) : tell_where(where_text(s->where), &why);
+			return bad == ERR_MEMORY ? tool_fault(NULL, &why) : report_where(where_text(s->where), &why);
 		s->filter.where = s->where;
 	}
 	return -1;

@@ -85,7 +85,7 @@ static bool is_input(const struct evidence *e, const char *path)
 	       in.st_ino == out.st_ino;
 }
 
-/* The chain comes along as it stands; it may tell what was to be withheld. */
+/* The chain comes along as it stands; it may reveal what was to be withheld. */
 static int copy_chain(const struct settings *s, const struct evidence *e, bool host_withheld, struct fault *why)
 {
 	const struct custody_subject subject = custody_subject_of(e);

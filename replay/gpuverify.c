@@ -171,7 +171,7 @@ static int load_identity(struct settings *s)
 	return 0;
 }
 
-/* --custody: add the line. 0; or -1 when it could not be, which was told. */
+/* --custody: add the line. 0; or -1 when it could not be, which was reported. */
 static int record(const struct settings *s, const char *path, const struct evidence *e)
 {
 	char beside[PATH_MAX];
@@ -190,7 +190,7 @@ static int record(const struct settings *s, const char *path, const struct evide
 	return r < 0 ? -1 : 0;
 }
 
-/* The chain of a capture that was judged: recorded in, if asked for, and checked. 0; -1: not possible, and told. */
+/* The chain of a capture that was judged: recorded in, if asked for, and checked. 0; -1: not possible, and reported. */
 static int judge_chain(const struct settings *s, const char *path, const struct evidence *e,
 		       const struct evidence_options *trust, struct chain *c)
 {
@@ -265,7 +265,7 @@ static int print_verdict(const struct judgement *judgement, bool brief)
 	return 0;
 }
 
-/* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was told). */
+/* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was reported). */
 static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
 	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,
@@ -281,7 +281,7 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 	struct judgement j = {.path = path, .evidence = &e, .completeness = &complete, .chain = &chain};
 	char sentence[1024];
 	enum verdict verdict;
-	int r, told;
+	int r, reported;
 
 	tool_progress_begin("verifying");
 	r = evidence_judge(&e, path, &o, &why);
@@ -294,10 +294,10 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 	verdict = e.verification.verdict;
 	completeness_of(&complete, &e);
 	j.refused = refusal(s, verdict, &complete);
-	told = judge_chain(s, path, &e, &o, &chain);
+	reported = judge_chain(s, path, &e, &o, &chain);
 	j.exit_status = status_of(verdict, j.refused);
 	*bad = badness(verdict, j.refused);
-	verdict = told < 0 && chain_verdict(&chain) < VERDICT_UNCHECKED ? VERDICT_UNCHECKED : chain_verdict(&chain);
+	verdict = reported < 0 && chain_verdict(&chain) < VERDICT_UNCHECKED ? VERDICT_UNCHECKED : chain_verdict(&chain);
 	if (badness(verdict, false) > *bad) {
 		*bad = badness(verdict, false);
 		j.exit_status = status_of(verdict, false);
@@ -312,7 +312,7 @@ static int judge(const struct settings *s, const char *path, struct joints *join
 		tool_fault(path, &why);
 		j.exit_status = -1;
 	}
-	/* Of what cannot even be read there is no more to tell than why. */
+	/* Of what cannot even be read there is no more to report than why. */
 	if (!e.readable)
 		tool_fault(path, &e.verification.why);
 	chain_clear(&chain);

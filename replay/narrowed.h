@@ -47,7 +47,7 @@ int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault 
 bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t size);
 
 /*
- * For a part by time: which classes still tell of the whole recording, and what removes them, in a sentence; false:
+ * For a part by time: which classes still report the whole recording, and what removes them, in a sentence; false:
  * none does.
  */
 bool narrowed_describe_beyond(const struct narrowed *n, char *buf, size_t size);

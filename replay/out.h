@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Text out, fast: a large buffer in front of a file descriptor and the few formats that lines of events need.
- * Errors stick: after the first one everything is swallowed and out_finish() tells.
+ * Errors stick: after the first one everything is swallowed and out_finish() returns it.
  */
 #ifndef GPUREC_REPLAY_OUT_H
 #define GPUREC_REPLAY_OUT_H

@@ -22,7 +22,7 @@ struct moment {
 int moment_parse(struct moment *m, const char *text, struct fault *why);
 
 /*
- * On the boot clock of a capture; UINT64_MAX if it is later than that can tell. Where the wall clock was set back, the
+ * On the boot clock of a capture; UINT64_MAX if it is later than that can show. Where the wall clock was set back, the
  * first moment at which it showed this time; where it was set forward over it, the step.
  */
 uint64_t moment_boot_ns(const struct moment *m, const struct reader *r);

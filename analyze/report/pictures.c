@@ -156,7 +156,7 @@ static bool is_drawn(const struct finding *f)
 	return f->nfirst + f->nworst > 0 || f->levels;
 }
 
-/* "launch-latency, futex: 3520 trainer": of eight processes the rows are told apart by that. */
+/* "launch-latency, futex: 3520 trainer": of eight processes the rows are distinguished by that. */
 static void add_row_label(struct text *t, const struct report *r, const struct finding *f)
 {
 	const struct process *p = f->process ? names_instance(engine_context(r->engine)->names, f->process) : NULL;

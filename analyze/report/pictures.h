@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pictures of the report. Each is a <figure> whose caption tells units and whatever is to be known to read it, and
+ * The pictures of the report. Each is a <figure> whose caption reports units and whatever is to be known to read it, and
  * whose numbers stand in the page as text, too. Where there is nothing to draw nothing is written.
  */
 #ifndef GPUREC_ANALYZE_REPORT_PICTURES_H
@@ -22,7 +22,7 @@ void picture_split(struct html *h, const struct split *s);
 /* How long the occurrences of a finding took, among all calls of its function (`all` may be NULL). */
 void picture_durations(struct html *h, const char *function, const struct hist *all, const struct finding *f);
 
-/* What the finding tells over time: outstanding memory, a clock, a temperature. */
+/* What the finding reports over time: outstanding memory, a clock, a temperature. */
 void picture_series(struct html *h, const struct report_facts *facts, const struct finding *f);
 
 /* Who waits in the futex, who wakes them, and who kept those from it. */

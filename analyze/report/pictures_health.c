@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the GPUs' sensors told. */
+/* What the GPUs' sensors reported. */
 #include <inttypes.h>
 
 #include "analyze/report/pictures.h"
@@ -53,12 +53,12 @@ static unsigned holds_until(const struct gauge_gpu *gpu, enum gauge what, unsign
 {
 	unsigned i = slice + 1;
 
-	while (i < GAUGES_SLICES && i < slice + HOLDS && !gpu->slices[what][i].told)
+	while (i < GAUGES_SLICES && i < slice + HOLDS && !gpu->slices[what][i].reported)
 		i++;
 	return i;
 }
 
-/* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was told stays empty. */
+/* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was reported stays empty. */
 static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge what, unsigned y)
 {
 	uint64_t top = what == GAUGE_BUSY ? 100 : gpu->high[what];
@@ -70,9 +70,9 @@ static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge w
 	svg_line(h, "grid", 0, y + LABEL_PX + BAND_PX, SVG_WIDE, y + LABEL_PX + BAND_PX);
 	for (unsigned i = 0; i < GAUGES_SLICES; i++) {
 		const struct gauge_slice *s = &gpu->slices[what][i];
-		unsigned high = top && s->told ? (unsigned)(svg_place(s->high, 0, top) * BAND_PX / SVG_WIDE) : 0;
+		unsigned high = top && s->reported ? (unsigned)(svg_place(s->high, 0, top) * BAND_PX / SVG_WIDE) : 0;
 
-		if (!s->told)
+		if (!s->reported)
 			continue;
 		svg_rect(h, gpu->throttled[i] ? "bar-hot" : "bar-gauge", (uint64_t)i * SVG_WIDE / GAUGES_SLICES,
 			 (uint64_t)(holds_until(gpu, what, i) - i) * SVG_WIDE / GAUGES_SLICES,
@@ -90,7 +90,7 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 	struct text t = {0};
 
 	for (unsigned i = 0; i < GAUGES; i++) {
-		if (!gpu->told[i])
+		if (!gpu->reported[i])
 			continue;
 		text_add(&t, "%s", rows++ ? "; " : "");
 		add_range(&t, gpu, (enum gauge)i);
@@ -105,7 +105,7 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 	html_open(h, "figure", NULL);
 	svg_open(h, rows * ROW_PX + SVG_AXIS_PX, "Health of a GPU", &t);
 	for (unsigned i = 0; i < GAUGES; i++) {
-		if (!gpu->told[i])
+		if (!gpu->reported[i])
 			continue;
 		draw_gauge(h, gpu, (enum gauge)i, y);
 		y += ROW_PX;

@@ -41,7 +41,7 @@ static void add_thread(struct text *t, const struct explained *e, uint32_t tid)
 		text_add(t, "%u", tid);
 }
 
-/* What somebody is told who points at a piece. */
+/* The text for a piece under the pointer. */
 static void add_piece(struct text *t, const struct explained *e, const struct scene_piece *p, uint64_t zero_ns)
 {
 	text_add_ns(t, p->end_ns - p->begin_ns);

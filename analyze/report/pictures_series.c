@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a finding tells over time: memory that is held, a clock, a temperature. */
+/* What a finding reports over time: memory that is held, a clock, a temperature. */
 #include <inttypes.h>
 
 #include "analyze/report/pictures.h"

@@ -49,7 +49,7 @@ void report_html_begin(struct html *h, const struct report *first); /* NULL: the
 void report_html_end(struct html *h);
 extern const char report_style[];
 
-/* What all reports tell of the capture. */
+/* What all reports say about the capture. */
 struct report_facts {
 	char capture_id[2 * CAPTURE_ID_BYTES + 1];
 	char last_seal[2 * HASH_BYTES + 1];     /* hash of END or of the last seal; "" if there is none */
@@ -75,7 +75,7 @@ unsigned report_summary(const struct report *r, const struct finding **worst, un
 #define SUMMARY_MAX 3
 
 /*
- * The run in a line: "python train.py on node17, 4.25 s: 1 error, 3 warnings". What the capture does not tell is left
+ * The run in a line: "python train.py on node17, 4.25 s: 1 error, 3 warnings". What the capture does not report is left
  * out, a long command is cut.
  */
 void report_run(const struct report *r, const struct report_facts *f, struct text *t);
@@ -101,7 +101,7 @@ const char *report_no_calls(const struct report *r, const struct report_facts *f
 /* What the capture could not see: sentences, a line each. */
 void report_unseen(const struct report *r, const struct report_facts *f, struct text *t);
 
-/* What a finding tells over time, outstanding memory too; false: nothing. */
+/* What a finding reports over time, outstanding memory too; false: nothing. */
 bool report_series(const struct finding *f, struct series *s);
 
 /* " (800 ms of it in this copy)", where the events of the rest were withheld. */

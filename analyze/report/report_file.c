@@ -73,7 +73,7 @@ int output_write(const char *path, const char *bytes, size_t n, bool force, mode
 	}
 	goto out;
 undo:
-	unlink(temporary); /* whatever it says: the first error is the one to tell */
+	unlink(temporary); /* whatever it says: the first error is the one to report */
 out:
 	if (fd >= 0)
 		close(fd);

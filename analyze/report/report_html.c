@@ -51,7 +51,7 @@ static void add_definitions(struct html *h)
 	html_close(h);
 }
 
-/* So that tabs can be told apart. */
+/* So that tabs can be distinguished. */
 static void add_title(struct html *h, const struct report *first)
 {
 	struct report_facts facts;
@@ -108,8 +108,8 @@ static void add_fact(struct html *h, const char *name, const char *class, struct
 	html_close(h);
 }
 
-/* The same where the capture tells it. */
-static void add_told(struct html *h, const char *name, struct text *value)
+/* The same where the capture contains it. */
+static void add_reported(struct html *h, const char *name, struct text *value)
 {
 	if (value->len || value->failed)
 		add_fact(h, name, NULL, value);
@@ -235,13 +235,13 @@ void page_head(struct page *p)
 	html_close(h);
 	html_open(h, "dl", "run");
 	about_add_host(about, &t);
-	add_told(h, "Host", &t);
+	add_reported(h, "Host", &t);
 	about_add_gpus(about, &t);
-	add_told(h, "GPUs", &t);
+	add_reported(h, "GPUs", &t);
 	about_add_command(about, &t);
-	add_told(h, "Command", &t);
+	add_reported(h, "Command", &t);
 	about_add_authority(about, &t);
-	add_told(h, "Authority", &t);
+	add_reported(h, "Authority", &t);
 	add_recorded(p, &t);
 	add_ended(p, &t);
 	html_close(h);

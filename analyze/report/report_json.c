@@ -13,7 +13,7 @@ static void add_text(struct json *j, const char *key, const struct text *t)
 	json_text(j, key, text_string(t), t->len);
 }
 
-/* Of which host, GPUs and command it is, as people get it; null where the capture does not tell. */
+/* Of which host, GPUs and command it is, as people get it; null where the capture does not report. */
 static void add_about(const struct report *r, struct json *j)
 {
 	const struct about *about = &engine_context(r->engine)->names->about;
@@ -352,7 +352,7 @@ static void add_calls(const struct report *r, struct json *j)
 }
 
 /* All of it in sentences, as people get it. */
-static void add_told(const struct report *r, const struct report_facts *f, struct json *j)
+static void add_reported(const struct report *r, const struct report_facts *f, struct json *j)
 {
 	struct text lines = {0};
 	const char *line, *end;
@@ -404,7 +404,7 @@ static void add_unseen(const struct report *r, const struct report_facts *f, str
 	}
 	json_close(j, ']');
 	json_u64(j, "processes_running_before", f->nrunning);
-	add_told(r, f, j);
+	add_reported(r, f, j);
 	if (r->stopped)
 		json_string(j, "stopped", r->stopped->text);
 	json_close(j, '}');

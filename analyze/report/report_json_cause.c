@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The part of the JSON that tells why: the chain of causes and the time line of an occurrence. */
+/* The part of the JSON that shows why: the chain of causes and the time line of an occurrence. */
 #include "analyze/report/report_json.h"
 
 void json_tid(struct json *j, const char *key, uint32_t tid)
@@ -100,7 +100,7 @@ static void add_split(struct json *j, const struct explained *e, const struct sp
 	json_string(j, "main", cause_class_name(split_main(s)));
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
 		if (s->ns[c] ||
-		    (c != CAUSE_QUOTA && c != CAUSE_STOPPED)) /* which captures of earlier versions do not tell */
+		    (c != CAUSE_QUOTA && c != CAUSE_STOPPED)) /* which captures of earlier versions do not report */
 			json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
 	add_stop(j, e, &e->stop[s - e->cause.links]);
 	json_open(j, "parts", '[');

@@ -26,7 +26,7 @@ static bool is_limit(const struct finding *f)
 /* "findings 1, 2 and 4": those that say what limits the capture; false: none does. */
 static bool add_limits(const struct report *r, struct text *t)
 {
-	size_t n = 0, told = 0;
+	size_t n = 0, reported = 0;
 
 	for (size_t i = 0; i < r->findings->n; i++)
 		n += is_limit(r->findings->all[i]);
@@ -35,7 +35,7 @@ static bool add_limits(const struct report *r, struct text *t)
 	text_add(t, n == 1 ? "finding" : "findings");
 	for (size_t i = 0; i < r->findings->n; i++)
 		if (is_limit(r->findings->all[i]))
-			text_add(t, "%s%zu", told++ == 0 ? " " : told == n ? " and " : ", ", i + 1);
+			text_add(t, "%s%zu", reported++ == 0 ? " " : reported == n ? " and " : ", ", i + 1);
 	return true;
 }
 
@@ -51,7 +51,7 @@ const char *report_no_calls(const struct report *r, const struct report_facts *f
 					    : "None was recorded.";
 }
 
-/* What to say where nothing was found but what evidence tells. */
+/* What to say where nothing was found but what evidence reports. */
 static void add_nothing(const struct report *r, const struct report_facts *f, bool else_, struct text *t)
 {
 	struct text limits = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pictures inside a page. Their width is the page's: x and widths are told in millionths of it, y and heights in
+ * Pictures inside a page. Their width is the page's: x and widths are given in millionths of it, y and heights in
  * pixels, so that lines and letters keep their size on a telephone and on a wide screen. Colours are the style sheet's,
  * by class.
  */
@@ -18,7 +18,7 @@ void svg_open(struct html *h, unsigned height_px, const char *title, const struc
 
 /* Left open for a title; svg_tip() and html_close(), or html_close() alone. At least a pixel is seen of it. */
 void svg_rect(struct html *h, const char *class, uint64_t x, uint64_t width, unsigned y, unsigned height);
-/* What is told of the shape under the pointer; empties `t`. */
+/* The text for the shape under the pointer; empties `t`. */
 void svg_tip(struct html *h, struct text *t);
 void svg_line(struct html *h, const char *class, uint64_t x1, unsigned y1, uint64_t x2, unsigned y2);
 __attribute__((format(printf, 6, 7))) void svg_text(struct html *h, const char *class, uint64_t x, unsigned y,

@@ -136,7 +136,7 @@ static int churn_feed(void *state, const struct context *ctx, const uint64_t *se
 	return take_free(s, ctx, set, ev, why);
 }
 
-static int tell_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
+static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
 		      struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -194,7 +194,7 @@ static int churn_finish(void *state, const struct context *ctx, const uint64_t *
 
 		if (g->nlives >= set[SET_COUNT] && cost_ns >= set[SET_TOTAL] &&
 		    cost_ns >= life_ns / 100 * set[SET_SHARE])
-			r = tell_group(g, ctx, life_ns, out, why);
+			r = report_group(g, ctx, life_ns, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, alloc_churn_rule.name, s->nskipped, "allocations"))
 		r = rule_no_memory(&alloc_churn_rule, why);

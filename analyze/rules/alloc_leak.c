@@ -79,7 +79,7 @@ static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 	return low[0] < low[1] && low[1] < low[2];
 }
 
-static void tell_facts(struct finding *f, const struct site *s)
+static void report_facts(struct finding *f, const struct site *s)
 {
 	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
 					    "born_4th_quarter"};
@@ -101,7 +101,7 @@ static void tell_facts(struct finding *f, const struct site *s)
 }
 
 /* How fast it grows, and where that leads. */
-static void tell_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
+static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 {
 	uint64_t a_second = span_ns ? (uint64_t)((unsigned __int128)bytes * 1000000000 / span_ns) : 0;
 
@@ -116,7 +116,7 @@ static void tell_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 	text_add(t, " in an hour");
 }
 
-static int tell_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
+static int report_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
 		     struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
@@ -157,14 +157,14 @@ static int tell_site(struct leak_state *s, const struct context *ctx, struct sit
 	if (doubtful)
 		text_add(&f->sure,
 			 "Low confidence: frees that were not recorded may be the ones that are missing here");
-	tell_pace(&f->cost, site->bytes, span_ns);
+	report_pace(&f->cost, site->bytes, span_ns);
 	text_add(&f->advice, "%s",
 		 doubtful ? "Record again so that nothing is lost (a bigger --ring, no --sample, no --max-rate); if it "
 			    "is still there, free what this site allocates"
 			  : "Free these allocations; the stack shows where they are made");
 	finding_bool(f, "given_back_by_exit", ended);
 	finding_number(f, "lost_frees", s->nlost_frees);
-	tell_facts(f, site);
+	report_facts(f, site);
 	if (!finding_text(f, "site", text_string(&where), where.len) ||
 	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
 	    f->advice.failed) {
@@ -183,7 +183,7 @@ static int judge_process(struct leak_state *s, const struct context *ctx, const 
 	sites_count_births(&s->sites, process, end_ns);
 	for (struct site *site = sites_of(&s->sites, process); site && r == 0; site = site->next)
 		if (is_leak(site, end_ns, set))
-			r = tell_site(s, ctx, site, ended, end_ns, why);
+			r = report_site(s, ctx, site, ended, end_ns, why);
 	return r;
 }
 

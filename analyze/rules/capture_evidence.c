@@ -22,16 +22,16 @@ static int no_memory(struct fault *why)
 
 #define NAMED_PROBES 8
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
-#define SKIPPED_UNTOLD "not known"        /* where the kernel did not say; no finding, but told as what was not seen */
+#define SKIPPED_UNTOLD "not known"        /* where the kernel did not say; no finding, but reported as what was not seen */
 
 #define SUSPENDED_FACT "suspended_ns" /* how long the machine had been suspended, ever, when the capture begins */
 
-/* What rows tell of the recording; all else stands in the seals. */
+/* What rows say about the recording; all else stands in the seals. */
 struct seen {
 	uint64_t begin_mono_ns; /* the monotonic clock when the capture begins; 0: not known */
 	uint64_t nrefused;      /* functions of libraries that could not be probed */
 	uint16_t refused[NAMED_PROBES];
-	struct text skipped; /* probe runs that the kernel left out, as the recorder told them */
+	struct text skipped; /* probe runs that the kernel left out, as the recorder reported them */
 };
 
 static int evidence_open(void **state, struct fault *why)
@@ -40,7 +40,7 @@ static int evidence_open(void **state, struct fault *why)
 	return *state ? 0 : no_memory(why);
 }
 
-static bool tells_of_skipped(const struct event *ev)
+static bool reports_of_skipped(const struct event *ev)
 {
 	return ev->kind == KIND_fact && event_text_is(ev, F_fact_name, SKIPPED_FACT) && ev->text[F_fact_value] &&
 	       !event_text_is(ev, F_fact_value, SKIPPED_UNTOLD);
@@ -76,12 +76,12 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
 		seen->nrefused++;
 	}
-	if (tells_of_skipped(ev))
+	if (reports_of_skipped(ev))
 		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
 	return seen->skipped.failed ? no_memory(why) : 0;
 }
 
-static struct finding *tell(struct findings *out, enum severity severity, const char *class)
+static struct finding *report(struct findings *out, enum severity severity, const char *class)
 {
 	struct finding *f = findings_add(out);
 
@@ -100,7 +100,7 @@ static bool any_text_failed(const struct finding *f)
 }
 
 /* A finding of events that are counted by function; NULL with *r 0: there are none. */
-static struct finding *tell_counted(const struct context *ctx, struct findings *out, enum severity severity,
+static struct finding *report_counted(const struct context *ctx, struct findings *out, enum severity severity,
 				    const char *class,
 				    bool (*counts)(const struct schema *, const struct counter *, const void *),
 				    const char *what, int *r, struct fault *why)
@@ -114,7 +114,7 @@ static struct finding *tell_counted(const struct context *ctx, struct findings *
 	*r = losses_collect(&l, ctx->schema, counters, n, counts, NULL) ? 0 : no_memory(why);
 	if (*r < 0 || l.total == 0)
 		goto out;
-	f = tell(out, severity, class);
+	f = report(out, severity, class);
 	if (!f) {
 		*r = no_memory(why);
 		goto out;
@@ -135,12 +135,12 @@ out:
 }
 
 /* Left out on purpose. From half of all on, what is there is a sample, and what was found in it too. */
-static int tell_reduced(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_reduced(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	uint32_t n;
 	const struct counter *counters = counters_last(ctx->reader, &n);
 	int r;
-	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
+	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
 					 "events were left out on purpose (--sample, --max-rate)", &r, why);
 
 	if (!f)
@@ -153,10 +153,10 @@ static int tell_reduced(const struct context *ctx, struct findings *out, struct 
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int tell_open(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_open(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	int r;
-	struct finding *f = tell_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
+	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
 					 "GPU calls had not returned when recording ended", &r, why);
 
 	if (!f)
@@ -169,7 +169,7 @@ static int tell_open(const struct context *ctx, struct findings *out, struct fau
 }
 
 /* "; why: no room in the ring (12)"; the cause with most of them. */
-static uint8_t tell_causes(const struct context *ctx, struct text *t)
+static uint8_t report_causes(const struct context *ctx, struct text *t)
 {
 	uint64_t sums[256] = {0};
 	uint32_t n;
@@ -190,16 +190,16 @@ static uint8_t tell_causes(const struct context *ctx, struct text *t)
 	return worst;
 }
 
-static int tell_losses(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_losses(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	int r;
 	struct finding *f =
-		tell_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost", &r, why);
+		report_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost", &r, why);
 
 	if (!f)
 		return r;
 	text_add(&f->headline, "; those intervals appear as unknown");
-	text_add(&f->advice, "%s", loss_remedy(tell_causes(ctx, &f->cost)));
+	text_add(&f->advice, "%s", loss_remedy(report_causes(ctx, &f->cost)));
 	finding_number(f, "lost", f->count);
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
@@ -212,7 +212,7 @@ static void add_joined(struct text *t, const struct text *lines)
 }
 
 /* What the recorder says that it could not see: a finding for each thing that can be done about it. */
-static int tell_blind(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_blind(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	const struct about *about = &ctx->names->about;
 	struct text lines = {0};
@@ -225,7 +225,7 @@ static int tell_blind(const struct context *ctx, struct findings *out, struct fa
 		text_clear(&lines);
 		if (!*advice || !about_blind(about, (enum blind_sort)sort, &lines))
 			continue;
-		f = tell(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
+		f = report(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
 		if (!f) {
 			r = no_memory(why);
 			break;
@@ -243,7 +243,7 @@ static int tell_blind(const struct context *ctx, struct findings *out, struct fa
 }
 
 /* A capture without one call: nothing can be concluded from nothing being found. */
-static int tell_empty(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_empty(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	uint32_t n;
 	const struct counter *counters = counters_last(ctx->reader, &n);
@@ -257,7 +257,7 @@ static int tell_empty(const struct context *ctx, struct findings *out, struct fa
 	losses_clear(&l);
 	if (ncalls || ctx->stopped)
 		return 0;
-	f = tell(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
+	f = report(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");
@@ -269,13 +269,13 @@ static int tell_empty(const struct context *ctx, struct findings *out, struct fa
 }
 
 /* What was read with --unverified is not all that there is. */
-static int tell_unread(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_unread(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f;
 
 	if (!ctx->stopped)
 		return 0;
-	f = tell(out, SEVERITY_ERROR, "unread");
+	f = report(out, SEVERITY_ERROR, "unread");
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline, "Only ");
@@ -285,13 +285,13 @@ static int tell_unread(const struct context *ctx, struct findings *out, struct f
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int tell_refused(const struct seen *seen, const struct context *ctx, struct findings *out, struct fault *why)
+static int report_refused(const struct seen *seen, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f;
 
 	if (seen->nrefused == 0)
 		return 0;
-	f = tell(out, SEVERITY_WARNING, "not-probed");
+	f = report(out, SEVERITY_WARNING, "not-probed");
 	if (!f)
 		return no_memory(why);
 	f->count = f->weight = seen->nrefused;
@@ -309,13 +309,13 @@ static int tell_refused(const struct seen *seen, const struct context *ctx, stru
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int tell_skipped(const struct seen *seen, struct findings *out, struct fault *why)
+static int report_skipped(const struct seen *seen, struct findings *out, struct fault *why)
 {
 	struct finding *f;
 
 	if (seen->skipped.len == 0)
 		return 0;
-	f = tell(out, SEVERITY_INFO, "runs-skipped");
+	f = report(out, SEVERITY_INFO, "runs-skipped");
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline,
@@ -327,7 +327,7 @@ static int tell_skipped(const struct seen *seen, struct findings *out, struct fa
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int tell_withheld(const struct context *ctx, struct findings *out, struct fault *why)
+static int report_withheld(const struct context *ctx, struct findings *out, struct fault *why)
 {
 	uint64_t n[CLASSES_MAX + 1] = {0}, total = 0;
 	bool first = true;
@@ -345,7 +345,7 @@ static int tell_withheld(const struct context *ctx, struct findings *out, struct
 	}
 	if (total == 0)
 		return 0;
-	f = tell(out, SEVERITY_INFO, "withheld");
+	f = report(out, SEVERITY_INFO, "withheld");
 	if (!f)
 		return no_memory(why);
 	f->count = f->weight = total;
@@ -381,7 +381,7 @@ static uint64_t drift(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1, bool *
 	return distance(da, db) > INT64_MAX ? 0 - distance(da, db) : distance(da, db);
 }
 
-static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
+static int report_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
 		      struct findings *out, struct fault *why)
 {
 	bool forward;
@@ -390,7 +390,7 @@ static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b
 	struct finding *f;
 
 	if (step_ns >= set[SET_STEP]) {
-		f = tell(out, SEVERITY_INFO, "clock-step");
+		f = report(out, SEVERITY_INFO, "clock-step");
 		if (!f)
 			return no_memory(why);
 		text_add(&f->headline, "The wall clock was set %s by ", forward ? "forward" : "back");
@@ -406,7 +406,7 @@ static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b
 	slept_ns = drift(b->boot_ns, a->boot_ns, b->mono_ns, a->mono_ns, &forward);
 	if (a->mono_ns == 0 || b->mono_ns == 0 || forward || slept_ns < set[SET_STEP])
 		return 0;
-	f = tell(out, SEVERITY_INFO, "suspended");
+	f = report(out, SEVERITY_INFO, "suspended");
 	if (!f)
 		return no_memory(why);
 	text_add(&f->headline, "The machine was suspended for ");
@@ -418,7 +418,7 @@ static int tell_clock(const struct clock_anchor *a, const struct clock_anchor *b
 	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int tell_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out,
+static int report_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out,
 		       struct fault *why)
 {
 	const struct reader *r = ctx->reader;
@@ -427,11 +427,11 @@ static int tell_clocks(const struct seen *seen, const struct context *ctx, const
 	int ret = 0;
 
 	for (uint64_t e = 0; e < r->nepochs && ret == 0; e++) {
-		ret = tell_clock(&last, &r->epochs[e].anchor, set, out, why);
+		ret = report_clock(&last, &r->epochs[e].anchor, set, out, why);
 		last = r->epochs[e].anchor;
 	}
 	if (ret == 0 && r->tail == TAIL_END)
-		ret = tell_clock(&last, &r->end.anchor, set, out, why);
+		ret = report_clock(&last, &r->end.anchor, set, out, why);
 	return ret;
 }
 
@@ -445,7 +445,7 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 	if (!ctx->reader)
 		return 0;
 	if (ctx->unverified) {
-		f = tell(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
+		f = report(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
 		if (!f)
 			return no_memory(why);
 		text_add(&f->headline,
@@ -455,11 +455,11 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 		if (any_text_failed(f))
 			return no_memory(why);
 	}
-	r = tell_unread(ctx, out, why);
+	r = report_unread(ctx, out, why);
 	if (r < 0)
 		return r;
 	if (ctx->unsealed) {
-		f = tell(out, SEVERITY_WARNING, "unsealed");
+		f = report(out, SEVERITY_WARNING, "unsealed");
 		if (!f)
 			return no_memory(why);
 		text_add(&f->headline,
@@ -469,22 +469,22 @@ static int evidence_finish(void *state, const struct context *ctx, const uint64_
 		if (any_text_failed(f))
 			return no_memory(why);
 	}
-	r = tell_losses(ctx, out, why);
+	r = report_losses(ctx, out, why);
 	if (r == 0)
-		r = tell_reduced(ctx, out, why);
+		r = report_reduced(ctx, out, why);
 	if (r == 0)
-		r = tell_open(ctx, out, why);
+		r = report_open(ctx, out, why);
 	if (r == 0)
-		r = tell_empty(ctx, out, why);
+		r = report_empty(ctx, out, why);
 	if (r == 0)
-		r = tell_blind(ctx, out, why);
+		r = report_blind(ctx, out, why);
 	if (r == 0)
-		r = tell_refused(seen, ctx, out, why);
+		r = report_refused(seen, ctx, out, why);
 	if (r == 0)
-		r = tell_skipped(seen, out, why);
+		r = report_skipped(seen, out, why);
 	if (r == 0)
-		r = tell_withheld(ctx, out, why);
-	return r == 0 ? tell_clocks(seen, ctx, set, out, why) : r;
+		r = report_withheld(ctx, out, why);
+	return r == 0 ? report_clocks(seen, ctx, set, out, why) : r;
 }
 
 static void evidence_close_rule(void *state)

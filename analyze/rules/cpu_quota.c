@@ -157,7 +157,7 @@ static void join(struct throttled_process *p, struct throttled_thread *t, const 
 	tally_join(&p->tally, &t->tally);
 }
 
-static void tell_headline(struct text *t, const struct throttled_process *p)
+static void report_headline(struct text *t, const struct throttled_process *p)
 {
 	text_add_who(t, roster_first(&p->waiters));
 	if (p->nthreads > 1)
@@ -176,7 +176,7 @@ static void tell_headline(struct text *t, const struct throttled_process *p)
 }
 
 /* What the kernel says of the group: all of its tasks, on all CPUs. */
-static bool tell_group(struct finding *f, const struct cpu_group *g)
+static bool report_group(struct finding *f, const struct cpu_group *g)
 {
 	if (!g)
 		return true;
@@ -188,7 +188,7 @@ static bool tell_group(struct finding *f, const struct cpu_group *g)
 	return finding_text(f, "cgroup", g->path, g->path_bytes);
 }
 
-static int tell_process(struct throttled_process *p, struct findings *out, struct fault *why)
+static int report_process(struct throttled_process *p, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 
@@ -207,13 +207,13 @@ static int tell_process(struct throttled_process *p, struct findings *out, struc
 	f->weight = p->tally.total_ns;
 	f->unit = WEIGHT_NS;
 	roster_give(&p->waiters, PART_WAITER, f);
-	tell_headline(&f->headline, p);
+	report_headline(&f->headline, p);
 	text_add(&f->advice,
 		 "Raise the quota of that control group (cpu.max, cpu.cfs_quota_us; in Kubernetes the limit "
 		 "of CPU), or start fewer computing threads in it");
 	finding_number(f, "threads", p->nthreads);
 	finding_number(f, "threads_ns", p->life_ns);
-	if (!tell_group(f, p->group))
+	if (!report_group(f, p->group))
 		return rule_no_memory(&cpu_quota_rule, why);
 	tally_give(&p->tally, f);
 	return 0;
@@ -233,7 +233,7 @@ static int quota_finish(void *state, const struct context *ctx, const uint64_t *
 		for (size_t k = i; k < s->threads.nitems; k++)
 			if (thread_at(s, k)->key.b == p.process && is_enough(thread_at(s, k), ctx, set))
 				join(&p, thread_at(s, k), ctx);
-		r = tell_process(&p, out, why);
+		r = report_process(&p, out, why);
 		tally_clear(&p.tally);
 	}
 	if (r == 0 &&

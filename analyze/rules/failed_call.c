@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls that returned an error, by process and error, whatever the functions: told by the call that had it first, for
+ * Calls that returned an error, by process and error, whatever the functions: reported by the call that had it first, for
  * later ones mostly follow from it. Out of memory is rule oom's.
  */
 #include <stdlib.h>
@@ -205,7 +205,7 @@ static unsigned most_often(const struct group *g)
 }
 
 /* Which calls followed the first with the same error. */
-static void tell_others(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
+static void report_others(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
 {
 	unsigned best = most_often(g);
 
@@ -221,7 +221,7 @@ static void tell_others(struct text *t, const struct group *g, const struct cont
 			 call_name(ctx->schema, g->functions[best].probe), (unsigned long long)g->functions[best].n);
 }
 
-static void tell_headline(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
+static void report_headline(struct text *t, const struct group *g, const struct context *ctx, bool sticks)
 {
 	text_add(t, "%s", call_name(ctx->schema, g->probe));
 	kernel_add(t, ctx, g->process, g->kernel);
@@ -236,10 +236,10 @@ static void tell_headline(struct text *t, const struct group *g, const struct co
 		text_add(t, "; inside it %s had returned ", call_name(ctx->schema, g->inner_probe));
 		add_error(t, false, g->inner_ret);
 	}
-	tell_others(t, g, ctx, sticks);
+	report_others(t, g, ctx, sticks);
 }
 
-static void tell_cost(struct text *t, const struct group *g, bool sticks, bool harmless)
+static void report_cost(struct text *t, const struct group *g, bool sticks, bool harmless)
 {
 	if (sticks)
 		text_add(t, "Nothing that this process asks of the GPU works after it");
@@ -274,7 +274,7 @@ static enum severity severity_of(const struct group *g, bool sticks, bool harmle
 	return sticks || g->nwork ? SEVERITY_ERROR : SEVERITY_WARNING;
 }
 
-static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);
@@ -292,8 +292,8 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	f->stack = g->stack;
 	f->weight = g->tally.count;
 	f->unit = WEIGHT_EVENTS;
-	tell_headline(&f->headline, g, ctx, sticks);
-	tell_cost(&f->cost, g, sticks, harmless);
+	report_headline(&f->headline, g, ctx, sticks);
+	report_cost(&f->cost, g, sticks, harmless);
 	text_add(&f->advice, "%s", advice_of(g, sticks, harmless));
 	finding_number(f, "error", (uint64_t)g->ret);
 	finding_bool(f, "sticks", sticks);
@@ -315,7 +315,7 @@ static int failed_finish(void *state, const struct context *ctx, const uint64_t 
 		struct group *g = (struct group *)s->groups.items[i];
 
 		if (g->tally.count >= set[SET_COUNT])
-			r = tell_group(g, ctx, out, why);
+			r = report_group(g, ctx, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, failed_call_rule.name, s->nskipped, "failed calls"))
 		r = rule_no_memory(&failed_call_rule, why);

@@ -50,7 +50,7 @@ static const struct setting settings[] = {
 };
 
 #define CONVOY_LEAST 3  /* threads asleep in a lock at once that are called a queue */
-#define GROUPS_MAX 1024 /* futexes told apart; stalls at others are not counted */
+#define GROUPS_MAX 1024 /* futexes distinguished; stalls at others are not counted */
 
 struct futex_group {
 	struct table_key key; /* a: process instance, b: address */
@@ -234,7 +234,7 @@ static int stall_feed(void *state, const struct context *ctx, const uint64_t *se
 	return r < 0 ? r : judge_gap(s, ctx, set, ev, why);
 }
 
-static void tell_headline(struct text *t, const struct futex_group *g, const struct context *ctx, unsigned at_once)
+static void report_headline(struct text *t, const struct futex_group *g, const struct context *ctx, unsigned at_once)
 {
 	const struct explained *worst = g->tally.worst[0].why;
 	const struct who *waiter = roster_first(&g->waiters);
@@ -255,7 +255,7 @@ static void tell_headline(struct text *t, const struct futex_group *g, const str
 		text_add(t, "; up to %u threads queued for it at once (a convoy)", at_once);
 }
 
-static int tell_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
+static int report_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
 		       const struct roster *r)
 {
 	const struct who *who = roster_first(r);
@@ -285,7 +285,7 @@ static const char *advice_for(bool no_cpu, enum chain_end end)
 	return "Look what its holder sleeps for while it holds it, and let it do that before it takes the lock";
 }
 
-static int tell_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
+static int report_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
 		      const struct convoy *convoy, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -312,15 +312,15 @@ static int tell_group(struct futex_group *g, const struct context *ctx, const ui
 	roster_give(&g->waiters, PART_WAITER, f);
 	roster_give(&g->wakers, PART_WAKER, f);
 	roster_give(&g->keepers, PART_KEEPER, f);
-	tell_headline(&f->headline, g, ctx, convoy ? convoy->most : 0);
+	report_headline(&f->headline, g, ctx, convoy ? convoy->most : 0);
 	text_add(&f->advice, "%s", advice_for(no_cpu, end));
 	finding_address(f, "futex", g->key.b);
 	finding_bool(f, "lock", g->lock);
 	finding_number(f, "in_calls_ns", g->in_calls_ns);
 	finding_number(f, "between_calls_ns", g->in_gaps_ns);
-	if (tell_roster(f, "waiter_tid", "waiter_name", "nwaiters", &g->waiters) < 0 ||
-	    tell_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers) < 0 ||
-	    tell_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers) < 0)
+	if (report_roster(f, "waiter_tid", "waiter_name", "nwaiters", &g->waiters) < 0 ||
+	    report_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers) < 0 ||
+	    report_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers) < 0)
 		return no_memory(why);
 	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
 	if (convoy)
@@ -340,7 +340,7 @@ static int stall_finish(void *state, const struct context *ctx, const uint64_t *
 		uint64_t total_ns = g->in_calls_ns + g->in_gaps_ns;
 
 		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
-			r = tell_group(g, ctx, set, convoys_find(&s->convoys, g->key.a, g->key.b), out, why);
+			r = report_group(g, ctx, set, convoys_find(&s->convoys, g->key.a, g->key.b), out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, futex_stall_rule.name, s->nskipped, "calls and waits"))
 		r = no_memory(why);

@@ -180,7 +180,7 @@ static const char *advice_for(enum cause_class class)
 }
 
 /* Threads of one process that had gaps with the same cause are one finding; `g` is the first of them. */
-static int tell_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
+static int report_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
 		       const uint64_t *set, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -257,7 +257,7 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 			if (k > i)
 				join(g, other);
 		}
-		r = tell_groups(g, &waiters, nthreads, ctx, set, out, why);
+		r = report_groups(g, &waiters, nthreads, ctx, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, launch_gap_rule.name, s->nskipped, "gaps"))
 		r = rule_no_memory(&launch_gap_rule, why);

@@ -38,7 +38,7 @@ static const struct setting settings[] = {
 
 #define KEYS_MAX 4096     /* (process, function) pairs with a baseline */
 #define KERNELS_MAX 65536 /* (process, GPU function) pairs whose first launch is known; later ones count as seen */
-#define GROUPS_MAX 1024   /* causes told apart */
+#define GROUPS_MAX 1024   /* causes distinguished */
 
 struct function {
 	struct table_key key; /* a: process instance, b: probe */
@@ -300,10 +300,10 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 }
 
 /*
- * Time that the host of a virtual machine took away looks like running: once is not told from the host being away once,
+ * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being away once,
  * so it is for information.
  */
-static void tell_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
+static void report_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
 {
 	const struct split *split = &g->tally.worst[0].why->cause.links[0];
 	const struct part *part = split_longest(split, CAUSE_CPU);
@@ -327,7 +327,7 @@ static void tell_stolen(struct finding *f, const struct group *g, const struct c
 		f->confidence = CONFIDENCE_MEDIUM;
 }
 
-static int tell_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
+static int report_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
 		      struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -359,7 +359,7 @@ static int tell_group(struct group *g, const struct context *ctx, const uint64_t
 	text_add_ns(&f->headline, g->median_ns);
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
-	tell_stolen(f, g, ctx, set);
+	report_stolen(f, g, ctx, set);
 	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
 	if (!finding_text(f, "function", name, strlen(name)) || !kernel_fact(f, ctx, g->process, g->kernel))
 		return no_memory(why);
@@ -383,7 +383,7 @@ static int launch_finish(void *state, const struct context *ctx, const uint64_t 
 		struct group *g = (struct group *)s->groups.items[i];
 
 		if (g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE])
-			r = tell_group(g, ctx, set, out, why);
+			r = report_group(g, ctx, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, launch_latency_rule.name, s->nskipped, "launches"))
 		r = no_memory(why);

@@ -155,7 +155,7 @@ static int pageable_feed(void *state, const struct context *ctx, const uint64_t 
 	return take_copy(s, ctx, set, o, ev, why);
 }
 
-static int tell_group(struct pageable_state *s, struct group *g, const struct context *ctx, struct findings *out,
+static int report_group(struct pageable_state *s, struct group *g, const struct context *ctx, struct findings *out,
 		      struct fault *why)
 {
 	const struct process *p = names_instance(ctx->names, g->key.a);
@@ -213,7 +213,7 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 	return g->tally.count >= set[SET_COUNT] && g->bytes >= set[SET_TOTAL];
 }
 
-/* Only slow copies carry their stack: those too few to be told by their place count with those that have none. */
+/* Only slow copies carry their stack: those too few to be distinguished by their place count with those that have none. */
 static void gather(struct pageable_state *s, const uint64_t *set)
 {
 	for (size_t i = 0; i < s->groups.nitems; i++) {
@@ -239,7 +239,7 @@ static int pageable_finish(void *state, const struct context *ctx, const uint64_
 		struct group *g = (struct group *)s->groups.items[i];
 
 		if (is_enough(g, set))
-			r = tell_group(s, g, ctx, out, why);
+			r = report_group(s, g, ctx, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, memcpy_pageable_rule.name, s->nskipped, "copies"))
 		r = rule_no_memory(&memcpy_pageable_rule, why);

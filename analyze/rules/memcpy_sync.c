@@ -91,7 +91,7 @@ static int copy_feed(void *state, const struct context *ctx, const uint64_t *set
 		       : rule_no_memory(&memcpy_sync_rule, why);
 }
 
-static int tell_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
+static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
 		      struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -140,7 +140,7 @@ static int copy_finish(void *state, const struct context *ctx, const uint64_t *s
 		if (g->tally.count < set[SET_COUNT] || g->tally.total_ns < set[SET_TOTAL] ||
 		    g->tally.total_ns / (g->threads.n ? g->threads.n : 1) < life_ns / 100 * set[SET_SHARE])
 			continue;
-		r = tell_group(g, ctx, life_ns, out, why);
+		r = report_group(g, ctx, life_ns, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, memcpy_sync_rule.name, s->nskipped, "copies"))
 		r = rule_no_memory(&memcpy_sync_rule, why);

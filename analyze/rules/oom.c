@@ -158,7 +158,7 @@ static int oom_feed(void *state, const struct context *ctx, const uint64_t *set,
 	return take_alloc(state, ctx, set, ev, why);
 }
 
-static int tell_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);
@@ -205,7 +205,7 @@ static int tell_group(struct group *g, const struct context *ctx, struct finding
 	return 0;
 }
 
-static int tell_kill(const struct kill *k, const struct context *ctx, struct findings *out, struct fault *why)
+static int report_kill(const struct kill *k, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 
@@ -252,10 +252,10 @@ static int oom_finish(void *state, const struct context *ctx, const uint64_t *se
 		struct group *g = (struct group *)s->groups.items[i];
 
 		if (g->tally.count >= set[SET_COUNT])
-			r = tell_group(g, ctx, out, why);
+			r = report_group(g, ctx, out, why);
 	}
 	for (uint64_t i = 0; i < s->nkills && i < KILLS_MAX && r == 0; i++)
-		r = tell_kill(&s->kills[i], ctx, out, why);
+		r = report_kill(&s->kills[i], ctx, out, why);
 	if (s->nkills > KILLS_MAX)
 		s->nskipped += s->nkills - KILLS_MAX;
 	if (r == 0 && !findings_add_limit(out, oom_rule.name, s->nskipped, "refusals and kills"))

@@ -79,7 +79,7 @@ static bool is_enough(const struct user *u, const uint64_t *set)
 	       u->tally.total_ns >= life_ns(u) / 100 * set[SET_SHARE];
 }
 
-/* A thread ended. Its number is free for another; what there is to tell of it stays. */
+/* A thread ended. Its number is free for another; what there is to report about it stays. */
 static __attribute__((noinline)) int end(struct queue_state *s, const struct caller *caller, const uint64_t *set,
 					 struct fault *why)
 {
@@ -202,7 +202,7 @@ static bool is_beside(const struct crowd *c)
 	return c->beside_ns > c->tally.total_ns / 10;
 }
 
-static void tell_headline(struct text *t, const struct crowd *c)
+static void report_headline(struct text *t, const struct crowd *c)
 {
 	const struct who *keeper = roster_first(&c->keepers);
 
@@ -226,7 +226,7 @@ static void tell_headline(struct text *t, const struct crowd *c)
 		text_add(t, " (%u%s threads in all)", c->keepers.n, c->keepers.more ? " or more" : "");
 }
 
-static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
+static int report_crowd(struct crowd *c, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 
@@ -249,7 +249,7 @@ static int tell_crowd(struct crowd *c, struct findings *out, struct fault *why)
 	f->unit = WEIGHT_NS;
 	roster_give(&c->waiters, PART_WAITER, f);
 	roster_give(&c->keepers, PART_KEEPER, f);
-	tell_headline(&f->headline, c);
+	report_headline(&f->headline, c);
 	text_add(&f->advice, "Keep CPUs free for the threads that feed the GPU (cpuset, taskset), or start fewer "
 			     "computing threads (OMP_NUM_THREADS, DataLoader workers)");
 	finding_number(f, "threads", c->nthreads);
@@ -279,7 +279,7 @@ static int queue_finish(void *state, const struct context *ctx, const uint64_t *
 			if (u->process == first->process && is_enough(u, set))
 				join(&c, u);
 		}
-		r = tell_crowd(&c, out, why);
+		r = report_crowd(&c, out, why);
 		tally_clear(&c.tally);
 	}
 	if (r == 0 &&

@@ -86,7 +86,7 @@ static void straggler_close(void *state)
 	free(s);
 }
 
-/* A process tells its rank: it belongs to the first crew of that size in which the rank is free. */
+/* A process reports its rank: it belongs to the first crew of that size in which the rank is free. */
 static int join_crew(struct straggler_state *s, struct worker *w, uint64_t rank, uint64_t nranks, struct fault *why)
 {
 	struct membership *m = table_find(&s->crew_of, w->key.a, 0);
@@ -187,7 +187,7 @@ static int straggler_feed(void *state, const struct context *ctx, const uint64_t
 	return r;
 }
 
-static struct finding *tell(struct findings *out, uint64_t process, const char *class, uint64_t lost_ns)
+static struct finding *report(struct findings *out, uint64_t process, const char *class, uint64_t lost_ns)
 {
 	struct finding *f = findings_add(out);
 
@@ -204,10 +204,10 @@ static struct finding *tell(struct findings *out, uint64_t process, const char *
 	return f;
 }
 
-static int tell_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
+static int report_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
 		     struct fault *why)
 {
-	struct finding *f = tell(out, w->key.a, "last-to-collectives", w->lag_ns);
+	struct finding *f = report(out, w->key.a, "last-to-collectives", w->lag_ns);
 	const struct explained *worst = w->tally.worst[0].why;
 
 	if (!f)
@@ -243,7 +243,7 @@ static int judge_crews(struct straggler_state *s, const struct context *ctx, con
 		if (!c || c->nrounds < set[SET_ROUNDS] || w->nlast * 100 < c->nrounds * set[SET_LAST] ||
 		    w->lag_ns / w->nlast < set[SET_LAG] || w->lag_ns < (c->end_ns - c->begin_ns) / 100 * set[SET_SHARE])
 			continue;
-		r = tell_last(w, c, ctx, out, why);
+		r = report_last(w, c, ctx, out, why);
 	}
 	return r;
 }
@@ -290,12 +290,12 @@ static uint64_t peers_pace(struct peers *p, const struct life *life, const uint6
 	return p->paces[(n - 1) / 2];
 }
 
-static int tell_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
+static int report_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
 		     struct findings *out, struct fault *why)
 {
 	uint64_t pace_ns = pace_of(life);
 	struct finding *f =
-		tell(out, life->key.a, "slower-than-its-peers", (pace_ns - usual_ns) * (life->nlaunches - 1));
+		report(out, life->key.a, "slower-than-its-peers", (pace_ns - usual_ns) * (life->nlaunches - 1));
 
 	if (!f)
 		return rule_no_memory(&straggler_rule, why);
@@ -338,7 +338,7 @@ static int judge_paces(struct straggler_state *s, const struct context *ctx, con
 	for (size_t i = 0; i < p->n && r == 0; i++) {
 		usual_ns = peers_pace(p, p->lives[i], set, &npeers);
 		if (usual_ns && pace_of(p->lives[i]) > usual_ns + usual_ns / 100 * set[SET_SLOWER])
-			r = tell_slow(p->lives[i], usual_ns, npeers, ctx, out, why);
+			r = report_slow(p->lives[i], usual_ns, npeers, ctx, out, why);
 	}
 	free(p);
 	return r;

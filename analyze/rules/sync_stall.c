@@ -154,7 +154,7 @@ static bool is_enough(const struct waiter *w, const uint64_t *set)
 	       w->tally.total_ns >= life_ns(w) / 100 * set[SET_SHARE];
 }
 
-/* A thread ended; there may be nothing to tell of it. */
+/* A thread ended; there may be nothing to report about it. */
 static void end(struct sync_state *s, const struct caller *caller, const uint64_t *set)
 {
 	struct waiter *w = caller ? table_find(&s->waiters, caller->key.a, caller->key.b) : NULL;
@@ -199,7 +199,7 @@ static int sync_feed(void *state, const struct context *ctx, const uint64_t *set
 }
 
 /* Threads of one process that do it at one place are one finding; `w` is the first of them, and holds their tally. */
-static int tell_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
+static int report_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
 			const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
@@ -265,7 +265,7 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 			if (k > i)
 				tally_join(&w->tally, &o->tally);
 		}
-		r = tell_waiters(w, &waiters, nthreads, lives_ns, ctx, out, why);
+		r = report_waiters(w, &waiters, nthreads, lives_ns, ctx, out, why);
 	}
 	return r;
 }
@@ -288,7 +288,7 @@ static const char *advice_for(enum cause_class class)
 	}
 }
 
-static int tell_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
+static int report_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, h->probe);
@@ -326,7 +326,7 @@ static int sync_finish(void *state, const struct context *ctx, const uint64_t *s
 	int r = judge_waiters(s, ctx, set, out, why);
 
 	for (size_t i = 0; i < s->held.nitems && r == 0; i++)
-		r = tell_held((struct held *)s->held.items[i], ctx, out, why);
+		r = report_held((struct held *)s->held.items[i], ctx, out, why);
 	if (r == 0 && !findings_add_limit(out, sync_stall_rule.name, s->nskipped, "calls and waits"))
 		r = rule_no_memory(&sync_stall_rule, why);
 	return r;

@@ -17,9 +17,9 @@ static const struct setting settings[] = {
 
 #define GPUS_MAX 256
 #define REASONS_MAX 8
-#define LOOK_MAX_NS 60000000000 /* between two looks; what is longer apart tells nothing of the time between */
+#define LOOK_MAX_NS 60000000000 /* between two looks; what is longer apart reports nothing of the time between */
 
-/* Which bit of `known` says that a field was told: so many lines below `known` it stands. */
+/* Which bit of `known` says that a field was reported: so many lines below `known` it stands. */
 #define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
 struct slowdown {
@@ -39,7 +39,7 @@ struct gpu {
 	uint64_t both_ns[REASONS_MAX][REASONS_MAX]; /* in which the first and the second reason held together */
 };
 
-/* Reasons that say less of what another says: told with that one where both hold at the same time. */
+/* Reasons that say less of what another says: reported with that one where both hold at the same time. */
 static const struct {
 	const char *less, *more;
 } said_twice[] = {
@@ -165,7 +165,7 @@ static bool counts(const struct gpu *g, size_t reason, const uint64_t *set)
 	return ns >= set[SET_TOTAL] && ns >= g->looked_ns / 100 * set[SET_SHARE];
 }
 
-/* Whether this reason is nothing but another's shadow: nine tenths of its time that one held too, and is told. */
+/* Whether this reason is nothing but another's shadow: nine tenths of its time that one held too, and is reported. */
 static bool is_shadow(const struct gpu *g, size_t reason, size_t of, const uint64_t *set)
 {
 	for (size_t i = 0; i < sizeof(said_twice) / sizeof(said_twice[0]); i++)
@@ -184,7 +184,7 @@ static bool is_any_shadow(const struct gpu *g, size_t reason, const uint64_t *se
 }
 
 /* Which reasons are its shadows. */
-static bool tell_shadows(struct finding *f, const struct gpu *g, size_t of, const uint64_t *set)
+static bool report_shadows(struct finding *f, const struct gpu *g, size_t of, const uint64_t *set)
 {
 	struct text also = {0};
 	bool good = true;
@@ -201,7 +201,7 @@ static bool tell_shadows(struct finding *f, const struct gpu *g, size_t of, cons
 	return good;
 }
 
-static int tell_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out, struct fault *why)
+static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out, struct fault *why)
 {
 	const struct slowdown *r = &g->reasons[reason];
 	const struct throttle_reason *what = &throttle_reasons[reason];
@@ -229,7 +229,7 @@ static int tell_reason(const struct gpu *g, size_t reason, const uint64_t *set, 
 			 (unsigned long long)g->max_mhz);
 	if (r->hottest_c)
 		text_add(&f->headline, ", at up to %llu °C", (unsigned long long)r->hottest_c);
-	if (!tell_shadows(f, g, reason, set))
+	if (!report_shadows(f, g, reason, set))
 		return rule_no_memory(&throttle_rule, why);
 	text_add(&f->sure, "Sure that it was so at each look; between two looks it is taken to have stayed");
 	text_add(&f->advice, "%s", what->remedy);
@@ -260,7 +260,7 @@ static int throttle_finish(void *state, const struct context *ctx, const uint64_
 
 		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX && r == 0; k++)
 			if (counts(g, k, set) && !is_any_shadow(g, k, set))
-				r = tell_reason(g, k, set, out, why);
+				r = report_reason(g, k, set, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "readings of GPUs"))
 		r = rule_no_memory(&throttle_rule, why);

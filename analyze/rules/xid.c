@@ -131,7 +131,7 @@ static int xid_feed(void *state, const struct context *ctx, const uint64_t *set,
 	return 0;
 }
 
-static struct finding *tell(struct findings *out, const char *class, enum severity severity, uint64_t count,
+static struct finding *report(struct findings *out, const char *class, enum severity severity, uint64_t count,
 			    uint64_t first_ns, uint64_t last_ns)
 {
 	struct finding *f = findings_add(out);
@@ -149,12 +149,12 @@ static struct finding *tell(struct findings *out, const char *class, enum severi
 	return f;
 }
 
-static int tell_group(const struct xid_state *s, const struct group *g, const struct context *ctx, struct findings *out,
+static int report_group(const struct xid_state *s, const struct group *g, const struct context *ctx, struct findings *out,
 		      struct fault *why)
 {
 	const struct xid_code *code = xid_find(g->key.b);
 	const struct place *place = g->key.a ? &s->places[g->key.a - 1] : NULL;
-	struct finding *f = tell(out, "xid", (enum severity)code->severity, g->count, g->first_ns, g->last_ns);
+	struct finding *f = report(out, "xid", (enum severity)code->severity, g->count, g->first_ns, g->last_ns);
 
 	if (!f)
 		return rule_no_memory(&xid_rule, why);
@@ -190,9 +190,9 @@ static int tell_group(const struct xid_state *s, const struct group *g, const st
 	return 0;
 }
 
-static int tell_memory(const struct memory_errors *m, struct findings *out, struct fault *why)
+static int report_memory(const struct memory_errors *m, struct findings *out, struct fault *why)
 {
-	struct finding *f = tell(out, "uncorrectable-memory", SEVERITY_ERROR, m->last - m->first, m->at_ns, m->at_ns);
+	struct finding *f = report(out, "uncorrectable-memory", SEVERITY_ERROR, m->last - m->first, m->at_ns, m->at_ns);
 
 	if (!f)
 		return rule_no_memory(&xid_rule, why);
@@ -217,13 +217,13 @@ static int xid_finish(void *state, const struct context *ctx, const uint64_t *se
 		const struct group *g = (const struct group *)s->groups.items[i];
 
 		if (g->count >= set[SET_COUNT])
-			r = tell_group(s, g, ctx, out, why);
+			r = report_group(s, g, ctx, out, why);
 	}
 	for (size_t i = 0; i < s->memory.nitems && r == 0; i++) {
 		const struct memory_errors *m = (const struct memory_errors *)s->memory.items[i];
 
 		if (m->last > m->first)
-			r = tell_memory(m, out, why);
+			r = report_memory(m, out, why);
 	}
 	if (r == 0 && !findings_add_limit(out, xid_rule.name, s->nskipped, "driver errors"))
 		r = rule_no_memory(&xid_rule, why);

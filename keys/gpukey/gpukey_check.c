@@ -83,7 +83,7 @@ static int try_keys(struct outcome *out, const struct checking *c, const struct 
 	size_t i;
 	int r;
 
-	/* All are read, so that a wrong one is told whatever the signature is. */
+	/* All are read, so that a wrong one is reported whatever the signature is. */
 	for (i = 0; i < c->trust.n; i++) {
 		r = minisign_read_public(&pk, c->trust.items[i], why);
 		if (r < 0)

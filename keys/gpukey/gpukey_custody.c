@@ -19,7 +19,7 @@ int gpukey_custody_action(const char *word, int *status)
 }
 
 /* What to hand on: whoever has the hash sees when lines are missing at the end. */
-static void tell(const char *path, const struct custody_line *l)
+static void report(const char *path, const struct custody_line *l)
 {
 	char shown[SHOWN_PATH_MAX], hash[HASH_BYTES * 2 + 1];
 
@@ -48,6 +48,6 @@ int gpukey_custody_sign(const struct gpukey_custody *c, const char *capture, con
 		r = custody_record(&q, &e, id, &line, why);
 	evidence_close(&e);
 	if (r == 0)
-		tell(q.path, &line);
+		report(q.path, &line);
 	return r;
 }

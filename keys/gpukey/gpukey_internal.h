@@ -65,7 +65,7 @@ int gpukey_list_statements(const struct trust_list *list);
 /* Print what delegations of the store say about a key. */
 void gpukey_show_delegations(const struct trust_list *list, const struct public_key *host);
 /*
- * "revoked: REASON", "revoked since DATE: REASON", as the store's lists tell of a key, or (pk NULL) of the delegation
+ * "revoked: REASON", "revoked since DATE: REASON", as the store's lists report a key, or (pk NULL) of the delegation
  * of that hash; "" if they do not.
  */
 const char *gpukey_revoked(char buf[GPUKEY_REVOKED_MAX], const struct trust_list *list, const struct public_key *pk,

@@ -65,7 +65,7 @@ static void parser_init(struct parser *p, const struct tool_options *o, bool sto
 	size_t i;
 
 	memset(p, 0, sizeof(*p));
-	/* The colon makes getopt tell a missing argument from an unknown option. */
+	/* The colon makes getopt distinguish a missing argument from an unknown option. */
 	strcpy(p->shorts, stop_at_operand ? "+:" : ":");
 	for (t = o->table; t && t->long_name; t++)
 		parser_add(p, t);

@@ -21,7 +21,7 @@
 #include "record/probe/selftest.h"
 #include "record/probe/tracepoints.h"
 
-void check_say(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
+void check_report(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
 {
 	struct check_line *line;
 	va_list args;
@@ -147,7 +147,7 @@ static void check_absent(struct check *c)
 
 		if (!attach_lacks(c->attach, t->name) || attach_refuses(c->attach, t->name))
 			continue;
-		check_say(c, t->name, CHECK_NOTE, "this kernel has no such tracepoint: %s", t->without);
+		check_report(c, t->name, CHECK_NOTE, "this kernel has no such tracepoint: %s", t->without);
 		check_remedy(c, "a kernel with %s has it", t->config);
 	}
 }
@@ -158,7 +158,7 @@ static void check_refusals(struct check *c)
 	size_t n = attach_refusals(c->attach, &refusals);
 
 	for (size_t i = 0; i < n; i++) {
-		check_say(c, "BPF program", CHECK_NOTE, "%s: this kernel refuses it: %s", refusals[i].program,
+		check_report(c, "BPF program", CHECK_NOTE, "%s: this kernel refuses it: %s", refusals[i].program,
 			  refusal_without(&refusals[i]));
 		check_detail(c, refusals[i].reason);
 		check_remedy(c, "gpurec --check -v shows the kernel's reason; please report it with uname -r");
@@ -169,11 +169,11 @@ static void check_uprobe(struct check *c, int probe_error)
 {
 	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_CALLER] ||
 	    c->seen[RING_CALL_STACK]) {
-		check_say(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
+		check_report(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
 			  attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
 		return;
 	}
-	check_say(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
+	check_report(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
 	if (probe_error == EPERM || probe_error == EACCES)
 		check_remedy(c, "%s",
 			     attach_is_multi(c->attach)
@@ -188,10 +188,10 @@ static void check_quota(struct check *c)
 	if (!c->o->quota)
 		return;
 	if (attach_times_quota(c->attach)) {
-		check_say(c, "CPU quota", CHECK_OK, "the kernel reports which threads it throttles, and for how long");
+		check_report(c, "CPU quota", CHECK_OK, "the kernel reports which threads it throttles, and for how long");
 		return;
 	}
-	check_say(c, "CPU quota", CHECK_NOTE, "%s",
+	check_report(c, "CPU quota", CHECK_NOTE, "%s",
 		  attach_has_quota(c->attach) ? "the kernel reports which threads it throttles, but not for how long"
 					      : "this kernel has no CPU quotas");
 	check_remedy(c, attach_has_quota(c->attach) ? "Linux 6.6 or later keeps account of it"
@@ -209,9 +209,9 @@ static void check_events(struct check *c, int probe_error)
 		    (proofs[i].type == RING_FUTEX && !c->o->futex) || (proofs[i].type == RING_SIGNAL && !c->o->signals))
 			continue;
 		if (c->seen[proofs[i].type])
-			check_say(c, proofs[i].what, CHECK_OK, "fired");
+			check_report(c, proofs[i].what, CHECK_OK, "fired");
 		else {
-			check_say(c, proofs[i].what, CHECK_NOTE, "did not fire: nothing of it is recorded");
+			check_report(c, proofs[i].what, CHECK_NOTE, "did not fire: nothing of it is recorded");
 			check_remedy(c, "another program may have switched it off; please report it with uname -r");
 		}
 	}
@@ -219,19 +219,19 @@ static void check_events(struct check *c, int probe_error)
 	if (attach_lacks(c->attach, "sched_waking"))
 		return;
 	if (attach_knows_interrupts(c->attach))
-		check_say(c, "interrupts", CHECK_OK, "wakings by interrupts are recognized");
+		check_report(c, "interrupts", CHECK_OK, "wakings by interrupts are recognized");
 	else if (kernel_is_realtime()) {
-		check_say(c, "interrupts", CHECK_NOTE,
+		check_report(c, "interrupts", CHECK_NOTE,
 			  "on this kernel (PREEMPT_RT) most timers and interrupts are handled by threads, which are "
 			  "recorded as the wakers; that the others are recognized could not be proven");
 		check_remedy(c, "run as root, or with CAP_SYS_NICE, for the proof takes a real-time thread");
 	} else {
-		check_say(c, "interrupts", CHECK_NOTE,
+		check_report(c, "interrupts", CHECK_NOTE,
 			  "that wakings by interrupts are recognized could not be proven here");
 		check_remedy(c, "try again while the host is less busy; reports then name no waker");
 	}
 	if (attach_has_metrics(c->attach) && !attach_has_timer(c->attach)) {
-		check_say(c, "metrics", CHECK_NOTE, "only of CPUs on which threads change: the kernel lends no timer");
+		check_report(c, "metrics", CHECK_NOTE, "only of CPUs on which threads change: the kernel lends no timer");
 		check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
 	}
 }
@@ -246,12 +246,12 @@ static bool is_explained(const struct check *c)
 }
 
 /* Messages say what is wrong, then what to do. */
-static void say_refused(struct check *c, const char *what, const struct fault *why)
+static void print_refused(struct check *c, const char *what, const struct fault *why)
 {
 	bool explained = is_explained(c);
 	const char *remedy = strstr(why->text, "; ");
 
-	check_say(c, what, CHECK_NO, "%.*s", (int)(remedy ? (size_t)(remedy - why->text) : strlen(why->text)),
+	check_report(c, what, CHECK_NO, "%.*s", (int)(remedy ? (size_t)(remedy - why->text) : strlen(why->text)),
 		  why->text);
 	if (why->code == ERR_DENIED && c->foreign_user)
 		check_remedy(c, "rights of the host are needed, not of a user namespace");
@@ -278,20 +278,20 @@ static void check_recording(struct check *c)
 	int probe_error;
 
 	if (attach_open(&c->attach, &o, &why) < 0) {
-		say_refused(c, "BPF", &why);
+		print_refused(c, "BPF", &why);
 		return;
 	}
-	check_say(c, "BPF", CHECK_OK, "programs load and attach");
+	check_report(c, "BPF", CHECK_OK, "programs load and attach");
 	if (ring_open(&life, attach_life_fd(c->attach), LIFE_RING_BYTES, &why) < 0 ||
 	    ring_open(&bulk, attach_bulk_fd(c->attach), o.ring_bytes, &why) < 0 ||
 	    attach_track(c->attach, (uint32_t)getpid(), 0, 0, &why) < 0 || attach_scan_threads(c->attach, &why) < 0) {
-		say_refused(c, "ring buffer", &why);
+		print_refused(c, "ring buffer", &why);
 		ring_close(&life);
 		ring_close(&bulk);
 		return;
 	}
 	if (c->foreign_pids) {
-		check_say(c, "events", CHECK_NOTE, "not tried: the kernel knows this process by another number");
+		check_report(c, "events", CHECK_NOTE, "not tried: the kernel knows this process by another number");
 		check_remedy(c, "run on the host, or the container with --pid=host");
 		goto out;
 	}
@@ -301,7 +301,7 @@ static void check_recording(struct check *c)
 	attach_stop(c->attach);
 	ring_drain(&life, ring_head(&life), take, c, &why);
 	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
-	check_say(c, "ring buffer", CHECK_OK, "records arrive");
+	check_report(c, "ring buffer", CHECK_OK, "records arrive");
 	check_events(c, probe_error);
 out:
 	ring_close(&life);
@@ -318,9 +318,9 @@ static void check_confinement(struct check *c)
 	if (child > 0)
 		waitpid(child, &status, 0);
 	if (status == 0)
-		check_say(c, "seccomp", CHECK_OK, "rights can be given up for good");
+		check_report(c, "seccomp", CHECK_OK, "rights can be given up for good");
 	else {
-		check_say(c, "seccomp", CHECK_NO, "refused");
+		check_report(c, "seccomp", CHECK_NO, "refused");
 		check_remedy(c, "a container may forbid it; the kernel needs CONFIG_SECCOMP_FILTER");
 	}
 }
@@ -330,11 +330,11 @@ static void check_landlock(struct check *c)
 	int version = landlock_version();
 
 	if (version > 0) {
-		check_say(c, "Landlock", CHECK_OK,
+		check_report(c, "Landlock", CHECK_OK,
 			  "version %d: the tools for captures open only the files they are given", version);
 		return;
 	}
-	check_say(c, "Landlock", CHECK_NOTE, "none: the tools for captures may open all that their user may");
+	check_report(c, "Landlock", CHECK_NOTE, "none: the tools for captures may open all that their user may");
 	check_remedy(c, "Linux 5.13 with CONFIG_SECURITY_LANDLOCK, and landlock in lsm=");
 }
 
@@ -348,14 +348,14 @@ static void check_recorder(struct check *c)
 	};
 
 	if (rights_read_others(&rights)) {
-		check_say(c, "recorder", CHECK_NOTE, "keeps the rights to read files and memory of others, because %s",
+		check_report(c, "recorder", CHECK_NOTE, "keeps the rights to read files and memory of others, because %s",
 			  rights.single ? "functions are attached one by one here" : "/proc hides processes (hidepid)");
 		check_remedy(c, "--no-late-attach, or %s",
 			     rights.single ? "Linux 6.6" : "mount /proc without hidepid for it");
 	} else if (!landlock_version()) {
-		check_say(c, "recorder", CHECK_NOTE, "gives up its capabilities, and reads what its user may");
+		check_report(c, "recorder", CHECK_NOTE, "gives up its capabilities, and reads what its user may");
 	} else {
-		check_say(c, "recorder", CHECK_OK,
+		check_report(c, "recorder", CHECK_OK,
 			  "gives up its capabilities, and opens nothing but /proc, /sys and its captures");
 	}
 }
@@ -368,7 +368,7 @@ size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recordi
 	check_kernel(&c);
 	check_capabilities(&c);
 	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
-		check_say(&c, "/proc", CHECK_NO, "%s", why.text);
+		check_report(&c, "/proc", CHECK_NO, "%s", why.text);
 		check_remedy(&c, "mount it: mount -t proc proc /proc");
 		return c.n;
 	}

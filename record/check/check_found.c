@@ -51,7 +51,7 @@ static void take_use(void *self, const struct discover_use *u)
 	add_process(found->c, &found->file[found->n++], u->pid);
 }
 
-static void say_file(struct check *c, const struct found_file *f)
+static void print_file(struct check *c, const struct found_file *f)
 {
 	const struct discover_use *u = &f->use;
 	bool whole = u->probed && u->probed == u->functions;
@@ -59,7 +59,7 @@ static void say_file(struct check *c, const struct found_file *f)
 
 	if (f->nprocesses > PROCESSES_MAX)
 		snprintf(more, sizeof(more), " and %u more", f->nprocesses - PROCESSES_MAX);
-	check_say(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE, "%.120s: %zu of %zu functions probed; %s %.100s%s",
+	check_report(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE, "%.120s: %zu of %zu functions probed; %s %.100s%s",
 		  u->path, u->probed, u->functions, f->nprocesses ? "in use by" : "given with --lib", f->processes,
 		  more);
 	if (!whole)
@@ -80,14 +80,14 @@ static int look(struct check *c, struct discover *d, struct fault *why)
 	for (size_t i = 0; i < c->o->nlibs; i++) {
 		if (discover_add_file(d, c->o->libs[i], why) == 0)
 			continue;
-		check_say(c, "--lib", CHECK_NO, "%s", why->text);
+		check_report(c, "--lib", CHECK_NO, "%s", why->text);
 		check_remedy(c, "name a CUDA library, or a program with the runtime linked in and not stripped");
 	}
 	for (size_t i = 0; i < c->o->npids && r >= 0; i++) {
 		struct process_info info;
 
 		if (procfs_process(&c->fs, c->o->pids[i], &info, NULL) <= 0) {
-			check_say(c, "-p", CHECK_NO, "there is no process %u", c->o->pids[i]);
+			check_report(c, "-p", CHECK_NO, "there is no process %u", c->o->pids[i]);
 			check_remedy(c, "pgrep finds the number");
 		}
 		r = discover_process(d, c->o->pids[i], why);
@@ -95,19 +95,19 @@ static int look(struct check *c, struct discover *d, struct fault *why)
 	return c->o->npids || r < 0 ? r : discover_all(d, ignore, NULL, why);
 }
 
-static void say_counts(struct check *c, const struct discover_counts *n, const struct found *found)
+static void print_counts(struct check *c, const struct discover_counts *n, const struct found *found)
 {
 	if (!found->n) {
-		check_say(c, "CUDA", CHECK_NOTE, "no process that can be inspected uses it now");
+		check_report(c, "CUDA", CHECK_NOTE, "no process that can be inspected uses it now");
 		check_remedy(c, "one that starts later is recorded%s",
 			     c->o->late_attach ? "" : " only if its library was probed before: omit --no-late-attach");
 	}
 	if (found->over) {
-		check_say(c, "CUDA", CHECK_NOTE, "%zu more uses of libraries are not listed", found->over);
+		check_report(c, "CUDA", CHECK_NOTE, "%zu more uses of libraries are not listed", found->over);
 		check_remedy(c, "a capture's `library` rows list them all");
 	}
 	if (n->denied) {
-		check_say(c, "processes", CHECK_NOTE,
+		check_report(c, "processes", CHECK_NOTE,
 			  "%zu time%s what a process has mapped could not be inspected, process %u the last: its CUDA "
 			  "libraries are not seen",
 			  n->denied, n->denied == 1 ? "" : "s", n->last_denied);
@@ -115,7 +115,7 @@ static void say_counts(struct check *c, const struct discover_counts *n, const s
 				"where these are held, a security module forbids it");
 	}
 	if (n->unread) {
-		check_say(c, "CUDA", CHECK_NOTE, "%zu CUDA libraries cannot be read: %s", n->unread, n->last_problem);
+		check_report(c, "CUDA", CHECK_NOTE, "%zu CUDA libraries cannot be read: %s", n->unread, n->last_problem);
 		check_remedy(c, "see whether the file is whole and may be read; its calls are not recorded");
 	}
 }
@@ -133,13 +133,13 @@ void check_libraries(struct check *c)
 	if (inspector_new(&inspector, &c->fs, c->attach, &why) < 0 ||
 	    symbolizer_new(&symbolizer, &c->fs, inspector, &why) < 0 ||
 	    discover_new(&d, &c->fs, inspector, symbolizer, c->attach, &why) < 0 || look(c, d, &why) < 0) {
-		check_say(c, "CUDA", CHECK_NOTE, "libraries could not be looked for: %s", why.text);
+		check_report(c, "CUDA", CHECK_NOTE, "libraries could not be looked for: %s", why.text);
 		check_remedy(c, "see what /proc shows to this user");
 	} else {
 		discover_each(d, take_use, &found);
 		for (size_t i = 0; i < found.n; i++)
-			say_file(c, &found.file[i]);
-		say_counts(c, discover_counts(d), &found);
+			print_file(c, &found.file[i]);
+		print_counts(c, discover_counts(d), &found);
 	}
 	discover_free(d);
 	symbolizer_free(symbolizer);

@@ -42,14 +42,14 @@ static bool older_than(const struct utsname *name, unsigned major, unsigned mino
 static void check_version(struct check *c, const struct utsname *name)
 {
 	if (older_than(name, 5, 15)) {
-		check_say(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
+		check_report(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
 		check_remedy(c, "5.15 or later is needed");
 	} else if (older_than(name, 6, 6)) {
-		check_say(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one", name->release,
+		check_report(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one", name->release,
 			  name->machine);
 		check_remedy(c, "6.6 or later attaches them at once and needs fewer capabilities");
 	} else {
-		check_say(c, "kernel", CHECK_OK, "Linux %s on %s", name->release, name->machine);
+		check_report(c, "kernel", CHECK_OK, "Linux %s on %s", name->release, name->machine);
 	}
 }
 
@@ -74,7 +74,7 @@ static void check_config(struct check *c, const struct utsname *name)
 		f = gzopen(path, "re");
 	}
 	if (!f) {
-		check_say(c, "configuration", CHECK_NOTE, "not reported by this kernel");
+		check_report(c, "configuration", CHECK_NOTE, "not reported by this kernel");
 		check_remedy(c, "the proofs below show what matters");
 		return;
 	}
@@ -88,10 +88,10 @@ static void check_config(struct check *c, const struct utsname *name)
 		if (!has[i] && ++nmissing)
 			snprintf(missing + strlen(missing), sizeof(missing) - strlen(missing), " %s", wanted[i]);
 	if (!nmissing) {
-		check_say(c, "configuration", CHECK_OK, "all %zu options are set (%s)", NWANTED, path);
+		check_report(c, "configuration", CHECK_OK, "all %zu options are set (%s)", NWANTED, path);
 		return;
 	}
-	check_say(c, "configuration", CHECK_NOTE, "not set:%s (%s)", missing, path);
+	check_report(c, "configuration", CHECK_NOTE, "not set:%s (%s)", missing, path);
 	check_remedy(c, "a kernel with them is needed where a proof below fails");
 }
 
@@ -101,19 +101,19 @@ static void check_policies(struct check *c)
 
 	(void)first_line("/proc/sys/kernel/unprivileged_bpf_disabled", bpf, sizeof(bpf));
 	(void)first_line("/proc/sys/kernel/perf_event_paranoid", perf, sizeof(perf));
-	check_say(c, "BPF policy", CHECK_OK, "unprivileged_bpf_disabled %s: CAP_BPF is %s", bpf,
+	check_report(c, "BPF policy", CHECK_OK, "unprivileged_bpf_disabled %s: CAP_BPF is %s", bpf,
 		  bpf[0] == '0' ? "needed all the same" : "needed");
-	check_say(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
+	check_report(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
 		  perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
 	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown))) {
-		check_say(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s", strerror(errno));
+		check_report(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s", strerror(errno));
 		check_remedy(c, "where BPF loads below it is no matter; mount -t securityfs none /sys/kernel/security "
 				"shows it");
 	} else if (strstr(lockdown, "[confidentiality]")) {
-		check_say(c, "lockdown", CHECK_NO, "confidentiality: BPF may not read the kernel's memory");
+		check_report(c, "lockdown", CHECK_NO, "confidentiality: BPF may not read the kernel's memory");
 		check_remedy(c, "boot with lockdown=integrity or none");
 	} else {
-		check_say(c, "lockdown", CHECK_OK, "%s",
+		check_report(c, "lockdown", CHECK_OK, "%s",
 			  strstr(lockdown, "[integrity]") ? "integrity, which allows it" : "none");
 	}
 }
@@ -121,9 +121,9 @@ static void check_policies(struct check *c)
 static void check_types(struct check *c)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0) {
-		check_say(c, "type information", CHECK_OK, "/sys/kernel/btf/vmlinux");
+		check_report(c, "type information", CHECK_OK, "/sys/kernel/btf/vmlinux");
 	} else {
-		check_say(c, "type information", CHECK_NO, "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+		check_report(c, "type information", CHECK_NO, "/sys/kernel/btf/vmlinux: %s", strerror(errno));
 		check_remedy(c,
 			     "the kernel needs CONFIG_DEBUG_INFO_BTF; in a container mount the host's /sys/kernel/btf");
 	}
@@ -134,9 +134,9 @@ static void check_memlock(struct check *c)
 	struct rlimit limit = {0};
 
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
-		check_say(c, "memlock", CHECK_OK, "no limit");
+		check_report(c, "memlock", CHECK_OK, "no limit");
 	else
-		check_say(c, "memlock", CHECK_OK, "%llu KiB: BPF memory is not counted here since Linux 5.11",
+		check_report(c, "memlock", CHECK_OK, "%llu KiB: BPF memory is not counted here since Linux 5.11",
 			  (unsigned long long)limit.rlim_cur / 1024);
 }
 
@@ -146,18 +146,18 @@ static void check_clock(struct check *c)
 	char source[64];
 
 	if (!first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source))) {
-		check_say(c, "clock", CHECK_NOTE, "which one the kernel reads is unknown");
+		check_report(c, "clock", CHECK_NOTE, "which one the kernel reads is unknown");
 		check_remedy(c, "mount /sys; a slow one makes each event dearer");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(slow) / sizeof(slow[0]); i++) {
 		if (strcmp(source, slow[i]) != 0)
 			continue;
-		check_say(c, "clock", CHECK_NOTE, "%s: reading it takes microseconds, with each event", source);
+		check_report(c, "clock", CHECK_NOTE, "%s: reading it takes microseconds, with each event", source);
 		check_remedy(c, "find out why the kernel does not trust the CPU's own (dmesg | grep -i tsc)");
 		return;
 	}
-	check_say(c, "clock", CHECK_OK, "%s", source);
+	check_report(c, "clock", CHECK_OK, "%s", source);
 }
 
 /* /proc that hides other users' processes does so from who may not trace them. */
@@ -173,7 +173,7 @@ static void check_hidepid(struct check *c)
 	if (f)
 		fclose(f);
 	if (hides) {
-		check_say(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
+		check_report(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
 		check_remedy(
 			c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
 	}
@@ -202,14 +202,14 @@ void check_gpus(struct check *c, const char *library)
 	int fd;
 
 	if (first_line("/proc/driver/nvidia/version", version, sizeof(version)))
-		check_say(c, "driver", CHECK_OK, "%s", version);
+		check_report(c, "driver", CHECK_OK, "%s", version);
 	else {
-		check_say(c, "driver", CHECK_NOTE,
+		check_report(c, "driver", CHECK_NOTE,
 			  "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
 		check_remedy(c, "install it, where there is a GPU; in a container pass its devices and libraries in");
 	}
 	if (library ? !strcmp(library, "no") : !health_possible()) {
-		check_say(c, "GPUs", CHECK_NOTE, "%s: no health is recorded",
+		check_report(c, "GPUs", CHECK_NOTE, "%s: no health is recorded",
 			  library ? "not asked" : "no driver reports any");
 		check_remedy(c, library ? "leave --nvml no away"
 					: "name the driver's library with --nvml, where there is one");
@@ -218,21 +218,21 @@ void check_gpus(struct check *c, const char *library)
 		health_await(&h, 5000);
 		health_stop(&h);
 		if (h.problem[0]) {
-			check_say(c, "GPUs", CHECK_NOTE, "%s: no health is recorded", h.problem);
+			check_report(c, "GPUs", CHECK_NOTE, "%s: no health is recorded", h.problem);
 			check_remedy(c, "see whether nvidia-smi works, or name the library with --nvml");
 		} else {
-			check_say(c, "GPUs", CHECK_OK, "%u, driver %s, health once a second", h.ngpus, h.driver);
+			check_report(c, "GPUs", CHECK_OK, "%u, driver %s, health once a second", h.ngpus, h.driver);
 		}
 	}
 	fd = kmsg_open(KMSG_PATH);
 	if (fd < 0 && errno == ENOENT) {
-		check_say(c, "kernel log", CHECK_NOTE, "%s is not here: no Xid errors are recorded", KMSG_PATH);
+		check_report(c, "kernel log", CHECK_NOTE, "%s is not here: no Xid errors are recorded", KMSG_PATH);
 		check_remedy(c, "in a container, mount the host's");
 	} else if (fd >= 0) {
-		check_say(c, "kernel log", CHECK_OK, "can be read: Xid errors are recorded");
+		check_report(c, "kernel log", CHECK_OK, "can be read: Xid errors are recorded");
 		close(fd);
 	} else {
-		check_say(c, "kernel log", CHECK_NOTE, "%s: %s: no Xid errors are recorded", KMSG_PATH,
+		check_report(c, "kernel log", CHECK_NOTE, "%s: %s: no Xid errors are recorded", KMSG_PATH,
 			  strerror(errno));
 		check_remedy(c, "run as root, or with CAP_SYSLOG");
 	}
@@ -270,19 +270,19 @@ void check_output(struct check *c, const char *folder)
 	if (!folder)
 		folder = ".";
 	if (access(folder, W_OK | X_OK) < 0) {
-		check_say(c, "output", CHECK_NO, "%s: %s", folder, strerror(errno));
+		check_report(c, "output", CHECK_NO, "%s: %s", folder, strerror(errno));
 		check_remedy(c, "choose another folder with -o, or make it one that this user may write to");
 		return;
 	}
-	check_say(c, "output", CHECK_OK, "%s can be written", folder);
+	check_report(c, "output", CHECK_OK, "%s can be written", folder);
 	speed = disk_speed(folder);
 	if (!speed) {
-		check_say(c, "disk speed", CHECK_NOTE, "not known: it cannot be tried in %s", folder);
+		check_report(c, "disk speed", CHECK_NOTE, "not known: it cannot be tried in %s", folder);
 		check_remedy(c, "watch the line of status, or the summary, for losses");
 	} else {
 		bool enough = speed >= 2ull * NEED_MB * 1000000;
 
-		check_say(c, "disk speed", enough ? CHECK_OK : CHECK_NOTE,
+		check_report(c, "disk speed", enough ? CHECK_OK : CHECK_NOTE,
 			  "%.1f MB/s; a million events a second need about %u MB/s", (double)speed / 1e6, NEED_MB);
 		if (!enough)
 			check_remedy(c, "choose a faster disk, or record less: --max-rate, --sample");
@@ -290,7 +290,7 @@ void check_output(struct check *c, const char *folder)
 	if (statvfs(folder, &fs) < 0)
 		return;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	check_say(c, "disk space", room < ROOM_BYTES ? CHECK_NOTE : CHECK_OK, "%.1f GiB free",
+	check_report(c, "disk space", room < ROOM_BYTES ? CHECK_NOTE : CHECK_OK, "%.1f GiB free",
 		  (double)room / (double)(1ull << 30));
 	if (room < ROOM_BYTES)
 		check_remedy(c, "--max-size ends a recording in time");

@@ -22,7 +22,7 @@ struct check {
 };
 
 /* One line more. */
-__attribute__((format(printf, 4, 5))) void check_say(struct check *c, const char *what, enum check_result result,
+__attribute__((format(printf, 4, 5))) void check_report(struct check *c, const char *what, enum check_result result,
 						     const char *fmt, ...);
 /* What the kernel said, of the line that was said last. */
 void check_detail(struct check *c, const char *text);
@@ -36,7 +36,7 @@ void check_namespaces(struct check *c);
 void check_capabilities(struct check *c);
 /* Which CUDA libraries are in use now, by whom, and what recording makes of them. */
 void check_libraries(struct check *c);
-/* Driver and GPUs, as NVML and /proc tell. library: struct recording_options.nvml */
+/* Driver and GPUs, as NVML and /proc report. library: struct recording_options.nvml */
 void check_gpus(struct check *c, const char *library);
 /* The folder that a capture would go to: may it be written, how fast, how much room. */
 void check_output(struct check *c, const char *folder);

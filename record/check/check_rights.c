@@ -22,19 +22,19 @@ void check_namespaces(struct check *c)
 	c->foreign_pids = is_foreign("/proc/self/ns/pid", INITIAL_PID_NAMESPACE);
 	c->foreign_user = is_foreign("/proc/self/ns/user", INITIAL_USER_NAMESPACE);
 	if (c->foreign_pids) {
-		check_say(c, "pid namespace", CHECK_NO,
+		check_report(c, "pid namespace", CHECK_NO,
 			  "not the host's: processes have other numbers than for the kernel");
 		check_remedy(c, "run on the host, or the container with --pid=host");
 	} else {
-		check_say(c, "pid namespace", CHECK_OK, "the host's");
+		check_report(c, "pid namespace", CHECK_OK, "the host's");
 	}
 	if (c->foreign_user) {
-		check_say(c, "user namespace", CHECK_NO,
+		check_report(c, "user namespace", CHECK_NO,
 			  "not the host's: rights held in it, root's too, do not reach the kernel");
 		check_remedy(
 			c, "run on the host, or the container without a user namespace (not rootless, --userns=host)");
 	} else {
-		check_say(c, "user namespace", CHECK_OK, "the host's");
+		check_report(c, "user namespace", CHECK_OK, "the host's");
 	}
 }
 
@@ -114,20 +114,20 @@ void check_capabilities(struct check *c)
 		}
 	}
 	if (c->foreign_user) {
-		check_say(c, "capabilities", CHECK_NO, "of a user namespace, in which they count for nothing here:%s",
+		check_report(c, "capabilities", CHECK_NO, "of a user namespace, in which they count for nothing here:%s",
 			  held[0] ? held : " none");
 		check_remedy(c, "run as root of the host");
 	} else if (missing[0]) {
-		check_say(c, "capabilities", CHECK_NO, "held:%s; needed and missing:%s", held[0] ? held : " none",
+		check_report(c, "capabilities", CHECK_NO, "held:%s; needed and missing:%s", held[0] ? held : " none",
 			  missing);
 		check_remedy(c, "run as root, or setcap %s=ep on gpurec", setcap);
 	} else {
-		check_say(c, "capabilities", CHECK_OK, "held:%s", held);
+		check_report(c, "capabilities", CHECK_OK, "held:%s", held);
 	}
 	for (size_t i = 0; i < NRIGHTS && !c->foreign_user; i++) {
 		if (rights[i].need != NEED_NEVER || is_held(caps, i))
 			continue;
-		check_say(c, rights[i].name, CHECK_NOTE, "is not held: it %s", rights[i].what_for);
+		check_report(c, rights[i].name, CHECK_NOTE, "is not held: it %s", rights[i].what_for);
 		check_remedy(c, "where that is wanted, add %s to those of setcap", rights[i].setcap);
 	}
 	if (caps)

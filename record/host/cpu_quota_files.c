@@ -21,7 +21,7 @@ struct quota {
 
 struct group {
 	char *path;
-	struct quota told; /* the latest row */
+	struct quota emitted; /* the latest row */
 	bool has_row;
 };
 
@@ -110,34 +110,34 @@ static bool read_quota(const struct quotas *q, const char *path, struct quota *o
 	return true;
 }
 
-static int tell(const struct group *g, struct writer *w, uint64_t at_ns, struct fault *why)
+static int emit(const struct group *g, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_quota] = {0};
 	uint64_t v[NFIELDS_quota] = {0};
 
 	v[F_quota_at] = at_ns;
-	v[F_quota_quota] = g->told.quota_ns;
-	v[F_quota_period] = g->told.period_ns;
-	v[F_quota_periods] = g->told.periods;
-	v[F_quota_throttled_periods] = g->told.throttled_periods;
-	v[F_quota_throttled] = g->told.throttled_ns;
+	v[F_quota_quota] = g->emitted.quota_ns;
+	v[F_quota_period] = g->emitted.period_ns;
+	v[F_quota_periods] = g->emitted.periods;
+	v[F_quota_throttled_periods] = g->emitted.throttled_periods;
+	v[F_quota_throttled] = g->emitted.throttled_ns;
 	v[F_quota_path] = strlen(g->path);
 	text[F_quota_path] = g->path;
 	return writer_add(w, KIND_quota, v, text, why);
 }
 
-/* A row if there is something new to be told of it. */
+/* A row if there is something new to be reported of it. */
 static int update(const struct quotas *q, struct group *g, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	struct quota now;
 
 	if (!read_quota(q, g->path, &now))
 		return 0;
-	if (g->has_row ? memcmp(&now, &g->told, sizeof(now)) == 0 : now.quota_ns == 0)
+	if (g->has_row ? memcmp(&now, &g->emitted, sizeof(now)) == 0 : now.quota_ns == 0)
 		return 0;
-	g->told = now;
+	g->emitted = now;
 	g->has_row = true;
-	return tell(g, w, at_ns, why);
+	return emit(g, w, at_ns, why);
 }
 
 static struct group *find(const struct quotas *q, const char *path)
@@ -194,12 +194,12 @@ int quotas_meet(struct quotas *q, const char *path, struct writer *w, uint64_t a
 	return r;
 }
 
-int quotas_tell(struct quotas *q, bool all, struct writer *w, uint64_t at_ns, struct fault *why)
+int quotas_emit(struct quotas *q, bool all, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	int r = 0;
 
 	for (size_t i = 0; q && i < q->n && r == 0; i++)
-		if (all || q->groups[i].told.period_ns)
+		if (all || q->groups[i].emitted.period_ns)
 			r = update(q, &q->groups[i], w, at_ns, why);
 	return r;
 }

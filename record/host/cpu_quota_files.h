@@ -21,14 +21,14 @@ void quotas_free(struct quotas *q);
 
 /*
  * A recorded process is in this group (as /proc/PID/cgroup names it, of the hierarchy that has the CPU controller).
- * Rows for it and those above it that have a quota and were not told yet. 0, or what writer_add() returned.
+ * Rows for it and those above it that have a quota and were not reported yet. 0, or what writer_add() returned.
  */
 int quotas_meet(struct quotas *q, const char *path, struct writer *w, uint64_t at_ns, struct fault *why);
 
-/* Rows of those that have changed since they were told. `all`: look at those too that had no quota. */
-int quotas_tell(struct quotas *q, bool all, struct writer *w, uint64_t at_ns, struct fault *why);
+/* Rows of those that have changed since they were reported. `all`: look at those too that had no quota. */
+int quotas_emit(struct quotas *q, bool all, struct writer *w, uint64_t at_ns, struct fault *why);
 
-/* Another capture begins: all are told again, once. */
+/* Another capture begins: all are reported again, once. */
 void quotas_forget(struct quotas *q);
 
 /* The cgroup file system that they are read from: a descriptor, or -1. q may be NULL. */

@@ -51,7 +51,7 @@ static void say(int fd, struct message *m)
 		_exit(0);
 }
 
-static void say_problem(int fd, const char *text)
+static void report_problem(int fd, const char *text)
 {
 	struct message m;
 
@@ -64,7 +64,7 @@ static void say_problem(int fd, const char *text)
 
 static _Noreturn void ask(int fd, const char *library, pid_t parent)
 {
-	struct pollfd reader = {.fd = fd}; /* tells when it is closed at the other end */
+	struct pollfd reader = {.fd = fd}; /* shows when it is closed at the other end */
 	struct message m;
 	struct fault why;
 	struct nvml *n;
@@ -74,7 +74,7 @@ static _Noreturn void ask(int fd, const char *library, pid_t parent)
 		_exit(0);
 	/* First the rights, then the library: it never has more than its user. */
 	if (confine_recorder(NULL, 0, NULL, SYSCALLS_FOREIGN, &why) < 0 || nvml_open(&n, library, &why) < 0)
-		say_problem(fd, why.text);
+		report_problem(fd, why.text);
 	memset(&m, 0, sizeof(m));
 	m.said = SAID_DRIVER;
 	m.driver.ngpus = nvml_ngpus(n);
@@ -140,7 +140,7 @@ static uint64_t text_at(const char **text, int field, const char *value)
 	return strlen(value);
 }
 
-static int tell_gpu(struct writer *w, const struct message *m, uint64_t at_ns, struct fault *why)
+static int emit_gpu(struct writer *w, const struct message *m, uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_gpu] = {0};
 	uint64_t v[NFIELDS_gpu] = {0};
@@ -169,7 +169,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		return fact_tellf(w, at_ns, why, "nvml", "driver %s, %u GPUs", h->driver, h->ngpus);
 	case SAID_GPU:
 		m->gpu_info.name[NVML_TEXT - 1] = m->gpu_info.uuid[NVML_TEXT - 1] = m->gpu_info.pci[NVML_TEXT - 1] = 0;
-		return tell_gpu(w, m, at_ns, why);
+		return emit_gpu(w, m, at_ns, why);
 	case SAID_SAMPLE:
 		h->nsamples++;
 		m->v[F_health_at] = at_ns;
@@ -177,7 +177,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 	default:
 		m->problem[sizeof(m->problem) - 1] = 0;
 		strcpy(h->problem, m->problem);
-		return fact_tell_pathless(w, at_ns, "nvml", h->problem, why);
+		return fact_emit_pathless(w, at_ns, "nvml", h->problem, why);
 	}
 }
 
@@ -199,7 +199,7 @@ int health_take(struct health *h, struct writer *w, uint64_t begin_ns, struct fa
 		if (h->problem[0])
 			break;
 		strcpy(h->problem, "the process that asks NVML has ended");
-		r = fact_tell(w, begin_ns > clock_ns(CLOCK_BOOTTIME) ? begin_ns : clock_ns(CLOCK_BOOTTIME), "nvml",
+		r = fact_emit(w, begin_ns > clock_ns(CLOCK_BOOTTIME) ? begin_ns : clock_ns(CLOCK_BOOTTIME), "nvml",
 			      h->problem, why);
 	}
 	return r;

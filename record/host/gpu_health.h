@@ -22,7 +22,7 @@ bool health_possible(void);
 
 /*
  * Start the process: before there is a secret in memory, for it gets a copy of all. library: NULL for NVML_LIBRARY.
- * Never fails: h->problem tells.
+ * Never fails: h->problem says what was wrong.
  */
 void health_start(struct health *h, const char *library);
 void health_stop(struct health *h);

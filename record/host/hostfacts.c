@@ -11,7 +11,7 @@
 
 #define VALUE_MAX 512
 
-int fact_tell(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
+int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
 {
 	const char *text[NFIELDS_fact] = {0};
 	uint64_t v[NFIELDS_fact] = {0};
@@ -25,12 +25,12 @@ int fact_tell(struct writer *w, uint64_t at_ns, const char *name, const char *va
 }
 
 /* All up to the end of the last component of a path: until ": ", or the end. */
-int fact_tell_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
+int fact_emit_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
 {
 	const char *slash = strrchr(value, '/'), *rest;
 
 	if (!slash)
-		return fact_tell(w, at_ns, name, value, why);
+		return fact_emit(w, at_ns, name, value, why);
 	rest = strstr(slash, ": ");
 	return fact_tellf(w, at_ns, why, name, "(path)%s", rest ? rest : "");
 }
@@ -43,7 +43,7 @@ int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why, const char *
 	va_start(args, fmt);
 	vsnprintf(value, sizeof(value), fmt, args);
 	va_end(args);
-	return fact_tell(w, at_ns, name, value, why);
+	return fact_emit(w, at_ns, name, value, why);
 }
 
 /* The first line of a file, or of the line that begins with `key` what follows the colon or equals sign. False: there
@@ -113,7 +113,7 @@ static const struct {
 
 /*
  * What kind of hypervisor this runs on, by what it says itself; "none" where nothing speaks for one. A container is
- * told by the pid namespace, in which gpurec does not record.
+ * reported by the pid namespace, in which gpurec does not record.
  */
 static const char *virtualisation(char *buf, size_t size)
 {
@@ -142,7 +142,7 @@ static const char *virtualisation(char *buf, size_t size)
 	return "none";
 }
 
-int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why)
+int hostfacts_emit(struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	struct utsname name;
 	char value[VALUE_MAX];
@@ -159,12 +159,12 @@ int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why)
 		};
 
 		for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
-			r = fact_tell(w, at_ns, facts[i].name, facts[i].value, why);
+			r = fact_emit(w, at_ns, facts[i].name, facts[i].value, why);
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
 		if (line_of(files[i].path, files[i].key, value, sizeof(value)))
-			r = fact_tell(w, at_ns, files[i].name, value, why);
+			r = fact_emit(w, at_ns, files[i].name, value, why);
 	if (r == 0)
-		r = fact_tell(w, at_ns, "virtualisation", virtualisation(value, sizeof(value)), why);
+		r = fact_emit(w, at_ns, "virtualisation", virtualisation(value, sizeof(value)), why);
 	return r;
 }

@@ -10,8 +10,8 @@
  * fact_tell() and, for a value that others have worded, the same with what may be a path replaced by "(path)": class
  * `host` must not hold what is asked to be withheld with class `path`.
  */
-int fact_tell(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
-int fact_tell_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
+int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
+int fact_emit_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
 __attribute__((format(printf, 5, 6))) int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why,
 						     const char *name, const char *fmt, ...);
 
@@ -20,11 +20,11 @@ struct cpus;
 int cpus_new(struct cpus **c, const char *stat_path, struct fault *why);
 void cpus_free(struct cpus *c);
 /* 0, also where nothing can be read; or what writer_add() returned. */
-int cpus_tell(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why);
-/* Another capture begins: all of them are told again. */
+int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why);
+/* Another capture begins: all of them are reported again. */
 void cpus_forget(struct cpus *c);
 
 /* All that the machine says of itself. What cannot be read is left out. */
-int hostfacts_tell(struct writer *w, uint64_t at_ns, struct fault *why);
+int hostfacts_emit(struct writer *w, uint64_t at_ns, struct fault *why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hypervisor takes of the CPUs, and at which frequency they run, where the host tells. */
+/* What a hypervisor takes of the CPUs, and at which frequency they run, where the host reports. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #define STAT_BYTES_FIRST 65536u
 #define STAT_BYTES_MAX (4u << 20)
 #define FREQUENCY_NS 10000000000ull /* reading one interrupts an idle CPU on some machines: not often */
-#define FREQUENCY_STEP 16           /* told when it has changed by a sixteenth */
+#define FREQUENCY_STEP 16           /* reported when it has changed by a sixteenth */
 
 struct cpu_now {
 	uint64_t steal_ns, khz;
-	bool seen, told;
+	bool seen, emitted;
 };
 
 struct cpus {
@@ -25,7 +25,7 @@ struct cpus {
 	struct cpu_now *cpu;
 	uint32_t n;
 	uint64_t tick_ns, next_frequency_ns;
-	bool no_frequency; /* none tells it */
+	bool no_frequency; /* none reports it */
 };
 
 int cpus_new(struct cpus **out, const char *stat_path, struct fault *why)
@@ -96,7 +96,7 @@ static bool take_line(struct cpus *c, const char *line)
 	if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &n, &steal) != 2 || n >= c->n)
 		return false;
 	cpu = &c->cpu[n];
-	cpu->told = cpu->seen && cpu->steal_ns == steal * c->tick_ns;
+	cpu->emitted = cpu->seen && cpu->steal_ns == steal * c->tick_ns;
 	cpu->steal_ns = steal * c->tick_ns;
 	cpu->seen = true;
 	return true;
@@ -127,12 +127,12 @@ static void take_frequencies(struct cpus *c)
 		if ((khz > cpu->khz ? khz - cpu->khz : cpu->khz - khz) * FREQUENCY_STEP < khz || khz == cpu->khz)
 			continue;
 		cpu->khz = khz;
-		cpu->told = false;
+		cpu->emitted = false;
 	}
 	c->no_frequency = !any;
 }
 
-int cpus_tell(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why)
+int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	uint64_t v[NFIELDS_cpu] = {0};
 	int r = 0;
@@ -147,14 +147,14 @@ int cpus_tell(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *wh
 		c->next_frequency_ns = at_ns + FREQUENCY_NS;
 	}
 	for (uint32_t i = 0; i < c->n && r == 0; i++) {
-		if (!c->cpu[i].seen || c->cpu[i].told)
+		if (!c->cpu[i].seen || c->cpu[i].emitted)
 			continue;
 		v[F_cpu_at] = at_ns;
 		v[F_cpu_cpu] = i;
 		v[F_cpu_steal] = c->cpu[i].steal_ns;
 		v[F_cpu_khz] = c->cpu[i].khz;
 		r = writer_add(w, KIND_cpu, v, NULL, why);
-		c->cpu[i].told = true;
+		c->cpu[i].emitted = true;
 	}
 	return r;
 }

@@ -99,7 +99,7 @@ int kmsg_open(const char *path)
 	return fd;
 }
 
-static int tell(struct writer *w, const struct xid *x, uint64_t at_ns, struct fault *why)
+static int emit(struct writer *w, const struct xid *x, uint64_t at_ns, struct fault *why)
 {
 	char line[RECORD_MAX + sizeof("(process)")];
 	const char *text[NFIELDS_xid] = {0};
@@ -129,7 +129,7 @@ int kmsg_take(int fd, struct writer *w, uint64_t at_ns, struct fault *why)
 		if (n <= 0)
 			break;
 		if (kmsg_parse_xid(record, (size_t)n, &x))
-			r = tell(w, &x, at_ns, why);
+			r = emit(w, &x, at_ns, why);
 	}
 	return r;
 }

@@ -11,7 +11,7 @@
 
 struct xid {
 	uint32_t code;
-	uint32_t pid; /* 0: not told */
+	uint32_t pid; /* 0: not reported */
 	char pci[40];
 	const char *text; /* the line, in the record; not ended by a zero */
 	size_t text_bytes;
@@ -26,7 +26,7 @@ bool kmsg_parse_xid(const char *record, size_t n, struct xid *x);
 /* The line without the process's name, ended by a zero and cut to `size` with it. Returns its length. */
 size_t kmsg_without_name(char *out, size_t size, const struct xid *x);
 
-/* For reading what comes from now on. -1: it cannot be read here, errno tells why. */
+/* For reading what comes from now on. -1: it cannot be read here, errno shows why. */
 int kmsg_open(const char *path);
 
 /* Read all that has come: `xid` rows, as of at_ns. 0 or what writer_add() returned. */

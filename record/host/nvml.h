@@ -22,10 +22,10 @@ int nvml_open(struct nvml **n, const char *library, struct fault *why);
 void nvml_close(struct nvml *n);
 
 uint32_t nvml_ngpus(const struct nvml *n); /* at most NVML_GPUS_MAX */
-/* Version of the driver, "" if it is not told. */
+/* Version of the driver, "" if it is not reported. */
 void nvml_driver(const struct nvml *n, char text[NVML_TEXT]);
 
-/* What does not change. What is not told is empty or 0. */
+/* What does not change. What is not reported is empty or 0. */
 struct nvml_gpu {
 	char name[NVML_TEXT], uuid[NVML_TEXT], pci[NVML_TEXT];
 	uint64_t memory_bytes;

@@ -61,7 +61,7 @@ bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns);
 bool procfs_has_memory(const struct procfs *fs, uint32_t pid);
 
 /*
- * Path of the executable, NUL-terminated, without the kernel's " (deleted)", of which *deleted tells (may be NULL).
+ * Path of the executable, NUL-terminated, without the kernel's " (deleted)", of which *deleted reports (may be NULL).
  * 0 for kernel threads too: they have none. Longer than `size` allows (at least 2): ERR_INPUT.
  */
 int procfs_exe(const struct procfs *fs, uint32_t pid, char *path, size_t size, bool *deleted, struct fault *why);
@@ -96,9 +96,9 @@ int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *
 
 /*
  * Take /proc/PID/cgroup apart. The path is that of version 2's hierarchy; where it is "/" (or there is none) and
- * another hierarchy tells more, as on hosts with both, it is the first other one's. The container is what docker,
+ * another hierarchy reports more, as on hosts with both, it is the first other one's. The container is what docker,
  * containerd, cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first
- * hierarchy that tells one; "": none does. `cpu` is the path in version 1's hierarchy of the CPU controller, or where
+ * hierarchy that reports one; "": none does. `cpu` is the path in version 1's hierarchy of the CPU controller, or where
  * there is none in version 2's. False: there is not one line as expected.
  */
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of procfs.h that tells what a process runs and where: arguments, namespaces, executable. */
+/* The part of procfs.h that shows what a process runs and where: arguments, namespaces, executable. */
 #include "record/host/procfs_internal.h"
 
 #include <errno.h>

@@ -156,7 +156,7 @@ static int work_code(struct bench *b, const struct inspect_ask *ask, struct byte
 }
 
 /* One mapping, found before, into the answer. */
-static int tell_line(const struct bench *b, struct bytes *out)
+static int emit_line(const struct bench *b, struct bytes *out)
 {
 	const struct inspect_code code = {.mount_namespace = b->line.mount_namespace, .n = 1};
 
@@ -169,7 +169,7 @@ static int work_at(struct bench *b, const struct inspect_ask *ask, struct bytes 
 {
 	int r = procfs_mapping_at(b->fs, ask->pid, ask->start, &b->maps, &b->line, why);
 
-	return r > 0 ? tell_line(b, out) : r;
+	return r > 0 ? emit_line(b, out) : r;
 }
 
 static int work_exe(struct bench *b, const struct inspect_ask *ask, struct bytes *out, struct fault *why)
@@ -179,7 +179,7 @@ static int work_exe(struct bench *b, const struct inspect_ask *ask, struct bytes
 
 	if (r > 0)
 		r = procfs_exe_mapping(b->fs, ask->pid, path, &b->maps, &b->line, why);
-	return r > 0 ? tell_line(b, out) : r;
+	return r > 0 ? emit_line(b, out) : r;
 }
 
 /* --- files --- */

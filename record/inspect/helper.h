@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The processes behind inspector.h. A keeper, forked off once, before there is a secret: it does nothing but begin
- * workers, and kill the one there is when it is told to. A worker reads a question, works at it, and answers.
+ * workers, and kill the one there is when it is asked to. A worker reads a question, works at it, and answers.
  *
  * Keeper and worker share their descriptors, so that the probes which a worker has put on stay when it is killed; those
  * of the worker that are none are closed then. There is no socket: questions and answers stand in shared memory, and
- * pipes tell of them.
+ * pipes report them.
  */
 #ifndef GPUREC_RECORD_INSPECT_HELPER_H
 #define GPUREC_RECORD_INSPECT_HELPER_H

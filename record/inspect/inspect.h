@@ -14,13 +14,13 @@
 #include "record/probe/attach.h"
 #include "record/symbols/elf.h"
 
-#define INSPECT_CODE_MAX 8192          /* mappings of code of one process that are told */
+#define INSPECT_CODE_MAX 8192          /* mappings of code of one process that are reported */
 #define INSPECT_LINES_MAX 65536        /* lines of maps that are read */
 #define INSPECT_ANSWER_MAX (4u << 20)  /* bytes of one answer */
 #define INSPECT_IMAGES_MAX 32          /* files whose symbols are kept; each holds a descriptor */
 #define INSPECT_SYMBOLS_MAX (1u << 21) /* kept over all files: 32 MiB */
 
-/* Tells whether a file has changed, or another has its number; and, of overlays, which file is beneath. No padding. */
+/* Reports whether a file has changed, or another has its number; and, of overlays, which file is beneath. No padding. */
 struct stamp {
 	uint64_t inode;
 	uint64_t bytes;
@@ -65,7 +65,7 @@ struct inspect_head {
 struct inspect_code {
 	uint64_t mount_namespace;
 	uint32_t n;
-	uint32_t over; /* mappings that are not told */
+	uint32_t over; /* mappings that are not reported */
 };
 
 /* A mapping, its path behind it. */

@@ -86,7 +86,7 @@ static bool offered(struct attach *a, const struct btf *btf, const struct bpf_pr
 	return false;
 }
 
-/* Futexes take both tracepoints of system calls, telling of mappings the latter. */
+/* Futexes take both tracepoints of system calls, reporting mappings the latter. */
 static void choose_syscalls(struct attach *a, const struct btf *btf, const struct attach_options *o)
 {
 	const struct gpurec_bpf *s = a->skel;
@@ -203,7 +203,7 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 	t = tracepoint_type(btf, "btf_trace_sched_switch"); /* context, preempt, prev, next, prev_state */
 	a->skel->rodata->switch_has_state = t && btf_vlen(t) >= 5;
 	t = tracepoint_type(btf, "btf_trace_sched_process_exit"); /* context, task, whether it is the last */
-	a->skel->rodata->exit_tells_last = t && btf_vlen(t) >= 3;
+	a->skel->rodata->exit_emits_last = t && btf_vlen(t) >= 3;
 	t = tracepoint_type(btf, "btf_trace_mark_victim"); /* context, task or number */
 	t = t && btf_vlen(t) >= 2 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
 	a->skel->rodata->victim_is_task = t && btf_is_ptr(t);
@@ -305,7 +305,7 @@ static int attach_tracepoints(struct attach *a, struct fault *why)
 }
 
 /*
- * See what the probe makes of a waking by a task and of one by an interrupt. Whether it can tell hangs on how the
+ * See what the probe makes of a waking by a task and of one by an interrupt. Whether it can show hangs on how the
  * kernel runs the program (see in_interrupt()); where it cannot, it is not believed. Others may get in between: tried
  * again.
  */

@@ -17,12 +17,12 @@
 struct attach_options {
 	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
 	bool futex;          /* probe system calls, where the kernel offers that */
-	bool quota;          /* tell when a CPU quota keeps a thread from running */
-	bool notice_maps;    /* the same: tell of CUDA libraries that are mapped later (RING_MAPPED) */
+	bool quota;          /* report when a CPU quota keeps a thread from running */
+	bool notice_maps;    /* the same: report CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool plain;          /* without what makes calls cheaper: see attach_has_shortcuts() */
-	bool signals;        /* tell of signals that stop, continue or end a recorded process, and of their senders */
+	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */
 	uint64_t
 		slow_ns; /* calls that took as long or longer carry their stack; 0: SLOW_NS_DEFAULT; UINT64_MAX: none */
@@ -31,7 +31,7 @@ struct attach_options {
 	 * format/kinds.h): about one in so many is recorded, drawn at random; a call that is kept or left out takes the
 	 * calls of the same kind inside it with it. 0, 1: all. rate: at most so many events a second, counted as
 	 * over_rate; 0: no limit. Lives (fork, exec, exit), oom, and names
-	 * and the calls that tell them are never left out.
+	 * and the calls that report them are never left out.
 	 */
 	uint32_t keep[ATTACH_KINDS];
 	uint32_t rate;
@@ -69,7 +69,7 @@ struct attach_site {
 	int error; /* out: 0, or the errno why not */
 };
 
-/* Probe functions of the file that is open as fd. Returns how many carry probes now; sites[].error tells of each. */
+/* Probe functions of the file that is open as fd. Returns how many carry probes now; sites[].error reports each. */
 size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites);
 
 /*
@@ -109,7 +109,7 @@ int attach_tallies_fd(const struct attach *a);
 /* From now on a full ring wakes us again. Before draining. */
 void attach_rearm(struct attach *a);
 
-/* Whether a waking from an interrupt can be told from one by the waker, on this kernel. */
+/* Whether a waking from an interrupt can be distinguished from one by the waker, on this kernel. */
 bool attach_knows_interrupts(const struct attach *a);
 /* Whether attach_options.keep may be set for this kind: it is one of calls, or switch, waking, futex, fault. */
 bool attach_may_sample(uint32_t kind);
@@ -127,9 +127,9 @@ bool attach_lacks(const struct attach *a, const char *tracepoint);
 size_t attach_refusals(const struct attach *a, const struct refusal **list);
 /* Whether it is for such a program that a tracepoint is lacking. */
 bool attach_refuses(const struct attach *a, const char *tracepoint);
-/* Whether futexes are recorded, and whether the kernel side tells of mappings: asked for, and possible here. */
+/* Whether futexes are recorded, and whether the kernel side reports mappings: asked for, and possible here. */
 bool attach_has_futex(const struct attach *a);
-bool attach_tells_maps(const struct attach *a);
+bool attach_reports_maps(const struct attach *a);
 /*
  * Whether it is recorded that a CPU quota keeps a thread from running: asked for, and possible here. And whether for
  * how long, by the kernel's own account (Linux 6.6); else the quota's part of a wait for a CPU is not known.

@@ -36,7 +36,7 @@ struct attach {
 	struct skipped_runs skipped;
 };
 
-/* `what` failed with errno; ERR_DENIED tells of the rights that it takes. */
+/* `what` failed with errno; ERR_DENIED reports the rights that it takes. */
 int attach_refused(struct fault *why, const char *what);
 /* The link joins the others. -1 with errno; also of NULL, which says that it could not be made. */
 int attach_keep(struct attach *a, struct bpf_link *link);

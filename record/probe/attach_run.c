@@ -176,7 +176,7 @@ bool attach_times_quota(const struct attach *a)
 	return a->quota && a->quota_times;
 }
 
-bool attach_tells_maps(const struct attach *a)
+bool attach_reports_maps(const struct attach *a)
 {
 	return a->notice_maps;
 }
@@ -198,5 +198,5 @@ void attach_count_skipped(struct attach *a, struct counters *c)
 
 uint64_t attach_skipped(const struct attach *a, char *text, size_t size)
 {
-	return skipped_runs_tell(&a->skipped, a->object, text, size);
+	return skipped_runs_emit(&a->skipped, a->object, text, size);
 }

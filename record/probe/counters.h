@@ -35,7 +35,7 @@ void counters_add_skipped(struct counters *c, uint32_t probe, uint64_t n);
 /*
  * The table for a seal: ascending, without zeros, valid until the next call. Losses are read before firings, so that
  * fired is never less than recorded and lost together. `at_end`: what fired and is neither recorded nor lost was in
- * flight. From then on the table is always the same: the last seal and the END tell one truth, whatever a probe that
+ * flight. From then on the table is always the same: the last seal and the END report one truth, whatever a probe that
  * was kept waiting, or lost its CPU, counts after it.
  */
 size_t counters_collect(struct counters *c, bool at_end, const struct counter **rows);

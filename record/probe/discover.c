@@ -108,7 +108,7 @@ static int keep_looked(struct discover *d, const struct mapping *m, struct looke
 	return 0;
 }
 
-/* That this process has the library mapped, to be told once. */
+/* That this process has the library mapped, to be reported once. */
 static int note_use(struct discover *d, uint32_t pid, const struct looked *l, struct fault *why)
 {
 	uint32_t index = (uint32_t)(l - d->looked);
@@ -136,7 +136,7 @@ void discover_forget(struct discover *d, uint32_t pid)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->nuses; i++) {
-		if (d->uses[i].pid == pid && d->uses[i].told)
+		if (d->uses[i].pid == pid && d->uses[i].emitted)
 			continue;
 		d->uses[i].old = d->uses[i].old && d->uses[i].pid != pid; /* it had it until now */
 		d->uses[kept++] = d->uses[i];
@@ -252,7 +252,7 @@ int discover_process(struct discover *d, uint32_t pid, struct fault *why)
 	return r < 0 ? r : found;
 }
 
-/* The mapping alone that was told of. */
+/* The mapping alone that was reported. */
 static int look_at_one(struct discover *d, uint32_t pid, uint64_t address, struct fault *why)
 {
 	struct fault said;
@@ -280,7 +280,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 	d->fresh = NULL;
 	if (r < 0 || r == INSPECT_LATER)
 		return r;
-	/* One that could not be looked at, because its process was gone, shall be told of again. */
+	/* One that could not be looked at, because its process was gone, shall be reported again. */
 	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
 	if (!l) {
 		d->counts.gone++;
@@ -315,7 +315,7 @@ int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *k
 void discover_anew(struct discover *d)
 {
 	for (size_t i = 0; i < d->nuses; i++)
-		d->uses[i].old = d->uses[i].pid && !d->uses[i].told;
+		d->uses[i].old = d->uses[i].pid && !d->uses[i].emitted;
 	d->counts.denied = 0;
 	d->counts.over = 0;
 }
@@ -414,7 +414,7 @@ void discover_each(const struct discover *d, void (*use)(void *self, const struc
 	}
 }
 
-static int tell_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
+static int emit_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	const char *text[NFIELDS_library] = {0};
 	uint64_t v[NFIELDS_library] = {0};
@@ -430,15 +430,15 @@ static int tell_library(const struct looked *l, uint32_t pid, struct writer *w, 
 	return writer_add(w, KIND_library, v, text, why);
 }
 
-int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why)
+int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	int r = stacks_tell_modules(stacks, w, at_ns, why);
+	int r = stacks_emit_modules(stacks, w, at_ns, why);
 
 	for (size_t i = 0; i < d->nuses && r == 0; i++) {
-		if (d->uses[i].told || d->uses[i].old)
+		if (d->uses[i].emitted || d->uses[i].old)
 			continue;
-		r = tell_library(&d->looked[d->uses[i].looked], d->uses[i].pid, w, at_ns, why);
-		d->uses[i].told = r == 0;
+		r = emit_library(&d->looked[d->uses[i].looked], d->uses[i].pid, w, at_ns, why);
+		d->uses[i].emitted = r == 0;
 	}
 	for (size_t i = 0; i < d->noutcomes && r == 0; i++) {
 		const struct outcome *o = &d->outcomes[i];

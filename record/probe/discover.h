@@ -38,9 +38,9 @@ int discover_add_file(struct discover *d, const char *path, struct fault *why);
 int discover_process(struct discover *d, uint32_t pid, struct fault *why);
 
 /*
- * The same because the kernel tells that it mapped the file `key` at `address` (0: it is the program that it runs).
+ * The same because the kernel shows that it mapped the file `key` at `address` (0: it is the program that it runs).
  * That file is looked at again if it is not the one that had its number before. whole: what else the process has mapped
- * is looked at, too. Afterwards the kernel knows whether to tell of this file again. 1: that file is one of CUDA's.
+ * is looked at, too. Afterwards the kernel knows whether to report this file again. 1: that file is one of CUDA's.
  */
 struct discover_mapping {
 	const struct file_key *key;
@@ -55,19 +55,19 @@ enum discover_known discover_known(struct discover *d, const struct file_key *ke
 /* The same once recording has ended: nothing is looked at any more, so a file that is not known counts as gone. */
 int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why);
 
-/* The process ended, or runs another program now: what it mapped is told anew. */
+/* The process ended, or runs another program now: what it mapped is reported again. */
 void discover_forget(struct discover *d, uint32_t pid);
 
 /*
- * Look at all processes. each() is told of every one, and what discover_process() said of it; a negative result ends
+ * Look at all processes. each() is called for every one, and what discover_process() said of it; a negative result ends
  * the scan. Within it other functions of this file may be called.
  */
 int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, int found, struct fault *why), void *self,
 		 struct fault *why);
 
 /*
- * From here to the end all is looked at anew: what was seen to be mapped before, and not told, is told only of those
- * that are seen to have it again, or of which the kernel side tells meanwhile that they end, or run another program.
+ * From here to the end all is looked at anew: what was seen to be mapped before, and not reported, is reported only of those
+ * that are seen to have it again, or of which the kernel side reports meanwhile that they end, or run another program.
  * Who could not be read is counted anew.
  */
 void discover_anew(struct discover *d);
@@ -77,9 +77,9 @@ void discover_anew_end(struct discover *d);
  * Write what is new since the last call: a `library` row for each CUDA library and each process that was seen to map it
  * (pid 0: a person named it), `attach` rows for each function, `module` rows before them.
  */
-int discover_tell(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
+int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
-/* That a process has a file of CUDA's mapped, as its `library` row tells. Borrowed until the next call into discover.
+/* That a process has a file of CUDA's mapped, as its `library` row reports. Borrowed until the next call into discover.
  */
 struct discover_use {
 	uint32_t pid; /* 0: a person named it */
@@ -97,7 +97,7 @@ struct discover_counts {
 	size_t unread;          /* libraries that could not be opened or read */
 	size_t stripped;        /* files with the runtime linked in whose functions cannot be found */
 	size_t denied;          /* times that a process's mappings or a file in them could not be read: no permission */
-	size_t gone;            /* files that the kernel side told of, too late to be looked at */
+	size_t gone;            /* files that the kernel side reported, too late to be looked at */
 	size_t over;            /* files that were not looked at: there are too many */
 	uint32_t last_denied;   /* its process */
 	char last_problem[256]; /* of the last one that is unread: path and reason */

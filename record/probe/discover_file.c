@@ -45,7 +45,7 @@ uint32_t discover_role_of_function(const char *name)
 
 /*
  * Overlays show one file beneath them as a file of each, with a device of each. The kernel puts probes on the one
- * beneath, so that a second set would record each call twice. What an overlay tells of inode and times is the file's
+ * beneath, so that a second set would record each call twice. What an overlay says about inode and times is the file's
  * beneath; that two different files agree in all of it to the nanosecond is not to be expected.
  */
 static const struct looked *same_beneath(const struct discover *d, const struct stamp *stamp)
@@ -104,7 +104,7 @@ static int keep_outcomes(struct discover *d, uint32_t module, const struct attac
 	return 0;
 }
 
-/* What a file is whose name does not tell: by most of the functions that it has. */
+/* What a file is whose name does not report: by most of the functions that it has. */
 static uint32_t role_of_matches(const struct discover *d, const struct image_match *found, size_t n)
 {
 	size_t runtime = 0, exported = 0, driver = 0, nccl = 0;

@@ -30,7 +30,7 @@ struct outcome {
 struct use {
 	uint32_t pid;
 	uint32_t looked;
-	bool told;
+	bool emitted;
 	bool old; /* seen before all was looked at anew, and not again */
 };
 
@@ -57,7 +57,7 @@ struct discover {
 	struct inspect_file file;
 };
 
-/* The role that a library's file name tells; 0: it is no CUDA library's. */
+/* The role that a library's file name reports; 0: it is no CUDA library's. */
 uint32_t discover_role_of_name(const char *path);
 
 /* The role of a library that has this function of the probe table. */

@@ -37,7 +37,7 @@
  * Argument words after the System V (x86-64) and AAPCS64 conventions: six or eight registers, then the stack. A dim3
  * takes two words: x and y, then z. What is larger and given by value stands on the stack (x86-64), or its address does
  * in its place (arm64). Layouts are those of cuda_runtime_api.h and cuda.h: cudaLaunchConfig_t and CUlaunchConfig since
- * CUDA 11.8, the others since 4. The size of an array is not told: its layout is the driver's. Functions that have had
+ * CUDA 11.8, the others since 4. The size of an array is not reported: its layout is the driver's. Functions that have had
  * several forms under one name (batches, graphs) yield what all forms have in the same place.
  */
 #define LAUNCH_3D VALUES(WORD(0), WORD(7), LOW(1), HIGH(1), LOW(2), LOW(3), HIGH(3), LOW(4), WORD(6))

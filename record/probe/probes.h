@@ -23,7 +23,7 @@
 #define LOW(n) (0x90u | (n))
 #define HIGH(n) (0xa0u | (n)) /* the highest 32, */
 #define WORD(n) (0x80u | (n)) /* the whole */
-#define NEXT(n) (0xd0u | (n)) /* the lowest 32 bits, plus 1: where 0 means that nothing is told */
+#define NEXT(n) (0xd0u | (n)) /* the lowest 32 bits, plus 1: where 0 means that nothing is reported */
 #define PICK(n) (0xb0u | (n)) /* CUmemorytype in word n chooses host, device or array from the three behind it */
 #define DIRECTION(n)                                                                                                   \
 	(0xc0u | (n))            /* of a copy, from the CUmemorytype of its source in word n, of its target in n + 4 */

@@ -11,7 +11,7 @@
  */
 #define LOG_BYTES (16u << 20)
 #define LOG_BYTES_EACH ((LOG_BYTES - REFUSALS_MAX * LOG_STEP) - 1)
-/* Logs begin at places of their own: what is written first tells whose it is. */
+/* Logs begin at places of their own: what is written first reports whose it is. */
 #define LOG_STEP 64u
 
 void refusals_clear(struct refusals *r)

@@ -36,7 +36,7 @@ uint16_t skipped_runs_probe(const char *program)
 	return 0;
 }
 
-/* False: the kernel does not tell. */
+/* False: the kernel does not report. */
 static bool skips_of(const struct bpf_program *program, uint64_t *n)
 {
 	struct bpf_prog_info info;
@@ -63,7 +63,7 @@ void skipped_runs_begin(struct skipped_runs *s, const struct bpf_object *object)
 		if (i == REFUSALS_MAX)
 			break;
 		if (!skips_of(program, &s->before[i++]))
-			s->untold = true;
+			s->unemitted = true;
 	}
 }
 
@@ -79,7 +79,7 @@ void skipped_runs_count(struct skipped_runs *s, const struct bpf_object *object,
 		if (i == REFUSALS_MAX)
 			break;
 		if (!skips_of(program, &n))
-			s->untold = true;
+			s->unemitted = true;
 		all = n > s->before[i] ? n - s->before[i] : 0;
 		if (all > s->counted[i]) {
 			counters_add_skipped(c, skipped_runs_probe(bpf_program__name(program)), all - s->counted[i]);
@@ -89,14 +89,14 @@ void skipped_runs_count(struct skipped_runs *s, const struct bpf_object *object,
 	}
 }
 
-uint64_t skipped_runs_tell(const struct skipped_runs *s, const struct bpf_object *object, char *text, size_t size)
+uint64_t skipped_runs_emit(const struct skipped_runs *s, const struct bpf_object *object, char *text, size_t size)
 {
 	struct bpf_program *program;
 	uint64_t sum = 0;
 	size_t i = 0, used = 0;
 
 	*text = 0;
-	if (s->untold) {
+	if (s->unemitted) {
 		(void)snprintf(text, size, "not known");
 		return UINT64_MAX;
 	}

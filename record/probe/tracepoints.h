@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel's tracepoints are for, so that a kernel without one can be told about in words. */
+/* What the kernel's tracepoints are for, so that a kernel without one can be reported about in words. */
 #ifndef GPUREC_RECORD_PROBE_TRACEPOINTS_H
 #define GPUREC_RECORD_PROBE_TRACEPOINTS_H
 

@@ -77,7 +77,7 @@ static int check_header(struct image *img, struct fault *why)
 	return 0;
 }
 
-static const char *libelf_says(void)
+static const char *libelf_error(void)
 {
 	const char *text = elf_errmsg(-1);
 
@@ -124,13 +124,13 @@ static int read_segments(struct image *img, Elf *elf, struct fault *why)
 	size_t n;
 
 	if (elf_getphdrnum(elf, &n) != 0)
-		return fault_set(why, ERR_FORMAT, 0, "the ELF file's program headers: %s", libelf_says());
+		return fault_set(why, ERR_FORMAT, 0, "the ELF file's program headers: %s", libelf_error());
 	for (size_t i = 0; i < n; i++) {
 		GElf_Phdr ph;
 		int err = 0;
 
 		if (!gelf_getphdr(elf, (int)i, &ph))
-			return fault_set(why, ERR_FORMAT, 0, "the ELF file's program headers: %s", libelf_says());
+			return fault_set(why, ERR_FORMAT, 0, "the ELF file's program headers: %s", libelf_error());
 		if (ph.p_type != PT_LOAD && ph.p_type != PT_NOTE)
 			continue;
 		if (!in_file(img, ph.p_offset, ph.p_filesz) || ph.p_vaddr > UINT64_MAX - ph.p_filesz)
@@ -204,7 +204,7 @@ static int read_sections(struct image *img, Elf *elf, struct fault *why)
 		int err;
 
 		if (!gelf_getshdr(scn, &sh))
-			return fault_set(why, ERR_FORMAT, 0, "the ELF file's section headers: %s", libelf_says());
+			return fault_set(why, ERR_FORMAT, 0, "the ELF file's section headers: %s", libelf_error());
 		if (sh.sh_type == SHT_PROGBITS && !img->has_kernels)
 			img->has_kernels = is_called(img, &names, &sh, KERNELS_SECTION);
 		if ((sh.sh_flags & SHF_EXECINSTR) && img->nsections < SECTIONS_MAX)
@@ -239,10 +239,10 @@ static int read_headers(struct image *img, struct fault *why)
 	if (err)
 		return err;
 	if (elf_version(EV_CURRENT) == EV_NONE)
-		return fault_set(why, ERR_VERSION, FAULT_NOWHERE, "libelf: %s", libelf_says());
+		return fault_set(why, ERR_VERSION, FAULT_NOWHERE, "libelf: %s", libelf_error());
 	elf = elf_begin(img->fd, ELF_C_READ, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		err = fault_set(why, ERR_FORMAT, 0, "the ELF file cannot be read: %s", libelf_says());
+		err = fault_set(why, ERR_FORMAT, 0, "the ELF file cannot be read: %s", libelf_error());
 	if (!err)
 		err = read_segments(img, elf, why);
 	if (!err)

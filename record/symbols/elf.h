@@ -40,7 +40,7 @@ const char *image_build_id(const struct image *img);
 struct image_match {
 	size_t name;     /* index in the caller's list */
 	uint64_t offset; /* in the file */
-	uint64_t bytes;  /* size of the function, 0: the file does not tell */
+	uint64_t bytes;  /* size of the function, 0: the file does not report */
 	bool ifunc;      /* `offset` is the resolver's, which only chooses the function */
 	bool exported;   /* in .dynsym: other files can call it by name */
 };

@@ -99,7 +99,7 @@ static int compare_match(const void *a, const void *b)
 		return x->name < y->name ? -1 : 1;
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
-	return (x->bytes < y->bytes) - (x->bytes > y->bytes); /* the one that tells its size first */
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes); /* the one that reports its size first */
 }
 
 static int search_init(struct search *s, const char *const *names, size_t nnames, struct fault *why)

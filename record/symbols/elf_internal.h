@@ -33,7 +33,7 @@ enum { TABLE_SYMTAB, TABLE_DYNSYM, NTABLES };
 /* Kept for image_symbol(), sorted by address, one for each. */
 struct function {
 	uint64_t address;
-	uint32_t bytes; /* 0: not told; UINT32_MAX: that or more */
+	uint32_t bytes; /* 0: not reported; UINT32_MAX: that or more */
 	uint32_t ref;   /* rank (the lower, the better a name), then the symbol's index: see elf_symbols.c */
 };
 

@@ -13,7 +13,7 @@ struct known {
 	uint32_t pid; /* 0: free, or (deleted) free again */
 	uint32_t name;
 	bool used; /* not free: the search goes on behind it */
-	bool told; /* its row is written, or there is nothing to be written */
+	bool emitted; /* its row is written, or there is nothing to be written */
 };
 
 struct kernels {
@@ -224,7 +224,7 @@ int kernels_name(struct kernels *k, const struct kernel_of *of, const char *name
 	if (!known)
 		return ERR_MEMORY;
 	if (known->name != at)
-		known->told = false; /* the address has come to another function */
+		known->emitted = false; /* the address has come to another function */
 	known->name = at;
 	known->at_ns = of->at_ns;
 	return 0;
@@ -244,7 +244,7 @@ static size_t whole_symbol(const char *symbol)
  * Write the row of a function whose name stands at text[name], or is that of its symbol. Nothing known: no row.
  * INSPECT_LATER.
  */
-static int tell(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
+static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
 {
 	const char *text[NFIELDS_kernel] = {0};
 	uint64_t v[NFIELDS_kernel] = {0};
@@ -253,7 +253,7 @@ static int tell(struct kernels *k, struct writer *w, const struct kernel_of *of,
 	if (r == 0 && symbolizer_late(k->symbolizer))
 		return INSPECT_LATER;
 	if (r == 0)
-		r = stacks_tell_modules(k->stacks, w, of->at_ns, why);
+		r = stacks_emit_modules(k->stacks, w, of->at_ns, why);
 	if (r < 0 || (name == NO_NAME && !k->place.module))
 		return r;
 	v[F_kernel_at] = of->at_ns;
@@ -272,12 +272,12 @@ int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of
 	struct known *known = of->function ? known_make(k, of, why) : NULL;
 	int r;
 
-	if (!of->function || (known && known->told))
+	if (!of->function || (known && known->emitted))
 		return 0;
 	if (!known)
 		return ERR_MEMORY;
-	r = tell(k, w, of, known->name, why);
-	known->told = r != INSPECT_LATER; /* then with a later launch */
+	r = emit(k, w, of, known->name, why);
+	known->emitted = r != INSPECT_LATER; /* then with a later launch */
 	return r < 0 ? r : 0;
 }
 

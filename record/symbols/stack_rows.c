@@ -15,7 +15,7 @@ struct known {
 	uint32_t id; /* 0: free */
 };
 
-/* Its frames are not told yet, as answers about them are still to come. */
+/* Its frames are not reported yet, as answers about them are still to come. */
 struct late {
 	uint32_t id, pid;
 	uint64_t start_ns;
@@ -27,7 +27,7 @@ struct stacks {
 	struct symbolizer *symbolizer;
 	struct known *table; /* open addressing, at most half full */
 	uint32_t size, nstacks;
-	uint32_t ntold; /* modules that have their row */
+	uint32_t nemitted; /* modules that have their row */
 	uint8_t key[crypto_generichash_KEYBYTES];
 	struct late late[STACKS_LATE_MAX];
 	size_t nlate;
@@ -93,10 +93,10 @@ static int grow(struct stacks *s, struct fault *why)
 	return 0;
 }
 
-int stacks_tell_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
+int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	while (s->ntold < symbolizer_nmodules(s->symbolizer)) {
-		const struct module *m = symbolizer_module_at(s->symbolizer, s->ntold + 1);
+	while (s->nemitted < symbolizer_nmodules(s->symbolizer)) {
+		const struct module *m = symbolizer_module_at(s->symbolizer, s->nemitted + 1);
 		const char *text[NFIELDS_module] = {0};
 		uint64_t v[NFIELDS_module] = {0};
 		int r;
@@ -114,17 +114,17 @@ int stacks_tell_modules(struct stacks *s, struct writer *w, uint64_t at_ns, stru
 		r = writer_add(w, KIND_module, v, text, why);
 		if (r < 0)
 			return r;
-		s->ntold++;
+		s->nemitted++;
 	}
 	return 0;
 }
 
-static int tell_frame(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t id, size_t depth, uint64_t address,
+static int emit_frame(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t id, size_t depth, uint64_t address,
 		      const struct place *place, struct fault *why)
 {
 	const char *text[NFIELDS_frame] = {0};
 	uint64_t v[NFIELDS_frame] = {0};
-	int r = stacks_tell_modules(s, w, at_ns, why);
+	int r = stacks_emit_modules(s, w, at_ns, why);
 
 	if (r < 0)
 		return r;
@@ -154,12 +154,12 @@ static int place_all(struct stacks *s, const struct late *stack, uint64_t at_ns,
 	return r;
 }
 
-static int tell_all(struct stacks *s, const struct late *stack, struct writer *w, uint64_t at_ns, struct fault *why)
+static int emit_all(struct stacks *s, const struct late *stack, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < stack->nframes && r >= 0; i++)
-		r = tell_frame(s, w, at_ns, stack->id, i, stack->frame[i], &s->places[i], why);
+		r = emit_frame(s, w, at_ns, stack->id, i, stack->frame[i], &s->places[i], why);
 	return r;
 }
 
@@ -174,7 +174,7 @@ int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end
 		if (r >= 0)
 			r = place_all(s, &s->late[i], at_ns, &late, why);
 		if (r >= 0 && (at_end || !late))
-			r = tell_all(s, &s->late[i], w, at_ns, why);
+			r = emit_all(s, &s->late[i], w, at_ns, why);
 		else
 			s->late[kept++] = s->late[i];
 	}
@@ -208,7 +208,7 @@ int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t p
 	if (r >= 0 && late && s->nlate < STACKS_LATE_MAX)
 		s->late[s->nlate++] = stack;
 	else if (r >= 0)
-		r = tell_all(s, &stack, w, at_ns, why);
+		r = emit_all(s, &stack, w, at_ns, why);
 	if (r < 0)
 		return r;
 	known = find(s->table, s->size, hash);

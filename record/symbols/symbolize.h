@@ -9,7 +9,7 @@
  * Processes and files are not looked at here but asked about (record/inspect/inspector.h), which may take longer than
  * a caller has time for: then less is found than there is, symbolizer_late() says so, and asking again finds more.
  *
- * What cannot be found is no failure: the frame is then told with less (no symbol, no module) and counted in
+ * What cannot be found is no failure: the frame is then reported with less (no symbol, no module) and counted in
  * struct symbolizer_counts. Functions fail for want of memory only.
  *
  * A mapping that is replaced by another at the same addresses is noticed only when the caller says so with
@@ -99,7 +99,7 @@ void symbolizer_forget(struct symbolizer *s, uint32_t pid);
  * The number of a file (a library that the caller attaches to, found as mapping `m` of a process, or as a named file:
  * then `m` holds device, inode and path of it). file: what inspector_open() said of it; NULL: it could not be opened.
  * The same file gets the same number here and in symbolizer_place(). Two files that bear one device and inode one after
- * the other are told apart by their build-ids (else by their sizes). A file that cannot be opened is taken for the
+ * the other are distinguished by their build-ids (else by their sizes). A file that cannot be opened is taken for the
  * newest of its device and inode; one that was numbered so, without a build-id, gets a second number when it can be
  * opened later.
  * *id is 0 when SYMBOLIZE_MODULES_MAX are taken (counted). Returns 0, or ERR_MEMORY.

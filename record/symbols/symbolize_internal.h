@@ -11,7 +11,7 @@ struct known {
 	struct known *older;  /* in the same bucket */
 	bool seen;            /* `stamp` is of the file: it could be opened once */
 	bool refused;         /* no symbols can be had from it: not tried again */
-	struct stamp stamp;   /* tells a file from a later one with its inode number */
+	struct stamp stamp;   /* distinguishes a file from a later one with its inode number */
 };
 
 #define BUCKETS 4096

@@ -62,7 +62,7 @@ static struct known *next_of(struct known *k, const struct mapping *m)
 	return k;
 }
 
-/* The same file, touched since? Without a build-id, only its length can tell. */
+/* The same file, touched since? Without a build-id, only its length can show. */
 static bool same_content(const struct known *k, const struct inspect_file *file)
 {
 	return k->seen && strcmp(k->module.build_id, file->build_id) == 0 &&

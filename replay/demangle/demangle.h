@@ -14,7 +14,7 @@
  * or uses a part of the grammar that is not known here comes out as it went in, cut to the room there is.
  *
  * Understood are names of the Itanium C++ ABI ("_Z..."; a further '_' before it is passed over), with what a compiler
- * appends for a copy of a function (".isra.0": told as "[clone .isra.0]"), and frames as captures tell them:
+ * appends for a copy of a function (".isra.0": reported as "[clone .isra.0]"), and frames as captures report them:
  * "_ZN1a1bEv+0x1b" becomes "a::b()+0x1b". A name that was cut ("...") stays as it is.
  */
 #ifndef GPUREC_REPLAY_DEMANGLE_DEMANGLE_H

@@ -30,7 +30,7 @@ uint16_t parse_literal(struct demangler *d)
 	return take(d, "E") ? node : demangle_fail(d);
 }
 
-/* "fp_", "fL0p1_": a parameter of the function whose type is being told. */
+/* "fp_", "fL0p1_": a parameter of the function whose type is being reported. */
 static uint16_t parse_parameter(struct demangler *d)
 {
 	uint32_t number;

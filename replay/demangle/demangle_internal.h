@@ -26,8 +26,8 @@ enum node_kind {
 	NODE_LOCAL,     /* a::b, a: an encoding */
 	NODE_TEMPLATE,  /* a<b...>, b: NODE_LIST */
 	NODE_LIST,      /* a, then b: NODE_LIST or 0 */
-	NODE_PACK,      /* a: NODE_LIST of template arguments, or 0: told as a list */
-	NODE_PARAMETER, /* the same as template parameters mean it: within an expansion one element is told */
+	NODE_PACK,      /* a: NODE_LIST of template arguments, or 0: reported as a list */
+	NODE_PARAMETER, /* the same as template parameters mean it: within an expansion one element is reported */
 	NODE_EXPANSION, /* a... */
 	NODE_QUALIFIED, /* a with flags */
 	NODE_POINTER,
@@ -110,7 +110,7 @@ bool take_sequence(struct demangler *d, unsigned base, uint32_t *value);
 
 /* What a name was, for the encoding around it. */
 struct name_facts {
-	bool ends_in_template; /* then the function's return type is told */
+	bool ends_in_template; /* then the function's return type is reported */
 	bool structor_or_conversion;
 	uint8_t flags; /* of a member function */
 };

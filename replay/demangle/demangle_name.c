@@ -227,7 +227,7 @@ static uint16_t parse_nested(struct demangler *d, struct name_facts *facts)
 	return node;
 }
 
-/* "_3_" or "__12_": which of several of one name. Not told. */
+/* "_3_" or "__12_": which of several of one name. Not reported. */
 static void skip_discriminator(struct demangler *d)
 {
 	uint32_t number;
@@ -312,7 +312,7 @@ uint16_t parse_name(struct demangler *d, struct name_facts *facts)
 	return node;
 }
 
-/* "h12_", "v12_n3_": how far a thunk moves `this`. Not told. */
+/* "h12_", "v12_n3_": how far a thunk moves `this`. Not reported. */
 static void skip_offset(struct demangler *d)
 {
 	bool is_virtual = take(d, "v");

@@ -162,7 +162,7 @@ static void print_template(struct demangler *d, const struct node *node)
 	if (last_char(d) == '<')
 		demangle_put(d, " ");
 	demangle_put(d, "<");
-	/* A pack that is an argument as a whole is told as a whole, within an expansion only its element. */
+	/* A pack that is an argument as a whole is reported as a whole, within an expansion only its element. */
 	demangle_print_list(d, node->b);
 	d->pack_index = outer;
 	demangle_put(d, ">");
@@ -184,7 +184,7 @@ static void print_qualifiers(struct demangler *d, uint8_t flags)
 		demangle_put(d, " noexcept");
 }
 
-/* The kind of what a pointer points to: an array and a function are told around it. */
+/* The kind of what a pointer points to: an array and a function are reported around it. */
 static enum node_kind kind_beneath(struct demangler *d, uint16_t n)
 {
 	n = resolve(d, n);

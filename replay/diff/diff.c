@@ -230,7 +230,7 @@ static void add_split(struct diff_split *to, const struct diff_split *s)
 		to->ns[i] += s->ns[i];
 }
 
-/* What a call's thread was waiting for, as far as its rows tell. */
+/* What a call's thread was waiting for, as far as its rows report. */
 static struct diff_split split_call(const struct timeline *tl, const struct event *ev)
 {
 	struct diff_split out = {.in_calls_ns = ev->v[F_call_dur]};

@@ -20,7 +20,7 @@ void diff_free(struct diff_side *side);
 enum diff_detail { DIFF_LARGEST, DIFF_CHANGES, DIFF_ALL };
 
 struct diff_result {
-	size_t ntold;    /* comparisons that could tell */
+	size_t nreported;    /* comparisons that could show */
 	size_t nchanges; /* of them more than noise */
 };
 

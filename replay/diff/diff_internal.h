@@ -7,7 +7,7 @@
 #include "replay/diff/diff_stats.h"
 #include "replay/model/allocations.h"
 
-/* Durations by size: 32 steps in each doubling, so that a quantile is told to within 3 %. */
+/* Durations by size: 32 steps in each doubling, so that a quantile is asked to within 3 %. */
 #define STEPS 32
 #define NBUCKETS ((size_t)60 * STEPS)
 

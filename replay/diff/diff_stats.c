@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define TRIMMED 5       /* one in so many epochs is left out at each end */
-#define CORRELATION 0.9 /* at most: more cannot be told from so few epochs */
+#define CORRELATION 0.9 /* at most: more cannot be distinguished from so few epochs */
 #define FREEDOM_MIN 4.0 /* degrees of freedom below which the quantile would be off */
 #define MILD_CHANCE 0.05
 

@@ -9,7 +9,7 @@
  * observations than they seem, and the variance is taken (1 + r) / (1 - r) times as large, where r is the correlation
  * of an epoch with the next one (Bartlett 1946). Slow calls are rare: their number is compared by the exact test of two
  * Poisson rates (Przyborowski and Wilenski, Biometrika 31, 1940). All of it says whether these two runs differ; whether
- * two more runs would, two runs cannot tell. Therefore there is a floor: a change that is smaller is noise, whatever
+ * two more runs would, two runs cannot show. Therefore there is a floor: a change that is smaller is noise, whatever
  * the test says.
  */
 #ifndef GPUREC_REPLAY_DIFF_DIFF_STATS_H
@@ -22,7 +22,7 @@
 
 enum certainty {
 	CERTAINTY_NONE,  /* not compared: neither run has it */
-	CERTAINTY_SHORT, /* too little data, or too noisy, for any change to be told */
+	CERTAINTY_SHORT, /* too little data, or too noisy, for any change to be reported */
 	CERTAINTY_NOISE,
 	CERTAINTY_UNSURE, /* may be chance, once in 20 to 500 such pairs */
 	CERTAINTY_MORE,

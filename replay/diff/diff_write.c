@@ -372,7 +372,7 @@ static void text_write(struct text *t, const struct comparison *c, enum diff_det
 
 static void sum_up(struct diff_result *result, const struct comparison *c)
 {
-	*result = (struct diff_result){.ntold = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
+	*result = (struct diff_result){.nreported = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
 				       .nchanges = c->n[CERTAINTY_MORE]};
 }
 

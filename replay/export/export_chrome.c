@@ -193,7 +193,7 @@ static void write_gauges(struct chrome *c, const struct event *ev)
 	char name[96];
 
 	for (size_t i = 0; i < n; i++) {
-		if (!gauge_told(&all[i], ev))
+		if (!gauge_reported(&all[i], ev))
 			continue;
 		snprintf(name, sizeof(name), "%s %u: %s%s", all[i].device, (unsigned)ev->v[all[i].id], all[i].name,
 			 all[i].unit == GAUGE_BYTES ? " (bytes)"

@@ -103,7 +103,7 @@ static int end_ftrace(struct perfetto *p, const size_t at[2], struct fault *why)
 
 /*
  * The kernel's state bits as Perfetto reads them in a trace that names no kernel version: those of Linux 4.4
- * (src/trace_processor/types/task_state.cc). The fact that tells the version may be withheld.
+ * (src/trace_processor/types/task_state.cc). The fact that reports the version may be withheld.
  */
 static uint64_t ftrace_state(uint64_t state)
 {
@@ -118,7 +118,7 @@ static int write_switch(struct perfetto *p, const struct walk *w, const struct e
 {
 	uint32_t prev = (uint32_t)ev->v[F_switch_prev_tid], next = (uint32_t)ev->v[F_switch_next_tid];
 	uint32_t number = tasks_thread(&w->tasks, next);
-	struct told *told = number < p->tracks.ntold ? &p->tracks.told[number] : NULL;
+	struct reported *reported = number < p->tracks.nreported ? &p->tracks.reported[number] : NULL;
 	size_t at[2], inside, event;
 	uint64_t flow;
 	int r;
@@ -134,10 +134,10 @@ static int write_switch(struct perfetto *p, const struct walk *w, const struct e
 	proto_u64(&p->trace.packet, SWITCH_NEXT_PRIO, 120);
 	proto_end(&p->trace.packet, inside);
 	r = end_ftrace(p, at, why);
-	if (r || !number || !told || !told->flow)
+	if (r || !number || !reported || !reported->flow)
 		return r;
-	flow = told->flow;
-	told->flow = 0;
+	flow = reported->flow;
+	reported->flow = 0;
 	event = trace_mark(&p->trace, ev->at_ns, TYPE_INSTANT, UUID(TRACK_THREADS, number), "flow", "runs again");
 	proto_fixed64(&p->trace.packet, EVENT_FLOW_ENDS, flow);
 	return trace_event_end(&p->trace, event, why);
@@ -149,7 +149,7 @@ static int write_waking(struct perfetto *p, const struct walk *w, const struct e
 	uint32_t number = tasks_thread(&w->tasks, tid);
 	size_t at[2], inside, event;
 	uint64_t track;
-	struct told *told;
+	struct reported *reported;
 	int r;
 
 	begin_ftrace(p, ev, ev->v[F_waking_cpu], waker, at);
@@ -167,12 +167,12 @@ static int write_waking(struct perfetto *p, const struct walk *w, const struct e
 	track = tracks_of_thread(&p->tracks, &p->trace, w, waker, &r, why);
 	if (r)
 		return r;
-	told = tracks_told(&p->tracks, number, why);
-	if (!told)
+	reported = tracks_reported(&p->tracks, number, why);
+	if (!reported)
 		return why->code;
-	told->flow = ++p->nflows;
+	reported->flow = ++p->nflows;
 	event = trace_mark(&p->trace, ev->at_ns, TYPE_INSTANT, track, "flow", "wakes");
-	proto_fixed64(&p->trace.packet, EVENT_FLOW, told->flow);
+	proto_fixed64(&p->trace.packet, EVENT_FLOW, reported->flow);
 	return trace_event_end(&p->trace, event, why);
 }
 
@@ -185,15 +185,15 @@ static int write_memory(void *self, uint32_t process, uint64_t at_ns, struct fau
 	for (unsigned kind = 0; !r && process && kind < MEMORY_KINDS; kind++) {
 		uint64_t uuid = UUID(TRACK_MEMORY, (uint64_t)process * MEMORY_KINDS + kind);
 		uint64_t held = allocations_held(&p->allocations, process, kind);
-		struct told *told = tracks_told(&p->tracks, process, why);
+		struct reported *reported = tracks_reported(&p->tracks, process, why);
 		char name[64];
 
-		if (!told)
+		if (!reported)
 			return why->code;
-		if (!held && !told->memory[kind])
+		if (!held && !reported->memory[kind])
 			continue;
-		if (!told->memory[kind]) {
-			told->memory[kind] = true;
+		if (!reported->memory[kind]) {
+			reported->memory[kind] = true;
 			snprintf(name, sizeof(name), "%s memory held", memory_word(kind));
 			r = tracks_process(&p->tracks, &p->trace, p->walk, process, false, why);
 			if (!r)
@@ -215,7 +215,7 @@ static int write_gauges(struct perfetto *p, const struct event *ev, struct fault
 	int r = 0;
 
 	for (size_t i = 0; !r && i < n; i++) {
-		if (!gauge_told(&all[i], ev))
+		if (!gauge_reported(&all[i], ev))
 			continue;
 		track = tracks_of_gauge(&p->tracks, &p->trace, i, ev->v[all[i].id], &r, why);
 		if (!r)
@@ -314,7 +314,7 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 			      c->last_ns, "withheld", name, why);
 }
 
-/* Names that came after a track was described are told now. */
+/* Names that came after a track was described are reported now. */
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
 	const struct reader *reader = w->reader;
@@ -327,11 +327,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 	r = allocations_finish(&p->allocations, &w->tasks, why);
 	if (!r && cut)
 		r = trace_span(&p->trace, UUID(TRACK_CAPTURE, 0), end_ns, end_ns, "capture", cut, why);
-	for (uint32_t n = 1; !r && n <= w->tasks.nprocesses && n < p->tracks.ntold; n++)
-		if (p->tracks.told[n].process)
+	for (uint32_t n = 1; !r && n <= w->tasks.nprocesses && n < p->tracks.nreported; n++)
+		if (p->tracks.reported[n].process)
 			r = tracks_process(&p->tracks, &p->trace, w, n, true, why);
-	for (uint32_t n = 1; !r && n <= w->tasks.nthreads && n < p->tracks.ntold; n++)
-		if (p->tracks.told[n].thread)
+	for (uint32_t n = 1; !r && n <= w->tasks.nthreads && n < p->tracks.nreported; n++)
+		if (p->tracks.reported[n].thread)
 			r = tracks_thread(&p->tracks, &p->trace, w, n, true, why);
 	return r == WALK_ENOUGH ? 0 : r;
 }

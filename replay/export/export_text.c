@@ -166,7 +166,7 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 	write_value(t, w, ev, s);
 }
 
-/* The kernel that a launch started, if its name is told. */
+/* The kernel that a launch started, if its name is reported. */
 static void write_kernel(struct text *t, const struct walk *w, const struct event *ev)
 {
 	const struct kernel_name *name = kernels_of(&w->kernels, &w->tasks, ev);

@@ -156,7 +156,7 @@ int otlp_see_host(struct otlp *t, const struct walk *w, const struct event *ev, 
 	if (export_note(w, ev, note, sizeof(note)))
 		write_log(t, w, ev, note);
 	for (size_t i = 0; i < n; i++)
-		for (size_t m = 0; gauge_told(&all[i], ev) && m < sizeof(metrics) / sizeof(metrics[0]); m++)
+		for (size_t m = 0; gauge_reported(&all[i], ev) && m < sizeof(metrics) / sizeof(metrics[0]); m++)
 			if (metrics[m].kind == all[i].kind && metrics[m].field == all[i].field)
 				write_metric(t, w, ev, &metrics[m], &all[i]);
 	return 0;

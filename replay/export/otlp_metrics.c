@@ -28,9 +28,9 @@ void otlp_write_memory(struct otlp *t, const struct walk *w, uint64_t at_ns)
 		for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
 			uint64_t held = allocations_held(&t->allocations, n, kind);
 
-			if (held == t->batches[n].told[kind])
+			if (held == t->batches[n].reported[kind])
 				continue;
-			t->batches[n].told[kind] = held;
+			t->batches[n].reported[kind] = held;
 			otlp_begin_metric(t, w, n, "gpurec.memory.held", "By", "sum");
 			otlp_begin_point(t, w, at_ns, "gpurec.memory", memory_word(kind));
 			otlp_end_point(t, held);

@@ -101,7 +101,7 @@ struct trace {
 
 /*
  * What returns an int gives 0; WALK_ENOUGH when writing on has no use; ERR_MEMORY. Times are the boot clock's, texts
- * are fit to be shown. A `track` is the uuid of one that trace_track() or a descriptor told of.
+ * are fit to be shown. A `track` is the uuid of one that trace_track() or a descriptor reported.
  */
 
 /* A packet up to its content, with these SEQUENCE_ flags; and its end. */

@@ -6,38 +6,38 @@
 
 void tracks_clear(struct tracks *t)
 {
-	free(t->told);
+	free(t->reported);
 	map_clear(&t->gauges);
 	*t = (struct tracks){0};
 }
 
-struct told *tracks_told(struct tracks *t, uint32_t number, struct fault *why)
+struct reported *tracks_reported(struct tracks *t, uint32_t number, struct fault *why)
 {
-	if (number >= t->ntold) {
+	if (number >= t->nreported) {
 		uint32_t room = number * 2 + 64;
-		struct told *told = reallocarray(t->told, room, sizeof(*told));
+		struct reported *reported = reallocarray(t->reported, room, sizeof(*reported));
 
-		if (!told) {
+		if (!reported) {
 			fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of tracks");
 			return NULL;
 		}
-		memset(told + t->ntold, 0, (room - t->ntold) * sizeof(*told));
-		t->told = told;
-		t->ntold = room;
+		memset(reported + t->nreported, 0, (room - t->nreported) * sizeof(*reported));
+		t->reported = reported;
+		t->nreported = room;
 	}
-	return &t->told[number];
+	return &t->reported[number];
 }
 
 int tracks_process(struct tracks *t, struct trace *trace, const struct walk *w, uint32_t number, bool again,
 		   struct fault *why)
 {
 	const struct process *process = &w->tasks.processes[number];
-	struct told *told = tracks_told(t, number, why);
+	struct reported *reported = tracks_reported(t, number, why);
 	size_t track, inside;
 
-	if (!told || (told->process && !again))
-		return told ? 0 : why->code;
-	told->process = true;
+	if (!reported || (reported->process && !again))
+		return reported ? 0 : why->code;
+	reported->process = true;
 	trace_packet(trace, 0);
 	track = proto_begin(&trace->packet, PACKET_TRACK_DESCRIPTOR);
 	proto_u64(&trace->packet, TRACK_UUID, UUID(TRACK_PROCESSES, number));
@@ -56,24 +56,24 @@ int tracks_thread(struct tracks *t, struct trace *trace, const struct walk *w, u
 		  struct fault *why)
 {
 	const struct thread *thread = &w->tasks.threads[number];
-	struct told *told = tracks_told(t, number, why);
+	struct reported *reported = tracks_reported(t, number, why);
 	size_t track, inside;
 	int r = 0;
 
-	if (!told || (told->thread && !again))
-		return told ? 0 : why->code;
+	if (!reported || (reported->thread && !again))
+		return reported ? 0 : why->code;
 	/* A thread of no known process gets a name only: a pid of 0 would make it one of the idle threads. */
-	if (!told->thread)
-		told->as_thread = thread->process != 0;
-	told->thread = true;
-	if (told->as_thread)
+	if (!reported->thread)
+		reported->as_thread = thread->process != 0;
+	reported->thread = true;
+	if (reported->as_thread)
 		r = tracks_process(t, trace, w, thread->process, false, why);
 	if (r)
 		return r;
 	trace_packet(trace, 0);
 	track = proto_begin(&trace->packet, PACKET_TRACK_DESCRIPTOR);
 	proto_u64(&trace->packet, TRACK_UUID, UUID(TRACK_THREADS, number));
-	if (t->told[number].as_thread) {
+	if (t->reported[number].as_thread) {
 		inside = proto_begin(&trace->packet, TRACK_THREAD);
 		proto_s64(&trace->packet, THREAD_PID, (int32_t)w->tasks.processes[thread->process].pid);
 		proto_s64(&trace->packet, THREAD_TID, (int32_t)thread->tid);

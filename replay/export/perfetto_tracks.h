@@ -21,7 +21,7 @@ enum track {
 };
 #define UUID(track, number) ((uint64_t)(track) << 40 | (uint64_t)(number))
 
-struct told {
+struct reported {
 	bool process, thread; /* its track was described */
 	bool as_thread;       /* as that of a thread, not as one with a name only */
 	bool memory[MEMORY_KINDS];
@@ -29,8 +29,8 @@ struct told {
 };
 
 struct tracks {
-	struct told *told; /* by the number of process or thread */
-	uint32_t ntold;
+	struct reported *reported; /* by the number of process or thread */
+	uint32_t nreported;
 	struct map gauges; /* (gauge, GPU or CPU): described */
 };
 
@@ -38,7 +38,7 @@ struct tracks {
 void tracks_clear(struct tracks *t);
 
 /* What is known of the tracks of a process or thread; NULL without memory. Valid until the next call. */
-struct told *tracks_told(struct tracks *t, uint32_t number, struct fault *why);
+struct reported *tracks_reported(struct tracks *t, uint32_t number, struct fault *why);
 
 /* Describe the track of a process or thread, once, or `again` when more is known. */
 int tracks_process(struct tracks *t, struct trace *trace, const struct walk *w, uint32_t number, bool again,

@@ -31,9 +31,9 @@ struct step {
 	uint8_t prefix_len;
 	uint8_t field;
 	uint8_t style;
-	bool unless_zero;              /* 0 means that there is nothing to tell */
-	bool less_one;                 /* the number told is one more than what is meant */
-	uint8_t known_bit;             /* of health rows: told if this bit of `known` is set; 0: always */
+	bool unless_zero;              /* 0 means that there is nothing to report */
+	bool less_one;                 /* the number reported is one more than what is meant */
+	uint8_t known_bit;             /* of health rows: reported if this bit of `known` is set; 0: always */
 	const struct enum_word *words; /* STYLE_ENUM */
 	size_t nwords;
 };

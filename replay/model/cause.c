@@ -101,7 +101,7 @@ struct splitting {
 	const struct timeline *tl;
 	struct part waiting; /* the runnable piece whose occupants are visited */
 	bool moved;          /* it may have waited for another CPU than that for most of the time */
-	uint64_t left_ns;    /* of it, not told yet */
+	uint64_t left_ns;    /* of it, not reported yet */
 };
 
 /*
@@ -237,13 +237,13 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class telling[] = {CAUSE_FUTEX, CAUSE_STOPPED, CAUSE_QUOTA, CAUSE_RUNNABLE, CAUSE_FAULT,
+	static const enum cause_class reporting[] = {CAUSE_FUTEX, CAUSE_STOPPED, CAUSE_QUOTA, CAUSE_RUNNABLE, CAUSE_FAULT,
 						   CAUSE_IO,    CAUSE_ASLEEP,  CAUSE_CPU,   CAUSE_UNKNOWN};
-	enum cause_class best = telling[0];
+	enum cause_class best = reporting[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)
-		if (s->ns[telling[i]] > s->ns[best])
-			best = telling[i];
+		if (s->ns[reporting[i]] > s->ns[best])
+			best = reporting[i];
 	return best;
 }
 

@@ -10,7 +10,7 @@
 
 #define CAUSE_LINKS_MAX 8 /* wakers followed back */
 /*
- * Parts told apart in one split, of waits for a CPU and of all others; those beyond are joined by class. On a busy host
+ * Parts distinguished in one split, of waits for a CPU and of all others; those beyond are joined by class. On a busy host
  * dozens of threads may have had the CPU: they must not take the place of what the thread slept in.
  */
 #define SPLIT_PARTS_MAX 16
@@ -49,13 +49,13 @@ struct part {
 			 */
 	uint32_t cpu;   /* CPU, RUNNABLE */
 	uint32_t task_state; /* STOPPED, FUTEX, FAULT, IO, ASLEEP */
-	uint32_t syscall;    /* ASLEEP, IO: in which system call, its number + 1; 0: none or not told */
+	uint32_t syscall;    /* ASLEEP, IO: in which system call, its number + 1; 0: none or not reported */
 	uint16_t flags;      /* enum span_flags */
 	uint8_t class;       /* enum cause_class */
 	uint8_t reason;      /* UNKNOWN: enum unknown_reason */
 	bool likely;         /* RUNNABLE: `tid` is whom the CPU came from or went to; not seen for all of the time */
 	uint32_t idle_cpu;   /* RUNNABLE: number + 1 of another CPU that was idle, as far as is known; 0: none */
-	bool joined;         /* several causes, too many to tell apart */
+	bool joined;         /* several causes, too many to distinguish */
 };
 
 struct split {
@@ -64,10 +64,10 @@ struct split {
 	uint64_t ns[CAUSE_CLASSES];                             /* their sum is end_ns - begin_ns */
 	struct part parts[2 * SPLIT_PARTS_MAX + CAUSE_CLASSES]; /* longest first; their sums by class are ns[] */
 	unsigned nparts;
-	unsigned nkeepers; /* of them waits for a CPU that are told apart */
+	unsigned nkeepers; /* of them waits for a CPU that are distinguished */
 };
 
-/* Split the thread's time in [begin_ns, end_ns], which must not reach beyond the last row told. */
+/* Split the thread's time in [begin_ns, end_ns], which must not reach beyond the last row reported. */
 void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns);
 
 /*

@@ -113,7 +113,7 @@ const char *enum_word(uint16_t kind, uint8_t field, uint64_t value)
 
 const char *state_word(uint64_t state)
 {
-	/* include/linux/sched.h: the bits that say why, the most telling first. */
+	/* include/linux/sched.h: the bits that say why, the most important first. */
 	static const struct {
 		uint64_t bits;
 		const char *word;

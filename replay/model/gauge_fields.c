@@ -31,7 +31,7 @@ const struct gauge *gauges(size_t *n)
 	return all;
 }
 
-bool gauge_told(const struct gauge *g, const struct event *ev)
+bool gauge_reported(const struct gauge *g, const struct event *ev)
 {
 	if (g->kind != ev->kind || ev->v[g->id] >= GAUGE_IDS_MAX)
 		return false;

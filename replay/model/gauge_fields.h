@@ -22,6 +22,6 @@ struct gauge {
 const struct gauge *gauges(size_t *n);
 
 /* Whether an event has this figure, of a device that gets a curve. */
-bool gauge_told(const struct gauge *g, const struct event *ev);
+bool gauge_reported(const struct gauge *g, const struct event *ev);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What launches call: the kernels' names, as `kernel` rows tell them, by process and the function that was given. */
+/* What launches call: the kernels' names, as `kernel` rows report them, by process and the function that was given. */
 #ifndef GPUREC_REPLAY_MODEL_KERNEL_NAMES_H
 #define GPUREC_REPLAY_MODEL_KERNEL_NAMES_H
 
@@ -30,7 +30,7 @@ int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event
 /* The kernel that a process knows by this function; NULL: no row reported it. */
 const struct kernel_name *kernels_find(const struct kernels *k, uint32_t process, uint64_t function);
 
-/* The kernel that a launch started; NULL: the event is none, or its kernel is not told. */
+/* The kernel that a launch started; NULL: the event is none, or its kernel is not reported. */
 const struct kernel_name *kernels_of(const struct kernels *k, const struct tasks *tasks, const struct event *ev);
 
 /* Whether a field's text is a name as a compiler mangled it: of a frame's function, of a kernel. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stacks by their number, with the files their frames lie in. Read ahead: a stack may be told after its first event. */
+/* Stacks by their number, with the files their frames lie in. Read ahead: a stack may come after its first event. */
 #ifndef GPUREC_REPLAY_MODEL_STACKS_H
 #define GPUREC_REPLAY_MODEL_STACKS_H
 
@@ -28,13 +28,13 @@ void stacks_clear(struct stacks *s);
 /* All of a capture, in a pass of its own, whatever its filter says. Errors as walk(); also WALK_STOPPED. */
 int stacks_read(struct stacks *s, const struct replay *replay, struct fault *why);
 
-/* The frame at `depth` (0: the caller of the probed function), NULL: the stack is not that deep, or not told. */
+/* The frame at `depth` (0: the caller of the probed function), NULL: the stack is not that deep, or not reported. */
 const struct frame *stacks_frame(const struct stacks *s, uint64_t stack, uint32_t depth);
 
 /* How deep it is, up to STACK_DEPTH_MAX. */
 uint32_t stacks_depth(const struct stacks *s, uint64_t stack);
 
-/* The path of a frame's file, "" if it has none or is not told. */
+/* The path of a frame's file, "" if it has none or is not reported. */
 const char *stacks_path(const struct stacks *s, const struct frame *f);
 
 /* What to call a frame: its symbol, else file+offset, else its address. */

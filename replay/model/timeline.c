@@ -261,7 +261,7 @@ INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure
 	return waited_ns;
 }
 
-/* As timeline_switch() tells it. */
+/* As timeline_switch() reports it. */
 INLINE uint64_t switched(struct timeline *tl, const struct change *c, const uint64_t *v, bool sure)
 {
 	if (c->prev)

@@ -10,7 +10,7 @@
  * - A thread ran at the begin and at the end of each of its call and futex rows, and was tracked from the begin on. So
  *   if the first switch row of a thread shows it leaving a CPU, it had run since the earliest such begin.
  * - The waker of a waking row, and the parent of a fork row, ran on that CPU at that moment.
- * - A waking row may stand before the switch row of the sleep that it ends (the kernel tells of both under different
+ * - A waking row may stand before the switch row of the sleep that it ends (the kernel reports both under different
  *   locks). A sleep that ends without a waking row of its own, while one arrived since the thread last began to run, is
  *   such a case: it took no time, and what follows is waiting for a CPU.
  * - A throttled row says for how much of the time just before it the thread was kept from running by a CPU quota, from
@@ -88,7 +88,7 @@ struct span {
 	uint32_t cpu;        /* running: where; runnable: where it waited */
 	uint32_t task_state; /* asleep: the kernel's state bits */
 	uint16_t flags;      /* enum span_flags */
-	uint16_t syscall;    /* asleep: in which system call, its number + 1; 0: in none, or not told */
+	uint16_t syscall;    /* asleep: in which system call, its number + 1; 0: in none, or not reported */
 	uint8_t state;       /* enum state */
 	uint8_t reason;      /* unknown: enum unknown_reason */
 };
@@ -142,26 +142,26 @@ int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t s
 
 /*
  * How much of [begin_ns, end_ns) the hypervisor can at most have taken from the CPU, as far as `cpu` rows around it
- * tell; 0 if they tell nothing.
+ * report; 0 if they report nothing.
  */
 uint64_t timeline_stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
 
-/* The capture tells which threads may run on one CPU only (SWITCH_PINNED). */
-void timeline_tells_pins(struct timeline *tl);
+/* The capture shows which threads may run on one CPU only (SWITCH_PINNED). */
+void timeline_reports_pins(struct timeline *tl);
 
 /*
- * A CPU other than `cpu` that was idle for half of [begin_ns, end_ns) or more, as far as rows tell: what is not
- * recorded may have run there. CPU_NONE: none was, or the capture does not tell who is pinned.
+ * A CPU other than `cpu` that was idle for half of [begin_ns, end_ns) or more, as far as rows report: what is not
+ * recorded may have run there. CPU_NONE: none was, or the capture does not show who is pinned.
  */
 #define CPU_NONE UINT32_MAX
 uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
 
-/* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are told in order, more or less. */
+/* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are reported in order, more or less. */
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why);
 
 /*
- * Who tells since when a thread's process is tracked: UINT64_MAX: not that it knows. Besides, its own call, futex and
- * exit rows show it, and a waking row that names it (only the sleeps of tracked threads are told the end of). Before
+ * Who reports since when a thread's process is tracked: UINT64_MAX: not that it knows. Besides, its own call, futex and
+ * exit rows show it, and a waking row that names it (only of sleeps of tracked threads the end is reported). Before
  * that moment a thread's doings are unknown: rows without it were not recorded.
  */
 void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg);
@@ -174,7 +174,7 @@ bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
 
 /*
  * Call `visit` for the pieces of the thread's time in [begin_ns, end_ns), in order, without gap or overlap, unknown
- * ones included. `end_ns` must not be after the last row told. Pieces are cut at the window; flags that speak of a
+ * ones included. `end_ns` must not be after the last row reported. Pieces are cut at the window; flags that speak of a
  * piece's end (woken, timed out, signalled) stand on it also when the end was cut off.
  */
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
@@ -186,7 +186,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
  */
 bool timeline_absence(const struct timeline *tl, uint32_t tid, uint64_t left_ns, uint64_t *ready_ns);
 
-/* What the thread did last before what it does now, as its rows alone tell. False: nothing is kept. */
+/* What the thread did last before what it does now, as its rows alone report. False: nothing is kept. */
 bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last);
 
 /*

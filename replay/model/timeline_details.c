@@ -114,9 +114,9 @@ int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_
 	return outcome(tl, why);
 }
 
-void timeline_tells_pins(struct timeline *tl)
+void timeline_reports_pins(struct timeline *tl)
 {
-	tl->tells_pins = true;
+	tl->reports_pins = true;
 }
 
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)

@@ -38,7 +38,7 @@ struct cpu {
 };
 
 struct timeline {
-	bool tells_pins; /* see timeline_tells_pins() */
+	bool reports_pins; /* see timeline_tells_pins() */
 	bool failed;     /* memory was missing for something that should be kept */
 	struct table threads;
 	struct table cpus;
@@ -56,7 +56,7 @@ static inline struct span *open_of(const struct track *th)
 /* ERR_MEMORY with a sentence. */
 int timeline_no_memory(struct fault *why);
 
-/* What a function returns that tells the timeline something for which it may need memory. */
+/* What a function returns that passes something to the timeline for which it may need memory. */
 static inline int outcome(const struct timeline *tl, struct fault *why)
 {
 	return tl->failed ? timeline_no_memory(why) : 0;

@@ -3,13 +3,13 @@
 
 struct piecewise {
 	const struct timeline *tl;
-	uint64_t at_ns; /* all before is told */
+	uint64_t at_ns; /* all before is reported */
 	uint64_t end_ns;
 	void (*visit)(void *arg, const struct span *piece);
 	void *arg;
 };
 
-static void tell(struct piecewise *w, const struct span *model, uint64_t until_ns)
+static void report(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
 	struct span piece = *model;
 
@@ -23,15 +23,15 @@ static void tell(struct piecewise *w, const struct span *model, uint64_t until_n
 	w->visit(w->arg, &piece);
 }
 
-static void tell_unknown(struct piecewise *w, enum unknown_reason reason, uint64_t until_ns)
+static void report_unknown(struct piecewise *w, enum unknown_reason reason, uint64_t until_ns)
 {
 	const struct span unknown = {.state = STATE_UNKNOWN, .reason = (uint8_t)reason, .other_tid = TID_NONE};
 
-	tell(w, &unknown, until_ns);
+	report(w, &unknown, until_ns);
 }
 
 /* Up to `until_ns` it was so, but for what is blind. */
-static void tell_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
+static void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
 	const struct ring *blind = &w->tl->blind;
 	unsigned n = ring_n(blind);
@@ -43,29 +43,29 @@ static void tell_seen(struct piecewise *w, const struct span *model, uint64_t un
 
 		if (zone->begin_ns >= until_ns)
 			break;
-		tell(w, model, zone->begin_ns);
-		tell_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
+		report(w, model, zone->begin_ns);
+		report_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
 	}
-	tell(w, model, until_ns);
+	report(w, model, until_ns);
 }
 
 /* What lies before the first span that is kept. */
-static void tell_early(struct piecewise *w, const struct track *th)
+static void report_early(struct piecewise *w, const struct track *th)
 {
 	const struct interval *oldest = ring_n(&th->spans) ? ring_at(&th->spans, 0) : NULL;
 	uint64_t kept_ns = oldest ? oldest->begin_ns : open_of(th)->begin_ns;
 	const struct span running = {.state = STATE_RUNNING, .cpu = th->first_cpu, .other_tid = TID_NONE};
 
 	if (th->spans.truncated) {
-		tell_unknown(w, UNKNOWN_HISTORY, kept_ns);
+		report_unknown(w, UNKNOWN_HISTORY, kept_ns);
 		return;
 	}
 	if (!th->began_running || th->ran_since_ns >= kept_ns) {
-		tell_unknown(w, UNKNOWN_NOT_SEEN, kept_ns);
+		report_unknown(w, UNKNOWN_NOT_SEEN, kept_ns);
 		return;
 	}
-	tell_unknown(w, UNKNOWN_NOT_SEEN, th->ran_since_ns);
-	tell_seen(w, &running, kept_ns);
+	report_unknown(w, UNKNOWN_NOT_SEEN, th->ran_since_ns);
+	report_seen(w, &running, kept_ns);
 }
 
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
@@ -77,18 +77,18 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 	uint64_t tracked_ns;
 
 	if (!th || th->first_ns == NEVER) {
-		tell_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
+		report_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
 		return;
 	}
 	tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
-	tell_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
-	tell_early(&w, th);
+	report_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
+	report_early(&w, th);
 	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < nspans && w.at_ns < end_ns; i++) {
 		const struct span *s = ring_at(&th->spans, i);
 
-		tell_seen(&w, s, s->end_ns);
+		report_seen(&w, s, s->end_ns);
 	}
-	tell_seen(&w, open_of(th), end_ns);
+	report_seen(&w, open_of(th), end_ns);
 }
 
 static void visit_cut(const struct occupant *whole, uint64_t begin_ns, uint64_t end_ns,
@@ -136,7 +136,7 @@ static void add_idle(void *arg, const struct occupant *o)
 
 uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns)
 {
-	for (size_t i = 0; tl->tells_pins && i < tl->cpus.nitems; i++) {
+	for (size_t i = 0; tl->reports_pins && i < tl->cpus.nitems; i++) {
 		uint32_t number = (uint32_t)tl->cpus.items[i]->a;
 		uint64_t idle_ns = 0;
 

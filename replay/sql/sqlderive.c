@@ -112,10 +112,10 @@ static struct off *off_of(struct derive *d, uint32_t thread)
 	return &d->off[thread];
 }
 
-/* What only a wakeup tells. */
-static void bind_told(sqlite3_stmt *st, int column, bool told, uint64_t value)
+/* What only a wakeup reports. */
+static void bind_reported(sqlite3_stmt *st, int column, bool reported, uint64_t value)
 {
-	if (told)
+	if (reported)
 		sqlite3_bind_int64(st, column, (sqlite3_int64)value);
 	else
 		sqlite3_bind_null(st, column);
@@ -144,13 +144,13 @@ static int came_back(struct derive *d, uint32_t thread, const struct event *ev, 
 	sqlite3_bind_int64(st, 8, (sqlite3_int64)(ev->at_ns - was.start_ns));
 	sqlite3_bind_int64(st, 9, (sqlite3_int64)was.state);
 	bind_id(st, 10, was.wakeup);
-	bind_told(st, 11, ready_ns != UINT64_MAX, ready_ns);
+	bind_reported(st, 11, ready_ns != UINT64_MAX, ready_ns);
 	sqlite3_bind_int(st, 12, d->lossy_ns > was.start_ns);
 	sqlite3_bind_int64(st, 13, (sqlite3_int64)was.syscall);
 	sqlite3_bind_int64(st, 14, (sqlite3_int64)was.flags);
-	bind_told(st, 15, was.wakeup, was.waker_tid);
+	bind_reported(st, 15, was.wakeup, was.waker_tid);
 	bind_id(st, 16, was.waker);
-	bind_told(st, 17, was.wakeup, was.context);
+	bind_reported(st, 17, was.wakeup, was.context);
 	return sql_insert(d->db, st, why);
 }
 
@@ -175,7 +175,7 @@ static int see_switch(struct derive *d, const struct event *ev, struct fault *wh
 
 	if (!r && next)
 		r = came_back(d, next, ev, why);
-	/* Of others' threads only some switches are recorded: no interval can be told. */
+	/* Of others' threads only some switches are recorded: no interval can be reported. */
 	if (!r && prev && tasks_is_recorded(d->tasks, prev)) {
 		struct off *off = off_of(d, prev);
 

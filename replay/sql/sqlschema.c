@@ -210,7 +210,7 @@ const char *const sqlschema_views[] = {
 	/* clang-format on */
 
 	/* clang-format off */
-	/* The name that was told last before the launch, else the first one after it. */
+	/* The name that was reported last before the launch, else the first one after it. */
 	"CREATE VIEW launches AS SELECT " CALL_COLUMNS ", " HEX("c.function") " AS kernel, " HEX("c.stream") " AS stream,"
 	" c.grid_x, c.grid_y, c.grid_z, c.block_x, c.block_y, c.block_z, c.shared AS shared_bytes, c.stack,"
 	" coalesce((SELECT n.name FROM kernels n WHERE n.process = c.process AND n.function = c.function AND n.id < c.id"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables, indexes and views of the SQL view, as SQL. docs/SCHEMA.md tells their meaning. */
+/* The tables, indexes and views of the SQL view, as SQL. docs/SCHEMA.md reports their meaning. */
 #ifndef GPUREC_REPLAY_SQL_SQLSCHEMA_H
 #define GPUREC_REPLAY_SQL_SQLSCHEMA_H
 

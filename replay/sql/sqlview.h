@@ -110,7 +110,7 @@ int facts_growth(struct facts *f, const struct growth *g, struct fault *why);
 int facts_withheld(struct facts *f, const struct walk *w, const struct epoch *e, const struct chunk *c,
 		   struct fault *why);
 int facts_tasks(struct facts *f, const struct tasks *p, struct fault *why);
-/* Once: nrows of events are told of. stopped: see struct visitor. */
+/* Once: nrows of events are reported. stopped: see struct visitor. */
 int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const struct fault *stopped,
 		  struct fault *why);
 

@@ -203,7 +203,7 @@ static bool keep_sql(void *arg, sqlite3_stmt *row)
 	return *sql != NULL;
 }
 
-/* start_ns is a time before at_ns only where it was worked out, not told. */
+/* start_ns is a time before at_ns only where it was worked out, not reported. */
 static void find_start(struct module_table *t)
 {
 	for (int i = 0; i < t->ncolumns; i++)

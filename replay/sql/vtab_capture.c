@@ -97,7 +97,7 @@ static int note_tasks(struct shared *s, const struct tasks *tasks, uint64_t numb
 	return r;
 }
 
-/* Rows of events that are learnt, too: they are looked up by what they tell of. */
+/* Rows of events that are learnt, too: they are looked up by what they report. */
 static bool is_name(uint16_t kind)
 {
 	return kind == KIND_frame || kind == KIND_kernel;
@@ -315,7 +315,7 @@ static int open_capture(struct shared *s, const struct opening *o, struct fault 
 	return status ? status : open_side(s, why);
 }
 
-/* What tells one opening from another. */
+/* What distinguishes one opening from another. */
 static char *key_of(const struct opening *o)
 {
 	char *key = NULL;

@@ -126,8 +126,8 @@ static void add_term(struct events_cursor *c, struct window *w, const struct mod
 	c->terms[c->nterms++] = term;
 }
 
-/* Whether a column tells of an instance. */
-static bool tells_instance(const struct module_table *t, int column)
+/* Whether a column reports an instance. */
+static bool reports_instance(const struct module_table *t, int column)
 {
 	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds && !t->fields; k++) {
 		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
@@ -143,13 +143,13 @@ static bool is_used(uint64_t used, int column)
 	return used >> (column < 63 ? column : 63) & 1;
 }
 
-/* Whether rows have to be numbered: to tell their numbers, or who was meant then. */
+/* Whether rows have to be numbered: to report their numbers, or who was meant then. */
 static bool needs_numbers(const struct module_table *t, uint64_t used, const struct window *w)
 {
 	bool instances = false;
 
 	for (int i = 0; i < t->ncolumns; i++)
-		instances = instances || (is_used(used, i) && tells_instance(t, i));
+		instances = instances || (is_used(used, i) && reports_instance(t, i));
 	return t->fields || instances || t->shared->replay.unverified || w->from_number || w->to_number != UINT64_MAX ||
 	       is_used(used, t->id);
 }
@@ -173,7 +173,7 @@ static int read_plan(struct events_cursor *c, const struct module_table *t, cons
 		if (sqlite3_value_type(argv[i]) != SQLITE_INTEGER)
 			continue;
 		term.value = sqlite3_value_int64(argv[i]);
-		if (tells_instance(t, term.column))
+		if (reports_instance(t, term.column))
 			r = shared_learn(t->shared, LEARNT_NAMES, why);
 		if (!r)
 			add_term(c, w, t, term);
@@ -403,7 +403,7 @@ int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column)
 }
 
 /*
- * SQLite asks for a row's number that nobody seemed to want, as when it has to tell rows of two conditions apart: the
+ * SQLite asks for a row's number that nobody seemed to want, as when it has to distinguish rows of two conditions: the
  * same place again, by a cursor that counts.
  */
 static int number_rows(struct events_cursor *c)

@@ -3,7 +3,7 @@
  * Between the files of the SQLite module (module*.c).
  *
  * A table of events of many is read straight from the capture (module_events.c). What needs more than one event to be
- * told (who is who, intervals, pairs) is learnt in one pass when it is first asked for, into a private temporary
+ * reported (who is who, intervals, pairs) is learnt in one pass when it is first asked for, into a private temporary
  * database beside the connection, and served from there (module_side.c). Both take columns and values from where
  * gpureplay -o run.db takes them, so that they give the same rows.
  */
@@ -103,7 +103,7 @@ static inline const struct mapped *mapped_of(const struct module_table *t, size_
 	return c == MODULE_ABSENT ? NULL : &t->shared->maps[kind].columns[c];
 }
 
-/* A failure, as SQLite wants it told. */
+/* A failure, as SQLite wants it reported. */
 int module_fail(sqlite3_vtab *table, const struct fault *why);
 
 /* The methods of a table of events, and of one in the side database. */

@@ -203,7 +203,7 @@ static int prepare(struct side_cursor *c, sqlite3 *db, const char *sql)
 	return r;
 }
 
-static int told(struct side_cursor *c, sqlite3 *db, int r)
+static int reported(struct side_cursor *c, sqlite3 *db, int r)
 {
 	struct fault why;
 
@@ -226,7 +226,7 @@ int side_filter(sqlite3_vtab_cursor *cursor, int number, const char *plan, int a
 	r = prepare(c, t->shared->side, plan);
 	for (int i = 0; r == SQLITE_OK && i < argc; i++)
 		r = sqlite3_bind_value(c->statement, i + 1, argv[i]);
-	return r == SQLITE_OK ? side_next(cursor) : told(c, t->shared->side, r);
+	return r == SQLITE_OK ? side_next(cursor) : reported(c, t->shared->side, r);
 }
 
 int side_next(sqlite3_vtab_cursor *cursor)
@@ -238,7 +238,7 @@ int side_next(sqlite3_vtab_cursor *cursor)
 	if (r == SQLITE_DONE)
 		sqlite3_reset(c->statement);
 	return r == SQLITE_ROW || r == SQLITE_DONE ? SQLITE_OK
-						   : told(c, ((struct module_table *)cursor->pVtab)->shared->side, r);
+						   : reported(c, ((struct module_table *)cursor->pVtab)->shared->side, r);
 }
 
 int side_eof(sqlite3_vtab_cursor *cursor)

@@ -277,7 +277,7 @@ static bool open_before(struct text *t, const struct joints *j, const struct joi
 	return true;
 }
 
-/* Something continues c that is not here; in a series the next one that is here tells. Returns whether none does. */
+/* Something continues c that is not here; in a series the next one that is here reports. Returns whether none does. */
 static bool open_behind(struct text *t, const struct joints *j, const struct jointed *c, const struct joints_options *o)
 {
 	if (c->number && nearest(j, c, true))

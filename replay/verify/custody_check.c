@@ -169,7 +169,7 @@ void chain_print(FILE *f, const struct chain *c)
 		return;
 	chain_sentence(c, sentence, sizeof(sentence));
 	fprintf(f, "  custody    %s\n", sentence);
-	/* Of a chain that is broken nothing is told as if it had happened. */
+	/* Of a chain that is broken nothing is reported as if it had happened. */
 	if (k->state != CUSTODY_INTACT || k->nlines == 0)
 		return;
 	for (size_t i = 0; i < k->nlines; i++) {

@@ -21,7 +21,7 @@ static bool is_ok(enum verdict v)
 	return v == VERDICT_OK || v == VERDICT_OK_SLICE || v == VERDICT_OK_REDACTED;
 }
 
-/* Whether the header itself is proven: then who, when and what can be told, else it is mere claim. */
+/* Whether the header itself is proven: then who, when and what can be reported, else it is mere claim. */
 static bool header_proven(const struct evidence *e)
 {
 	return e->readable && (e->verification.nepochs > 0 || e->verification.verdict < VERDICT_MALFORMED);

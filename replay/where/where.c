@@ -136,7 +136,7 @@ static enum misfit bind_field(const struct binding *x, struct where_bound *b, co
 	return FITS;
 }
 
-static int tell_misfit(const struct binding *x, const struct where_term *t, enum misfit m)
+static int report_misfit(const struct binding *x, const struct where_term *t, enum misfit m)
 {
 	switch (m) {
 	case MISFIT_TEXT:
@@ -178,7 +178,7 @@ static const char *likely(const struct schema *s, const char *name, const char *
 	return n.best;
 }
 
-static int tell_unknown(const struct binding *x, const struct where_term *t)
+static int report_unknown(const struct binding *x, const struct where_term *t)
 {
 	const struct schema *s = x->w->schema;
 	const char *meant = likely(s, t->name, t->kind);
@@ -218,8 +218,8 @@ static int bind_named(const struct binding *x, struct where_term *t)
 		}
 	}
 	if (!found)
-		return tell_unknown(x, t);
-	return fits ? 0 : tell_misfit(x, t, first);
+		return report_unknown(x, t);
+	return fits ? 0 : report_misfit(x, t, first);
 }
 
 static int bind_kind(const struct binding *x, struct where_term *t)
@@ -280,7 +280,7 @@ static int bind_own(const struct binding *x, struct where_term *t)
 	if (t->form != WHERE_WORD)
 		return FAIL(x, t->value_at, "%s is a name: put what it is compared with in quotes", t->name);
 	if (t->op != WHERE_EQ && t->op != WHERE_NE && t->op != WHERE_HAS)
-		return tell_misfit(x, t, MISFIT_ORDER);
+		return report_misfit(x, t, MISFIT_ORDER);
 	if (!strcmp(t->name, "kind"))
 		return bind_kind(x, t);
 	if (!strcmp(t->name, "call"))

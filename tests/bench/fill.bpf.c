@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Fills a ring with records of calls as fast as it is told to: the recorder's other half, for tests/bench/rate.c. */
+/* Fills a ring with records of calls as fast as it is asked to: the recorder's other half, for tests/bench/rate.c. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>

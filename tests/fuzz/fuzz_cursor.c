@@ -10,7 +10,7 @@
 #define LOOSE_AT 8
 #define EVENTS_MAX 65536 /* that are remembered */
 
-/* What is remembered of an event: enough to tell it from others. */
+/* What is remembered of an event: enough to distinguish it from others. */
 struct seen {
 	uint64_t epoch, at_ns, hash;
 	uint16_t kind;

@@ -202,7 +202,7 @@ static void check_file(const struct trust_file *f)
 	MUST(strcmp(f->name, "b") == 0 && !f->system && (f->broken.code == ERR_NONE || f->broken.text[0]));
 }
 
-/* Whatever lies beside it, a good key is found, and a broken file is told. */
+/* Whatever lies beside it, a good key is found, and a broken file is reported. */
 static void try_store(const char *leaf, const uint8_t *bytes, size_t n)
 {
 	struct identity id = sample_identity(1);

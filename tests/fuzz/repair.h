@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Captures that a fuzzer can change and that still pass every hash. A *loose* capture is a capture in which each chunk
- * stands unpacked: the 20 bytes of CHUNK tell the number of raw bytes, which follow instead of an LZ4 frame. repair()
+ * stands unpacked: the 20 bytes of CHUNK report the number of raw bytes, which follow instead of an LZ4 frame. repair()
  * packs, commits, chains and signs whatever such bytes say, with keys of its own; all other fields stay as they are.
  */
 #ifndef GPUREC_TESTS_FUZZ_REPAIR_H

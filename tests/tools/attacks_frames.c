@@ -153,7 +153,7 @@ static size_t epoch_start(const struct pieces *p, size_t seal)
 	return seal;
 }
 
-/* The attacks themselves, told apart by number: each is short, and what surrounds it is the same. */
+/* The attacks themselves, distinguished by number: each is short, and what surrounds it is the same. */
 enum act {
 	DROP_CHUNK = 1,
 	DROP_EPOCH,

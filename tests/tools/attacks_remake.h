@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A capture taken apart, to be changed anywhere and put together again with all commitments, hashes and signatures
- * repaired: by attack_identity() and attack_session_key(), unless told otherwise.
+ * repaired: by attack_identity() and attack_session_key(), unless asked otherwise.
  */
 #ifndef GPUREC_TESTS_TOOLS_ATTACKS_REMAKE_H
 #define GPUREC_TESTS_TOOLS_ATTACKS_REMAKE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mkcap: a capture from a script, for tests. It goes through format/writer.h, so what comes out is sealed like the
- * recorder's own; only the events are told instead of seen. All in one file, so that anybody can build it.
+ * recorder's own; only the events are reported instead of seen. All in one file, so that anybody can build it.
  *
  *	mkcap [-o OUT.cap] [-k SECRETKEY] [--pub FILE] [--no-end] [SCRIPT]        (SCRIPT absent or "-": stdin)
  *

@@ -30,7 +30,7 @@ struct operation {
 	int wanted;               /* what run() returns when nothing fails */
 	unsigned long io, memory; /* faults that it has at least */
 	bool lenient;             /* a failed read or write may be passed over; check() then sees to it */
-	bool strict;              /* a failed lock or close is told, too */
+	bool strict;              /* a failed lock or close is reported, too */
 };
 
 static const struct evidence_options plain = {.nthreads = 1};

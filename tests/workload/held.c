@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	int (*volatile call)(void *) = cudaFree; /* known before it is called on a stack that nothing else can use */
 	pthread_t thread;
 
-	signal(SIGTERM, SIG_IGN); /* which the recorder passes on when it is told to end */
+	signal(SIGTERM, SIG_IGN); /* which the recorder passes on when it is asked to end */
 	faults = (int)syscall(SYS_userfaultfd, 0);
 	area = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (faults < 0 || area == MAP_FAILED)

@@ -85,7 +85,7 @@ static void look_up(unsigned long handle, const char *name)
 static void look_up_others(void)
 {
 	char name[5000], in_library[] = "in_a_library", asked[] = "asked_for_its_name";
-	const char *told = asked;
+	const char *emitted = asked;
 	void *kernel = HANDLE(0x2001), *function = HANDLE(0x2002);
 
 	look_up(0x1001, "driver_kernel");
@@ -99,7 +99,7 @@ static void look_up_others(void)
 	cuKernelGetFunction(&function, kernel);
 	launch_driver(kernel, in_library);
 	launch_driver(function, in_library);
-	cuFuncGetName(&told, HANDLE(0x3001));
+	cuFuncGetName(&emitted, HANDLE(0x3001));
 	launch_driver(HANDLE(0x3001), asked);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A test double of NVIDIA's management library: two GPUs whose values are known, of which the second tells less.
+ * A test double of NVIDIA's management library: two GPUs whose values are known, of which the second reports less.
  * NVML_DOUBLE names how it fails: nodriver, crash, hang, lost (the first GPU falls off the bus after one look).
  */
 #include <stdio.h>

@@ -308,7 +308,7 @@ static int run(struct plant *p)
 	return error ? 3 : 0;
 }
 
-static void tell_moments(struct json *j, const struct actor *a)
+static void report_moments(struct json *j, const struct actor *a)
 {
 	json_open(j, "moments", '[');
 	for (uint64_t i = 0; i < a->count; i++) {
@@ -320,7 +320,7 @@ static void tell_moments(struct json *j, const struct actor *a)
 	json_close(j);
 }
 
-static void tell_actor(struct json *j, const struct plant *p, const struct actor *a)
+static void report_actor(struct json *j, const struct plant *p, const struct actor *a)
 {
 	json_open(j, NULL, '{');
 	json_text(j, "fault", a->fault->name);
@@ -333,7 +333,7 @@ static void tell_actor(struct json *j, const struct plant *p, const struct actor
 	json_number(j, "begin_ns", a->begin_ns);
 	json_number(j, "end_ns", a->end_ns);
 	if (a->count <= MOMENTS_KEPT && a->moments[0].end_ns)
-		tell_moments(j, a);
+		report_moments(j, a);
 	if (a->futex)
 		json_address(j, "futex", a->futex);
 	if (a->waker)
@@ -343,7 +343,7 @@ static void tell_actor(struct json *j, const struct plant *p, const struct actor
 	json_close(j);
 }
 
-static void tell_accident(struct json *j, const struct accident *accident)
+static void report_accident(struct json *j, const struct accident *accident)
 {
 	assert(accident);
 	json_open(j, NULL, '{');
@@ -354,7 +354,7 @@ static void tell_accident(struct json *j, const struct accident *accident)
 	json_close(j);
 }
 
-static int tell(const struct plant *p, const char *path)
+static int emit(const struct plant *p, const char *path)
 {
 	unsigned n = atomic_load(&p->accidents->n);
 	struct json j;
@@ -376,11 +376,11 @@ static int tell(const struct plant *p, const char *path)
 	json_open(&j, "faults", '[');
 	for (unsigned i = 0; i < p->nactors; i++)
 		if (p->actors[i].fault && !p->actors[i].fault->decoy && p->actors[i].count)
-			tell_actor(&j, p, &p->actors[i]);
+			report_actor(&j, p, &p->actors[i]);
 	json_close(&j);
 	json_open(&j, "accidents", '[');
 	for (unsigned i = 0; i < n; i++)
-		tell_accident(&j, &p->accidents->at[i]);
+		report_accident(&j, &p->accidents->at[i]);
 	json_close(&j);
 	return json_finish(&j) ? 3 : 0;
 }
@@ -463,5 +463,5 @@ int main(int argc, char **argv)
 		;
 	cudaFree(p.device);
 	cudaFreeHost(p.pinned);
-	return status || !truth ? status : tell(&p, truth);
+	return status || !truth ? status : emit(&p, truth);
 }

@@ -51,7 +51,7 @@ struct actor {
 	uint64_t before_ns, before_ran_ns; /* when it was last paced, by the boot clock and its own; 0: never */
 	/* What it planted. */
 	uint64_t count, magnitude, begin_ns, end_ns;
-	struct moment moments[MOMENTS_KEPT]; /* told if these are all */
+	struct moment moments[MOMENTS_KEPT]; /* reported if these are all */
 	uint64_t futex;
 	struct actor *waker, *keeper;
 };
@@ -65,7 +65,7 @@ struct accident {
 
 /* Of all processes of the run. */
 struct accidents {
-	_Atomic unsigned n; /* may exceed what is kept: then the run tells nothing */
+	_Atomic unsigned n; /* may exceed what is kept: then the run reports nothing */
 	struct accident at[ACCIDENTS_KEPT];
 };
 
@@ -82,7 +82,7 @@ struct plant {
 #define DEVICE_BYTES (UINT64_C(64) << 20)
 #define PINNED_BYTES (UINT64_C(8) << 20)
 
-/* A fault or a decoy: `open` adds its actors. `tell`: the fields of its truth beyond those that all have. */
+/* A fault or a decoy: `open` adds its actors. `report`: the fields of its truth beyond those that all have. */
 struct fault_kind {
 	const char *name, *help;
 	bool decoy;

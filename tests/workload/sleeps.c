@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sleeps on purpose, in ways that a recorder of host events is to tell apart: in a page fault that another thread
+ * Sleeps on purpose, in ways that a recorder of host events is to distinguish: in a page fault that another thread
  * resolves after 20 ms (userfaultfd), in a system call that sleeps, and in futex calls with two addresses. Prints
  * `what value` lines: fault ADDRESS, syscall NUMBER, futex OPERATION ADDRESS2, in hex or decimal as gpureplay does.
  */

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The launch hook is told nothing about the thread it runs on. */
+/* The launch hook is reported nothing about the thread it runs on. */
 static __thread struct worker *this_worker;
 
 /* Real-time priority; nice with privilege; nice without, which can only be raised. */

@@ -67,8 +67,8 @@ static void a_quantile_is_off_by_a_sixty_fourth_at_most(void **state)
 	}
 	qsort(values, n, sizeof(values[0]), by_value);
 	for (unsigned percent = 1; percent <= 100; percent++) {
-		uint64_t exact = values[(n * percent + 99) / 100 - 1], told = hist_quantile(h, NULL, percent);
-		uint64_t off = told > exact ? told - exact : exact - told;
+		uint64_t exact = values[(n * percent + 99) / 100 - 1], emitted = hist_quantile(h, NULL, percent);
+		uint64_t off = emitted > exact ? emitted - exact : exact - emitted;
 
 		assert_true(off * 64 <= exact);
 	}
@@ -241,7 +241,7 @@ static void a_pid_that_comes_round_is_another_process(void **state)
 	feed_process(&f, T0 + 2, 100, T0 + 100 * MS, true, "other start");
 	second = tasks_process(&names->tasks, 100);
 	assert_int_not_equal(second, first);
-	/* Without a start to tell them apart, by the exit between them. */
+	/* Without a start to distinguish them, by the exit between them. */
 	feed_process(&f, T0 + 3, 200, 0, true, "one");
 	first = tasks_process(&names->tasks, 200);
 	feed_process(&f, T0 + 4, 200, 0, true, "renamed");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture tells of itself, what its seals count as lost, and queues at a lock. */
+/* What a capture says of itself, what its seals count as lost, and queues at a lock. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "analyze/losses.h"
 #include "tests/unit/event.h"
 
-static void tell(struct about *a, const char *name, const char *value)
+static void emit(struct about *a, const char *name, const char *value)
 {
 	struct event ev = event_made(KIND_fact, NULL, 1);
 	struct fault why;
@@ -34,7 +34,7 @@ static const char *lines(const struct about *a, struct text *t)
 	return text_string(t);
 }
 
-static void what_a_recorder_could_see_is_not_told_as_missing(void **state)
+static void what_a_recorder_could_see_is_not_reported_as_missing(void **state)
 {
 	static const char *const fine[][2] = {
 		{"futex", "recorded"},          {"late_attach", "yes"},           {"waking_context", "known"},
@@ -45,7 +45,7 @@ static void what_a_recorder_could_see_is_not_told_as_missing(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
-		tell(&a, fine[i][0], fine[i][1]);
+		emit(&a, fine[i][0], fine[i][1]);
 	assert_string_equal(lines(&a, &t), "");
 	text_clear(&t);
 	about_clear(&a);
@@ -87,7 +87,7 @@ static void each_fact_of_blindness_becomes_one_sentence(void **state)
 		struct about a = {0};
 		struct text t = {0};
 
-		tell(&a, cases[i].name, cases[i].value);
+		emit(&a, cases[i].name, cases[i].value);
 		assert_string_equal(lines(&a, &t), cases[i].line);
 		text_clear(&t);
 		assert_true(about_blind(&a, cases[i].sort, &t));
@@ -103,11 +103,11 @@ static void without_a_driver_its_silence_is_no_trouble(void **state)
 	struct text t = {0};
 
 	(void)state;
-	tell(&a, "nvml", "no NVIDIA driver here");
-	tell(&a, "xid", "not recorded");
+	emit(&a, "nvml", "no NVIDIA driver here");
+	emit(&a, "xid", "not recorded");
 	assert_false(about_blind(&a, BLIND_HEALTH, &t));
 	assert_true(about_blind(&a, BLIND_ORDINARY, &t));
-	tell(&a, "nvml", "NVML does not answer");
+	emit(&a, "nvml", "NVML does not answer");
 	assert_true(about_blind(&a, BLIND_HEALTH, &t));
 	text_clear(&t);
 	about_clear(&a);
@@ -119,12 +119,12 @@ static void a_tracepoint_is_lacked_by_its_whole_name(void **state)
 
 	(void)state;
 	assert_false(about_lacks(&a, "sched_switch"));
-	tell(&a, "tracepoints_absent", "none");
+	emit(&a, "tracepoints_absent", "none");
 	assert_false(about_lacks(&a, "sched_switch"));
-	tell(&a, "tracepoints_absent", "sys_enter, xsched_switch, sched_switches");
+	emit(&a, "tracepoints_absent", "sys_enter, xsched_switch, sched_switches");
 	assert_false(about_lacks(&a, "sched_switch"));
 	assert_true(about_lacks(&a, "sys_enter"));
-	tell(&a, "tracepoints_absent", "sys_enter, sched_switch");
+	emit(&a, "tracepoints_absent", "sys_enter, sched_switch");
 	assert_true(about_lacks(&a, "sched_switch"));
 	about_clear(&a);
 }
@@ -135,8 +135,8 @@ static void what_is_refused_is_not_called_absent_alone(void **state)
 	struct text t = {0};
 
 	(void)state;
-	tell(&a, "tracepoints_absent", "task_rename");
-	tell(&a, "programs_refused", "on_rename: R1 invalid mem access 'scalar'");
+	emit(&a, "tracepoints_absent", "task_rename");
+	emit(&a, "programs_refused", "on_rename: R1 invalid mem access 'scalar'");
 	assert_true(about_lacks(&a, "task_rename"));
 	assert_true(about_blind(&a, BLIND_TRACEPOINTS, &t));
 	assert_string_equal(text_string(&t),
@@ -161,20 +161,20 @@ static void only_tracepoints_that_findings_rest_on_are_worth_a_warning(void **st
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct about a = {0};
 
-		tell(&a, "tracepoints_absent", cases[i].absent);
+		emit(&a, "tracepoints_absent", cases[i].absent);
 		assert_int_equal(blind_severity(&a, BLIND_TRACEPOINTS), cases[i].severity);
 		about_clear(&a);
 	}
 }
 
-static void a_virtual_machine_that_tells_of_stolen_time_hides_none(void **state)
+static void a_virtual_machine_that_reports_of_stolen_time_hides_none(void **state)
 {
 	struct event ev = event_made(KIND_cpu, NULL, 1);
 	struct about a = {0};
 	struct fault why;
 
 	(void)state;
-	tell(&a, "virtualisation", "kvm");
+	emit(&a, "virtualisation", "kvm");
 	assert_true(about_is_virtual(&a));
 	assert_int_equal(about_feed(&a, &ev, &why), 0);
 	assert_true(about_hides_steal(&a));
@@ -225,7 +225,7 @@ static bool all(const struct schema *schema, const struct counter *c, const void
 	return c->id == COUNTER_ring_full;
 }
 
-static void losses_are_told_by_function_most_first(void **state)
+static void losses_are_reported_by_function_most_first(void **state)
 {
 	const struct counter counters[] = {
 		{1, COUNTER_fired, 20}, {1, COUNTER_ring_full, 3}, {2, COUNTER_fired, 20},   {2, COUNTER_ring_full, 5},
@@ -269,7 +269,7 @@ static void a_queue_is_as_long_as_the_waits_that_overlap(void **state)
 	table_clear(&convoys);
 }
 
-static void a_queue_longer_than_what_is_kept_is_told_as_that_long(void **state)
+static void a_queue_longer_than_what_is_kept_is_reported_as_that_long(void **state)
 {
 	struct table convoys = {0};
 	struct fault why;
@@ -345,7 +345,7 @@ static int use_memory(void)
 	return r;
 }
 
-static void where_memory_ends_that_is_told(void **state)
+static void where_memory_ends_that_is_reported(void **state)
 {
 	unsigned long n = 0;
 	int r;
@@ -365,7 +365,7 @@ static void where_memory_ends_that_is_told(void **state)
 #else
 
 /* The address sanitizer has an allocator of its own. */
-static void where_memory_ends_that_is_told(void **state)
+static void where_memory_ends_that_is_reported(void **state)
 {
 	(void)state;
 }
@@ -375,18 +375,18 @@ static void where_memory_ends_that_is_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_recorder_could_see_is_not_told_as_missing),
+		cmocka_unit_test(what_a_recorder_could_see_is_not_reported_as_missing),
 		cmocka_unit_test(each_fact_of_blindness_becomes_one_sentence),
 		cmocka_unit_test(without_a_driver_its_silence_is_no_trouble),
 		cmocka_unit_test(a_tracepoint_is_lacked_by_its_whole_name),
 		cmocka_unit_test(what_is_refused_is_not_called_absent_alone),
 		cmocka_unit_test(only_tracepoints_that_findings_rest_on_are_worth_a_warning),
-		cmocka_unit_test(a_virtual_machine_that_tells_of_stolen_time_hides_none),
+		cmocka_unit_test(a_virtual_machine_that_reports_of_stolen_time_hides_none),
 		cmocka_unit_test(values_and_names_are_kept_within_bounds),
-		cmocka_unit_test(losses_are_told_by_function_most_first),
+		cmocka_unit_test(losses_are_reported_by_function_most_first),
 		cmocka_unit_test(a_queue_is_as_long_as_the_waits_that_overlap),
-		cmocka_unit_test(a_queue_longer_than_what_is_kept_is_told_as_that_long),
-		cmocka_unit_test(where_memory_ends_that_is_told),
+		cmocka_unit_test(a_queue_longer_than_what_is_kept_is_reported_as_that_long),
+		cmocka_unit_test(where_memory_ends_that_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void the_first_launches_of_a_thread_are_not_judged(void **state)
 	assert_true(slow_launches(102, 6, 3 * MS));
 }
 
-/* No gap before it tells that something is wrong. */
+/* No gap before it shows that something is wrong. */
 static void a_slow_call_is_shown_also_right_after_another(void **state)
 {
 	struct feed f = {0};
@@ -215,7 +215,7 @@ static void few_calls_make_no_thread_that_uses_the_gpu(void **state)
 }
 
 /* Two threads, one after the other, with one number: the second one works long and hardly waits. */
-static void what_an_ended_thread_had_to_wait_is_told_though_another_has_its_number(void **state)
+static void what_an_ended_thread_had_to_wait_is_reported_though_another_has_its_number(void **state)
 {
 	struct feed f = {0};
 	uint64_t t = T0 + 10 * MS;
@@ -239,7 +239,7 @@ static void what_an_ended_thread_had_to_wait_is_told_though_another_has_its_numb
 	assert_true(finds(&f, "runqueue", t + 10 * MS));
 }
 
-/* 101 made calls, and nothing tells that it ended. Who has its number then, of whatever process, made none. */
+/* 101 made calls, and nothing shows that it ended. Who has its number then, of whatever process, made none. */
 static bool number_is_inherited(bool by_exit)
 {
 	struct feed f = {0};
@@ -362,7 +362,7 @@ int main(void)
 		cmocka_unit_test(waits_count_from_the_threshold_on),
 		cmocka_unit_test(a_slow_call_is_shown_also_right_after_another),
 		cmocka_unit_test(few_calls_make_no_thread_that_uses_the_gpu),
-		cmocka_unit_test(what_an_ended_thread_had_to_wait_is_told_though_another_has_its_number),
+		cmocka_unit_test(what_an_ended_thread_had_to_wait_is_reported_though_another_has_its_number),
 		cmocka_unit_test(who_inherits_the_number_of_a_thread_has_not_made_its_calls),
 		cmocka_unit_test(ranks_are_not_compared_by_their_pace),
 		cmocka_unit_test(what_is_usual_is_known_of_each_way_to_launch),

@@ -330,7 +330,7 @@ static void only_the_last_sleep_of_a_wait_timed_out(void **state)
 	assert_int_equal(c.links[1].tid, 102);
 }
 
-static void two_waits_in_one_call_are_told_apart_by_futex(void **state)
+static void two_waits_in_one_call_are_reported_apart_by_futex(void **state)
 {
 	struct feed *f = *state;
 	struct cause c;
@@ -655,7 +655,7 @@ static void the_chain_ends_after_eight_wakers(void **state)
 	assert_int_equal(c.end, CHAIN_TOO_LONG);
 }
 
-static void a_thread_still_asleep_at_the_end_is_told_so_far(void **state)
+static void a_thread_still_asleep_at_the_end_is_reported_so_far(void **state)
 {
 	struct feed *f = *state;
 	struct cause c;
@@ -707,7 +707,7 @@ int main(void)
 		TEST(a_device_that_wakes_is_no_thread),
 		TEST(a_spurious_wake_makes_two_sleeps_each_with_its_waker),
 		TEST(only_the_last_sleep_of_a_wait_timed_out),
-		TEST(two_waits_in_one_call_are_told_apart_by_futex),
+		TEST(two_waits_in_one_call_are_reported_apart_by_futex),
 		TEST(a_requeued_waiter_sleeps_in_the_futex_it_waited_for),
 		TEST(a_futex_call_that_only_wakes_is_no_sleep_in_a_futex),
 		TEST(a_waking_row_before_the_switch_row_of_its_sleep_counts),
@@ -726,7 +726,7 @@ int main(void)
 		TEST(a_thread_is_unknown_until_its_process_is_tracked),
 		TEST(the_chain_goes_back_from_waker_to_waker),
 		TEST(the_chain_ends_after_eight_wakers),
-		TEST(a_thread_still_asleep_at_the_end_is_told_so_far),
+		TEST(a_thread_still_asleep_at_the_end_is_reported_so_far),
 		TEST(many_causes_in_one_call_still_add_up),
 	};
 

@@ -139,7 +139,7 @@ static struct timeline *small_timeline(void)
 	return tl;
 }
 
-static void page_faults_and_disks_are_told_apart_and_add_up(void **state)
+static void page_faults_and_disks_are_reported_apart_and_add_up(void **state)
 {
 	struct timeline *tl = small_timeline();
 	struct split s;
@@ -152,7 +152,7 @@ static void page_faults_and_disks_are_told_apart_and_add_up(void **state)
 	assert_int_equal(sum, 45 * MS);
 	assert_int_equal(s.ns[CAUSE_RUNNABLE], 4 * MS);
 	assert_int_equal(s.ns[CAUSE_IO], 6 * MS);
-	assert_int_equal(s.ns[CAUSE_FAULT], 8 * MS); /* one told by the switch, one by the fault row */
+	assert_int_equal(s.ns[CAUSE_FAULT], 8 * MS); /* one reported by the switch, one by the fault row */
 	assert_int_equal(s.ns[CAUSE_ASLEEP], 0);
 	assert_int_equal(split_longest(&s, CAUSE_IO)->syscall, 18);
 	assert_int_equal(split_longest(&s, CAUSE_FAULT)->syscall, 0);
@@ -258,7 +258,7 @@ static void a_scene_of_many_pieces_is_thinned_without_a_gap(void **state)
 	timeline_close(tl);
 }
 
-static void stolen_time_is_an_upper_bound_of_what_was_told(void **state)
+static void stolen_time_is_an_upper_bound_of_what_was_reported(void **state)
 {
 	struct timeline *tl = NULL;
 	struct fault why;
@@ -379,11 +379,11 @@ int main(void)
 		cmocka_unit_test(a_range_drives_out_those_that_it_overlaps),
 		cmocka_unit_test(beyond_the_limit_ranges_say_so),
 		cmocka_unit_test(a_roster_names_who_cost_most),
-		cmocka_unit_test(page_faults_and_disks_are_told_apart_and_add_up),
+		cmocka_unit_test(page_faults_and_disks_are_reported_apart_and_add_up),
 		cmocka_unit_test(a_scene_shows_the_thread_and_who_had_its_cpu),
 		cmocka_unit_test(nobody_is_said_to_have_had_a_cpu_before_its_first_row),
 		cmocka_unit_test(a_scene_of_many_pieces_is_thinned_without_a_gap),
-		cmocka_unit_test(stolen_time_is_an_upper_bound_of_what_was_told),
+		cmocka_unit_test(stolen_time_is_an_upper_bound_of_what_was_reported),
 		cmocka_unit_test(tallies_join_as_if_they_had_been_one),
 		cmocka_unit_test(numbers_of_the_driver_have_words),
 		cmocka_unit_test(findings_say_how_sure_and_at_what_cost),

@@ -253,7 +253,7 @@ static void sim_step(struct sim *s)
 	sim_note(s);
 }
 
-/* A wait in a futex is told at its end: what is not over is, so far, asleep otherwise. */
+/* A wait in a futex is reported at its end: what is not over is, so far, asleep otherwise. */
 static void sim_check(struct sim *s, unsigned thread, uint64_t begin, uint64_t end)
 {
 	uint64_t want[4] = {0};
@@ -324,7 +324,7 @@ static void splits_of_a_simulated_scheduler_are_exactly_right(void **state)
  */
 #define FAR TABLE_DIRECT
 
-struct told {
+struct emitted {
 	uint64_t shift, h;
 };
 
@@ -335,7 +335,7 @@ static uint64_t near(uint64_t tid, uint64_t shift)
 
 static void fold_span(void *arg, const struct span *span)
 {
-	struct told *t = arg;
+	struct emitted *t = arg;
 	const uint64_t said[] = {
 		span->begin_ns, span->end_ns, span->futex, near(span->other_tid, t->shift), span->task_state,
 		span->flags, span->syscall, span->state,
@@ -347,13 +347,13 @@ static void fold_span(void *arg, const struct span *span)
 
 static void fold_occupant(void *arg, const struct occupant *o)
 {
-	struct told *t = arg;
+	struct emitted *t = arg;
 	const uint64_t said[] = {o->begin_ns, o->end_ns, near(o->first_tid, t->shift), near(o->last_tid, t->shift)};
 
 	t->h = fold(t->h, said, sizeof(said));
 }
 
-static uint64_t tell_row(struct timeline *tl, struct rng *r, uint64_t at, uint64_t shift)
+static uint64_t report_row(struct timeline *tl, struct rng *r, uint64_t at, uint64_t shift)
 {
 	uint64_t tid = 1 + draw(r, NTHREADS), other = draw(r, 3) ? 1 + draw(r, NTHREADS) : 0, cpu = 1 + draw(r, NCPUS);
 	uint64_t waited_ns = 0, turn = draw(r, 2), state = draw(r, 4);
@@ -395,9 +395,9 @@ static uint64_t always(void *arg, uint32_t tid)
 	return 0;
 }
 
-static uint64_t tell_rows(uint64_t seed, uint64_t shift)
+static uint64_t report_rows(uint64_t seed, uint64_t shift)
 {
-	struct told t = {shift, 0xcbf29ce484222325U};
+	struct emitted t = {shift, 0xcbf29ce484222325U};
 	struct timeline *tl = NULL;
 	struct rng r = {seed};
 	struct fault why;
@@ -410,7 +410,7 @@ static uint64_t tell_rows(uint64_t seed, uint64_t shift)
 		uint64_t waited_ns;
 
 		at += draw(&r, 4);
-		waited_ns = tell_row(tl, &r, at, shift);
+		waited_ns = report_row(tl, &r, at, shift);
 		t.h = fold(t.h, &waited_ns, sizeof(waited_ns));
 		if (i < 40 || i % 50 == 0)
 			for (uint32_t n = 1; n <= NTHREADS; n++) {
@@ -426,8 +426,8 @@ static void large_numbers_are_followed_as_small_ones_are(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++)
-		assert_int_equal(tell_rows(seed, 0), tell_rows(seed, FAR));
-	assert_int_not_equal(tell_rows(1, 0), tell_rows(2, 0));
+		assert_int_equal(report_rows(seed, 0), report_rows(seed, FAR));
+	assert_int_not_equal(report_rows(1, 0), report_rows(2, 0));
 }
 
 int main(void)

@@ -167,7 +167,7 @@ static void a_process_that_is_moved_has_the_quota_of_its_new_group(void **state)
 	assert_string_equal(bound_of(f), "none");
 }
 
-static void a_quota_that_was_taken_away_is_still_told_as_it_was(void **state)
+static void a_quota_that_was_taken_away_is_still_reported_as_it_was(void **state)
 {
 	struct text t = {0};
 	struct feed *f = *state;
@@ -191,7 +191,7 @@ int main(void)
 		TEST(a_waker_out_of_quota_ends_the_chain),
 		TEST(the_group_that_was_throttled_most_is_named),
 		TEST(a_process_that_is_moved_has_the_quota_of_its_new_group),
-		TEST(a_quota_that_was_taken_away_is_still_told_as_it_was),
+		TEST(a_quota_that_was_taken_away_is_still_reported_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

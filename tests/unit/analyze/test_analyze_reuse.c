@@ -100,7 +100,7 @@ static void a_finding_names_the_thread_that_it_is_about(void **state)
 	done(&f);
 }
 
-static void processes_are_told_apart_though_an_exit_row_was_lost(void **state)
+static void processes_are_reported_apart_though_an_exit_row_was_lost(void **state)
 {
 	struct feed f = {0};
 	uint64_t t;
@@ -166,7 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_threads_time_is_counted_on_when_another_has_its_number),
 		cmocka_unit_test(a_finding_names_the_thread_that_it_is_about),
-		cmocka_unit_test(processes_are_told_apart_though_an_exit_row_was_lost),
+		cmocka_unit_test(processes_are_reported_apart_though_an_exit_row_was_lost),
 		cmocka_unit_test(a_copy_that_was_slow_counts_with_the_others),
 		cmocka_unit_test(one_launch_that_spans_the_run_makes_no_straggler),
 	};

@@ -15,7 +15,7 @@ static void feed_signal(struct feed *f, uint64_t at, uint64_t tid, uint64_t numb
 }
 
 /* What is said of [begin, end] of the thread. */
-static void check_told(struct feed *f, uint32_t tid, uint64_t begin, uint64_t end, const char *sentence)
+static void check_reported(struct feed *f, uint32_t tid, uint64_t begin, uint64_t end, const char *sentence)
 {
 	struct explained *e = calloc(1, sizeof(*e));
 	struct text t = {0};
@@ -38,7 +38,7 @@ static void feed_stop(struct feed *f, uint64_t state, uint64_t flags)
 	feed_launch(f, T0 + 3 * MS, T0 + 45 * MS, 101, 1);
 }
 
-static void a_stopped_thread_is_told_with_the_sender(void **state)
+static void a_stopped_thread_is_reported_with_the_sender(void **state)
 {
 	struct feed *f = *state;
 	struct cause c;
@@ -51,7 +51,7 @@ static void a_stopped_thread_is_told_with_the_sender(void **state)
 	assert_int_equal(c.links[0].ns[CAUSE_STOPPED], 30 * MS);
 	assert_int_equal(c.end, CHAIN_STOPPED);
 	assert_int_equal(c.nlinks, 1);
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS,
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
 		   "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
@@ -65,7 +65,7 @@ static void the_sender_is_the_last_one_before_it(void **state)
 	feed_signal(f, T0 + 9 * MS, 102, SIGSTOP_NR, SIGNAL_BY_TKILL, 107); /* another thread's */
 	feed_stop(f, STOPPED, 0);
 	/* Who stopped it this time is not known: the one before was over. */
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS, "30.0 ms stopped, let go on by 105 t5; and 12.0 ms on CPU");
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS, "30.0 ms stopped, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
 static void the_kernel_is_not_who_ran(void **state)
@@ -75,7 +75,7 @@ static void the_kernel_is_not_who_ran(void **state)
 	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KERNEL, 104);
 	feed_stop(f, STOPPED, 0);
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS,
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
 		   "30.0 ms stopped by SIGSTOP from the kernel, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
@@ -86,7 +86,7 @@ static void a_traced_thread_was_stopped_by_no_signal(void **state)
 	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KILL, 104);
 	feed_stop(f, TRACED, 0);
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS,
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
 		   "30.0 ms stopped by a debugger (ptrace), let go on by 105 t5; and 12.0 ms on CPU");
 }
 
@@ -96,7 +96,7 @@ static void a_frozen_thread_looks_asleep_and_is_not(void **state)
 
 	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
 	feed_stop(f, S, SWITCH_FROZEN);
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS,
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
 		   "30.0 ms frozen with its control group, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
@@ -121,7 +121,7 @@ static void a_chain_ends_at_a_stopped_holder(void **state)
 }
 
 /* On a busy host dozens of threads have had the CPU before. */
-static void a_stop_is_told_beside_any_number_of_waits_for_a_cpu(void **state)
+static void a_stop_is_reported_beside_any_number_of_waits_for_a_cpu(void **state)
 {
 	struct feed *f = *state;
 
@@ -132,7 +132,7 @@ static void a_stop_is_told_beside_any_number_of_waits_for_a_cpu(void **state)
 	}
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KILL, 104);
 	feed_stop(f, STOPPED, 0);
-	check_told(f, 101, T0 + 3 * MS, T0 + 45 * MS,
+	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
 		   "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 10.0 ms on CPU");
 }
 
@@ -157,13 +157,13 @@ static void a_wait_for_a_cpu_after_a_page_fault_is_known(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stopped_thread_is_told_with_the_sender, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stopped_thread_is_reported_with_the_sender, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_sender_is_the_last_one_before_it, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_kernel_is_not_who_ran, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_traced_thread_was_stopped_by_no_signal, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_thread_looks_asleep_and_is_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_chain_ends_at_a_stopped_holder, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stop_is_told_beside_any_number_of_waits_for_a_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stop_is_reported_beside_any_number_of_waits_for_a_cpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_wait_for_a_cpu_after_a_page_fault_is_known, setup, teardown),
 	};
 

@@ -135,7 +135,7 @@ static void shapes_end_within_the_picture(void **state)
 	text_clear(&t);
 }
 
-/* Times that no clock told: nothing is drawn out of bounds, and it comes to an end. */
+/* Times that no clock reported: nothing is drawn out of bounds, and it comes to an end. */
 static void absurd_series_are_drawn_or_left_out(void **state)
 {
 	static const uint64_t odd[] = {0, 1, 1000, UINT64_MAX / 64, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX};
@@ -174,13 +174,13 @@ static void gauges_keep_lows_and_highs_of_each_gpu(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		ev.at_ns = i;
 		event_room(&ev)->v[F_health_temperature_c] = 70 - i * 10;
-		event_room(&ev)->v[F_health_power_mw] = 5; /* not known: not told */
+		event_room(&ev)->v[F_health_power_mw] = 5; /* not known: not reported */
 		assert_int_equal(gauges_feed(&g, &ev, &why), 0);
 	}
 	assert_int_equal(g.ngpus, 1);
 	assert_int_equal(g.gpus[0].slices[GAUGE_TEMPERATURE][0].low, 50);
 	assert_int_equal(g.gpus[0].slices[GAUGE_TEMPERATURE][0].high, 70);
-	assert_false(g.gpus[0].told[GAUGE_POWER]);
+	assert_false(g.gpus[0].reported[GAUGE_POWER]);
 	assert_false(g.gpus[0].throttled[0]);
 	ev.at_ns = UINT64_MAX;
 	event_room(&ev)->v[F_health_throttle] = 0x40;
@@ -197,7 +197,7 @@ static void gauges_keep_lows_and_highs_of_each_gpu(void **state)
 	gauges_clear(&g);
 }
 
-static void endings_tell_the_form(void **state)
+static void endings_report_the_form(void **state)
 {
 	(void)state;
 	assert_int_equal(form_of("a.txt"), FORM_TEXT);
@@ -351,7 +351,7 @@ static void a_rule_cannot_write_to_the_view(void **state)
 	}
 }
 
-static void a_view_that_cannot_be_made_is_told(void **state)
+static void a_view_that_cannot_be_made_is_reported(void **state)
 {
 	struct user_rules u = {0};
 	struct findings found = {0};
@@ -412,13 +412,13 @@ int main(void)
 		cmocka_unit_test(shapes_end_within_the_picture),
 		cmocka_unit_test(absurd_series_are_drawn_or_left_out),
 		cmocka_unit_test(gauges_keep_lows_and_highs_of_each_gpu),
-		cmocka_unit_test(endings_tell_the_form),
+		cmocka_unit_test(endings_report_the_form),
 		cmocka_unit_test(each_row_is_a_finding),
 		cmocka_unit_test(a_query_without_end_is_stopped),
 		cmocka_unit_test(the_time_limit_holds_inside_one_row),
 		cmocka_unit_test(a_row_that_does_not_end_is_ended),
 		cmocka_unit_test(a_rule_cannot_write_to_the_view),
-		cmocka_unit_test(a_view_that_cannot_be_made_is_told),
+		cmocka_unit_test(a_view_that_cannot_be_made_is_reported),
 		cmocka_unit_test(rules_stand_in_the_order_of_their_names),
 		cmocka_unit_test(file_names_cannot_break_out_of_the_sql),
 	};

@@ -332,7 +332,7 @@ static void json_on_one_line_has_no_blanks(void **state)
 	text_clear(&t);
 }
 
-static void utf8_is_told_from_what_only_looks_like_it(void **state)
+static void utf8_is_reported_from_what_only_looks_like_it(void **state)
 {
 	static const struct {
 		const char *text;
@@ -394,7 +394,7 @@ int main(void)
 		cmocka_unit_test(what_follows_a_number_stays_unread),
 		cmocka_unit_test(json_is_written_in_order_with_hostile_text_made_harmless),
 		cmocka_unit_test(json_on_one_line_has_no_blanks),
-		cmocka_unit_test(utf8_is_told_from_what_only_looks_like_it),
+		cmocka_unit_test(utf8_is_reported_from_what_only_looks_like_it),
 		cmocka_unit_test(utf8_is_written_as_it_is_read),
 	};
 

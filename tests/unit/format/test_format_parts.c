@@ -262,7 +262,7 @@ static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
 	other = prefs;
-	other.frameInfo.contentSize = 0; /* not told */
+	other.frameInfo.contentSize = 0; /* not reported */
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
 }

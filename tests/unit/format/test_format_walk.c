@@ -774,7 +774,7 @@ static void wall_clock_times_come_from_the_anchor_before(void **state)
 	walk_close(&w);
 }
 
-static void losses_are_told_by_epoch_and_kind_with_those_of_the_end(void **state)
+static void losses_are_reported_by_epoch_and_kind_with_those_of_the_end(void **state)
 {
 	static const struct counter first[] = {{1, COUNTER_fired, 3},
 					       {1, COUNTER_ring_full, 3},
@@ -835,7 +835,7 @@ int main(void)
 		cmocka_unit_test(a_hole_between_events_is_a_redaction),
 		cmocka_unit_test(the_earliest_fault_decides_on_any_number_of_threads),
 		cmocka_unit_test(wall_clock_times_come_from_the_anchor_before),
-		cmocka_unit_test(losses_are_told_by_epoch_and_kind_with_those_of_the_end),
+		cmocka_unit_test(losses_are_reported_by_epoch_and_kind_with_those_of_the_end),
 	};
 
 	if (sodium_init() < 0)

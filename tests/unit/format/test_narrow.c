@@ -16,7 +16,7 @@
 #include "replay/output_file.h"
 
 /*
- * The rows of each epoch: of every kind in format/kinds.h that any part of the recorder may tell, and of two that fire,
+ * The rows of each epoch: of every kind in format/kinds.h that any part of the recorder may report, and of two that fire,
  * from the list itself. Every text of each is a mark of its kind, field and epoch.
  */
 struct row {
@@ -339,7 +339,7 @@ static void survive_each_fault(enum sort sort, unsigned at_least)
 		if (!atomic_load(&failed))
 			break;
 		errors += r < 0;
-		/* Threads that could not be started are done without; anything else that fails is told. */
+		/* Threads that could not be started are done without; anything else that fails is reported. */
 		assert_true(r < 0 || sort == OF_MEMORY);
 	}
 	assert_int_equal(r, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The chain of custody: whatever happens to its lines shows, and is told apart. */
+/* The chain of custody: whatever happens to its lines shows, and is distinguished. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -186,7 +186,7 @@ static void test_every_cut_inside_a_line_is_seen(void **state)
 		for (int i = 1; i < NACTS; i++)
 			whole = whole || n == m.ends[i];
 		if (whole)
-			continue; /* what no list of lines can tell: --custody-head is there for it */
+			continue; /* what no list of lines can show: --custody-head is there for it */
 		assert_int_equal(state_of(&m, m.text, n), n == 0 ? CUSTODY_MISSING : CUSTODY_CUT);
 		tried++;
 	}
@@ -211,7 +211,7 @@ static void test_every_missing_line_before_the_last_is_seen(void **state)
 	clear(&m);
 }
 
-static void test_every_swap_is_told_as_another_order(void **state)
+static void test_every_swap_is_reported_as_another_order(void **state)
 {
 	struct made m;
 
@@ -317,7 +317,7 @@ static void test_a_key_that_did_not_sign_cannot_be_named(void **state)
 	clear(&m);
 }
 
-static void test_a_line_of_another_capture_or_seal_is_told(void **state)
+static void test_a_line_of_another_capture_or_seal_is_reported(void **state)
 {
 	struct identity id = sample_identity(1);
 	struct custody_line l;
@@ -521,7 +521,7 @@ static void test_limits_are_kept(void **state)
 	clear(&m);
 }
 
-static void test_paths_that_are_too_long_or_lead_nowhere_are_told(void **state)
+static void test_paths_that_are_too_long_or_lead_nowhere_are_reported(void **state)
 {
 	static char longest[PATH_MAX + 1];
 	const struct custody_subject none = {0};
@@ -640,18 +640,18 @@ int main(void)
 		TEST(test_no_flipped_bit_leaves_the_chain_intact),
 		TEST(test_every_cut_inside_a_line_is_seen),
 		TEST(test_every_missing_line_before_the_last_is_seen),
-		TEST(test_every_swap_is_told_as_another_order),
+		TEST(test_every_swap_is_reported_as_another_order),
 		TEST(test_a_line_that_stands_twice_is_forged),
 		TEST(test_a_line_forged_and_signed_anew_breaks_the_links),
 		TEST(test_a_key_that_did_not_sign_cannot_be_named),
-		TEST(test_a_line_of_another_capture_or_seal_is_told),
+		TEST(test_a_line_of_another_capture_or_seal_is_reported),
 		TEST(test_a_line_is_written_in_one_way_only),
 		TEST(test_hostile_names_come_back_as_they_were),
 		TEST(test_a_broken_chain_is_never_extended),
 		TEST(test_nothing_is_recorded_on_what_is_not_authentic),
 		TEST(test_processes_that_append_at_once_make_one_chain),
 		TEST(test_limits_are_kept),
-		TEST(test_paths_that_are_too_long_or_lead_nowhere_are_told),
+		TEST(test_paths_that_are_too_long_or_lead_nowhere_are_reported),
 		TEST(test_a_full_chain_is_not_extended),
 		TEST(test_more_acts_than_may_be_are_refused),
 		TEST(test_a_copy_goes_with_a_narrower_capture),

@@ -120,7 +120,7 @@ static void a_key_file_named_on_the_command_line_is_trusted(void **state)
 	expect(&o, VERDICT_OK, true, "OK, signed by 101010101010101 (given)");
 }
 
-static void a_wrong_key_file_is_told_whatever_the_capture_is(void **state)
+static void a_wrong_key_file_is_reported_whatever_the_capture_is(void **state)
 {
 	static const char *const files[] = {"wrong.pub"};
 	const struct evidence_options o = {.trust_files = files, .ntrust_files = 1, .nthreads = 1};
@@ -209,7 +209,7 @@ int main(void)
 		IN_HOME(a_capture_of_an_unknown_signer_is_untrusted),
 		IN_HOME(a_trusted_key_with_the_signers_number_does_not_do),
 		IN_HOME(a_key_file_named_on_the_command_line_is_trusted),
-		IN_HOME(a_wrong_key_file_is_told_whatever_the_capture_is),
+		IN_HOME(a_wrong_key_file_is_reported_whatever_the_capture_is),
 		IN_HOME(a_broken_store_is_no_verdict),
 		IN_HOME(what_is_forged_stays_so_for_a_trusted_signer),
 		IN_HOME(an_unsealed_capture_is_read_up_to_its_last_seal),

@@ -118,7 +118,7 @@ static void a_key_with_the_number_of_a_trusted_one_is_not_trusted(void **state)
 	trust_list_clear(&list);
 }
 
-static void a_broken_file_in_the_store_is_told_when_it_could_matter(void **state)
+static void a_broken_file_in_the_store_is_reported_when_it_could_matter(void **state)
 {
 	struct trust_list list;
 	const struct trusted *found;
@@ -315,7 +315,7 @@ static void an_identity_out_of_a_file_takes_its_passphrase_from_a_descriptor(voi
 	close(fd[0]);
 }
 
-static void a_host_identity_is_replaced_only_when_told_so(void **state)
+static void a_host_identity_is_replaced_only_when_reported_so(void **state)
 {
 	struct identity id, other;
 	struct identity_origin from;
@@ -462,14 +462,14 @@ int main(void)
 		cmocka_unit_test(names_of_keys_hold_no_tricks),
 		IN_HOME(a_key_is_trusted_from_adding_to_removing),
 		IN_HOME(a_key_with_the_number_of_a_trusted_one_is_not_trusted),
-		IN_HOME(a_broken_file_in_the_store_is_told_when_it_could_matter),
+		IN_HOME(a_broken_file_in_the_store_is_reported_when_it_could_matter),
 		IN_HOME(a_store_that_anybody_can_write_to_is_refused),
 		IN_HOME(home_is_where_the_environment_says),
 		IN_HOME(the_first_use_makes_an_identity_and_trusts_it),
 		IN_HOME(an_identity_once_untrusted_stays_so),
 		IN_HOME(several_first_uses_at_once_end_with_one_identity),
 		IN_HOME(an_identity_out_of_a_file_takes_its_passphrase_from_a_descriptor),
-		IN_HOME(a_host_identity_is_replaced_only_when_told_so),
+		IN_HOME(a_host_identity_is_replaced_only_when_reported_so),
 		cmocka_unit_test(a_passphrase_is_asked_for_without_echo),
 		cmocka_unit_test(ctrl_c_at_the_passphrase_ends_the_program_with_echo_back_on),
 		cmocka_unit_test(without_a_terminal_the_sentence_names_the_option),

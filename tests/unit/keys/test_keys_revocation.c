@@ -35,7 +35,7 @@ static void a_list_survives_the_way_through_its_text(void **state)
 	assert_int_equal(revocations_find_key(&again, &items[1].key)->since_ns, SAMPLE_WALL);
 	assert_non_null(revocations_find_delegation(&again, items[2].hash));
 	revocations_clear(&again);
-	for (i = 0; i < len; i++) /* whole lines are a list; the signature tells that lines are missing */
+	for (i = 0; i < len; i++) /* whole lines are a list; the signature shows that lines are missing */
 		if (i < 21 || text[i - 1] != '\n') {
 			char *cut = malloc(i + 1); /* what stands behind the cut is no part of it */
 

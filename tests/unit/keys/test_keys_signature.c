@@ -293,7 +293,7 @@ static void a_comment_longer_than_the_limit_is_not_read(void **state)
 	assert_non_null(strstr(why.text, "a comment of 1001 bytes"));
 }
 
-static void another_key_another_file_and_another_comment_are_told_apart(void **state)
+static void another_key_another_file_and_another_comment_are_reported_apart(void **state)
 {
 	struct identity id, other = make_identity();
 	char text[SIGNATURE_FILE_MAX], kept[18];
@@ -437,7 +437,7 @@ int main(void)
 		TEST(a_signature_of_the_old_kind_is_refused_however_right_it_is),
 		TEST(an_empty_trusted_comment_is_neither_made_nor_accepted),
 		TEST(a_comment_longer_than_the_limit_is_not_read),
-		TEST(another_key_another_file_and_another_comment_are_told_apart),
+		TEST(another_key_another_file_and_another_comment_are_reported_apart),
 		TEST(a_failed_check_leaves_the_output_alone),
 		TEST(a_comment_that_cannot_stand_in_a_line_is_refused),
 		TEST(the_default_comment_names_the_file_without_its_folder_and_without_tricks),

@@ -20,10 +20,10 @@
 #include "tests/unit/home.h"
 #include "tests/unit/signed.h"
 
-/* What happens to a file right after its first bytes were read; and to what is told of it, at which fstat(). */
+/* What happens to a file right after its first bytes were read; and to what is reported of it, at which fstat(). */
 static void (*once_read)(void);
-static void (*told)(struct stat *st);
-static int told_at;
+static void (*emitted)(struct stat *st);
+static int reported_at;
 
 ssize_t read(int fd, void *buf, size_t n)
 {
@@ -40,8 +40,8 @@ int fstat(int fd, struct stat *st)
 {
 	int r = (int)syscall(SYS_fstat, fd, st);
 
-	if (told && --told_at == 0)
-		told(st);
+	if (emitted && --reported_at == 0)
+		emitted(st);
 	return r;
 }
 
@@ -115,7 +115,7 @@ static void what_is_no_regular_file_is_refused_and_nothing_waits_for_it(void **s
 	assert_int_equal(access("sig", F_OK), -1);
 }
 
-/* A child appends to the file until it is told to stop; the parent hashes it meanwhile. */
+/* A child appends to the file until it is asked to stop; the parent hashes it meanwhile. */
 static void a_file_that_grows_while_it_is_read_is_refused(void **state)
 {
 	static uint8_t some[1 << 20];
@@ -209,7 +209,7 @@ static void other_moment_changed(struct stat *st)
 	st->st_ctim.tv_nsec ^= 1;
 }
 
-static void whatever_tells_of_a_change_while_a_file_is_read_is_seen(void **state)
+static void whatever_reports_of_a_change_while_a_file_is_read_is_seen(void **state)
 {
 	static void (*const signs[])(struct stat *) = {other_size, other_second_written, other_moment_written,
 						       other_second_changed, other_moment_changed};
@@ -220,11 +220,11 @@ static void whatever_tells_of_a_change_while_a_file_is_read_is_seen(void **state
 	put("file", "what was recorded\n", 18);
 	for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
 		for (int at = 1; at <= 2; at++) {
-			told = signs[i];
-			told_at = at;
+			emitted = signs[i];
+			reported_at = at;
 			assert_int_equal(signature_hash(&hash, "file", &why), ERR_INPUT);
-			told = NULL;
-			assert_true(told_at <= 0);
+			emitted = NULL;
+			assert_true(reported_at <= 0);
 			assert_non_null(strstr(why.text, "the file changed while it was read"));
 		}
 	assert_int_equal(signature_hash(&hash, "file", &why), 0);
@@ -242,7 +242,7 @@ int main(void)
 		TEST(what_is_no_regular_file_is_refused_and_nothing_waits_for_it),
 		TEST(a_file_that_grows_while_it_is_read_is_refused),
 		TEST(a_file_that_changes_while_it_is_read_is_refused),
-		TEST(whatever_tells_of_a_change_while_a_file_is_read_is_seen),
+		TEST(whatever_reports_of_a_change_while_a_file_is_read_is_seen),
 	};
 
 	if (sodium_init() < 0)

@@ -127,7 +127,7 @@ static void a_store_that_is_no_folder_is_not_taken_for_an_empty_one(void **state
 }
 
 /* A folder whose own path may just be, but with a file's name no more. */
-static void a_file_whose_path_is_too_long_is_told_and_not_passed_over(void **state)
+static void a_file_whose_path_is_too_long_is_reported_and_not_passed_over(void **state)
 {
 	char home[PATH_MAX], part[201];
 	struct trust_list list;
@@ -163,7 +163,7 @@ static void a_file_whose_path_is_too_long_is_told_and_not_passed_over(void **sta
 	}
 }
 
-static void what_cannot_be_removed_is_told(void **state)
+static void what_cannot_be_removed_is_reported(void **state)
 {
 	static struct trusted own = {.path = "absent.pub"}, system = {.path = "absent.pub", .system = true};
 	struct fault why;
@@ -191,8 +191,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_HOME(without_a_home_there_is_no_place_for_keys),
 		IN_HOME(a_store_holds_so_many_files_and_names_so_long),
-		IN_HOME(a_file_whose_path_is_too_long_is_told_and_not_passed_over),
-		IN_HOME(what_cannot_be_removed_is_told),
+		IN_HOME(a_file_whose_path_is_too_long_is_reported_and_not_passed_over),
+		IN_HOME(what_cannot_be_removed_is_reported),
 		IN_HOME(a_store_that_is_no_folder_is_not_taken_for_an_empty_one),
 	};
 

@@ -359,7 +359,7 @@ static int write_to_full_disk(int argc, char **argv)
 	return tool_finish(TOOL_BAD);
 }
 
-static void a_full_disk_behind_stdout_is_told(void **state)
+static void a_full_disk_behind_stdout_is_reported(void **state)
 {
 	struct outcome o;
 
@@ -431,7 +431,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_is_refused_gets_one_line),
 		cmocka_unit_test(help_goes_to_stdout_in_aligned_columns),
 		cmocka_unit_test(messages_are_one_escaped_line_each),
-		cmocka_unit_test(a_full_disk_behind_stdout_is_told),
+		cmocka_unit_test(a_full_disk_behind_stdout_is_reported),
 		cmocka_unit_test(a_reader_who_left_is_no_fault),
 		cmocka_unit_test(a_file_never_becomes_a_standard_descriptor),
 	};

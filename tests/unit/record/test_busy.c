@@ -27,8 +27,8 @@ struct cpu {
 	uint64_t now_ns;      /* all of them since boot */
 	uint64_t busy_ns;     /* in truth */
 	uint64_t idled;       /* in truth, and the kernel says so */
-	uint64_t first_ns;    /* busy_ns when the first switch was told */
-	uint64_t last_sample; /* what was told last */
+	uint64_t first_ns;    /* busy_ns when the first switch was reported */
+	uint64_t last_sample; /* what was reported last */
 };
 
 /* The same numbers in each run. */
@@ -50,13 +50,13 @@ static void pass(struct cpu *c, uint64_t ns)
 /* As bpf/metrics.h does it. */
 static void switch_to(struct cpu *c, int next)
 {
-	bool was_idle = c->runs == IDLE, idles = next == IDLE, told = c->runs < HIDDEN;
+	bool was_idle = c->runs == IDLE, idles = next == IDLE, emitted = c->runs < HIDDEN;
 
 	if (c->runs == next)
 		return;
 	c->idled += was_idle;
 	c->runs = next;
-	if (!told)
+	if (!emitted)
 		return;
 	if (!c->seen)
 		c->first_ns = c->busy_ns;
@@ -65,7 +65,7 @@ static void switch_to(struct cpu *c, int next)
 	c->seen = true;
 }
 
-/* What a sample tells, which is never more than the truth, and never less than was told before. */
+/* What a sample reports, which is never more than the truth, and never less than was reported before. */
 static uint64_t sample(struct cpu *c)
 {
 	uint64_t word = c->busy.word, busy_ns = busy_until(word, c->now_ns);
@@ -82,7 +82,7 @@ static uint64_t sample(struct cpu *c)
 	return busy_ns;
 }
 
-/* A CPU of which a first switch was told, to a thread. */
+/* A CPU of which a first switch was reported, to a thread. */
 static struct cpu begun(void)
 {
 	struct cpu c = {.now_ns = 5000, .busy_ns = 700, .idled = 40, .runs = IDLE};
@@ -97,7 +97,7 @@ static void a_cpu_that_never_idles_is_busy_all_the_time_whatever_is_left_out(voi
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
-		/* One switch in each period is left out; the sample comes with one that is told. */
+		/* One switch in each period is left out; the sample comes with one that is reported. */
 		switch_to(&c, 1 + (int)(i % 3));
 		pass(&c, 3000);
 		switch_to(&c, HIDDEN);
@@ -109,7 +109,7 @@ static void a_cpu_that_never_idles_is_busy_all_the_time_whatever_is_left_out(voi
 	}
 }
 
-static void where_all_is_told_it_is_the_truth(void **state)
+static void where_all_is_reported_it_is_the_truth(void **state)
 {
 	struct cpu c = begun();
 
@@ -124,7 +124,7 @@ static void where_all_is_told_it_is_the_truth(void **state)
 	assert_true(c.busy_ns < c.now_ns / 10 * 9);
 }
 
-static void idle_time_that_was_not_told_is_not_busy(void **state)
+static void idle_time_that_was_not_reported_is_not_busy(void **state)
 {
 	struct cpu c = begun();
 
@@ -158,7 +158,7 @@ static void idling_that_neither_began_nor_ended_in_the_open_is_seen_by_the_count
 	(void)state;
 	pass(&at_sample, 1000);
 	assert_int_equal(sample(&at_sample), 1000);
-	/* Nothing of this is told. */
+	/* Nothing of this is reported. */
 	pass(&at_sample, 1000);
 	at_sample.now_ns += 70000;
 	at_sample.idled++;
@@ -206,8 +206,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cpu_that_never_idles_is_busy_all_the_time_whatever_is_left_out),
-		cmocka_unit_test(where_all_is_told_it_is_the_truth),
-		cmocka_unit_test(idle_time_that_was_not_told_is_not_busy),
+		cmocka_unit_test(where_all_is_reported_it_is_the_truth),
+		cmocka_unit_test(idle_time_that_was_not_reported_is_not_busy),
 		cmocka_unit_test(idling_that_neither_began_nor_ended_in_the_open_is_seen_by_the_count),
 		cmocka_unit_test(a_mend_that_comes_late_changes_nothing),
 		cmocka_unit_test(never_more_than_the_truth_whatever_happens),

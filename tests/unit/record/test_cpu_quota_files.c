@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU quotas as files of control groups tell them: folders that look like both versions; the writer here keeps rows. */
+/* CPU quotas as files of control groups report them: folders that look like both versions; the writer here keeps rows. */
 #include "tests/unit/made.h"
 
 #include "record/host/cpu_quota_files.h"
@@ -76,7 +76,7 @@ static void assert_row(const struct row *r, const char *path, uint64_t quota_ns,
 	assert_int_equal(r->v[F_quota_throttled], throttled_ns);
 }
 
-static void quotas_of_a_group_and_those_above_it_are_told_once(void **state)
+static void quotas_of_a_group_and_those_above_it_are_reported_once(void **state)
 {
 	struct quotas *q = quotas_of("cgroup", "rw,cpuacct,cpu", "/");
 	struct writer w = {0};
@@ -99,7 +99,7 @@ static void quotas_of_a_group_and_those_above_it_are_told_once(void **state)
 	quotas_free(q);
 }
 
-static void later_only_what_has_changed_is_told(void **state)
+static void later_only_what_has_changed_is_reported(void **state)
 {
 	struct quotas *q = quotas_of("cgroup2", "rw,nsdelegate", "/");
 	struct writer w = {0};
@@ -110,25 +110,25 @@ static void later_only_what_has_changed_is_told(void **state)
 	assert_int_equal(quotas_meet(q, "/a/b", &w, 5, NULL), 0);
 	assert_int_equal(w.n, 1);
 	assert_row(&w.rows[0], "/a", 30000 * US, 70 * US);
-	assert_int_equal(quotas_tell(q, false, &w, 6, NULL), 0);
+	assert_int_equal(quotas_emit(q, false, &w, 6, NULL), 0);
 	assert_int_equal(w.n, 1);
 	make_v2("/a", "30000 100000", 90);
 	make_v2("/a/b", "10000 100000", 3);
-	assert_int_equal(quotas_tell(q, false, &w, 7, NULL), 0);
+	assert_int_equal(quotas_emit(q, false, &w, 7, NULL), 0);
 	assert_int_equal(w.n, 2);
 	assert_row(&w.rows[1], "/a", 30000 * US, 90 * US);
 	/* One that had no quota is looked at when all are. */
-	assert_int_equal(quotas_tell(q, true, &w, 8, NULL), 0);
+	assert_int_equal(quotas_emit(q, true, &w, 8, NULL), 0);
 	assert_int_equal(w.n, 3);
 	assert_row(&w.rows[2], "/a/b", 10000 * US, 3 * US);
 	/* One that was taken away. */
 	make_v2("/a", "max 100000", 90);
-	assert_int_equal(quotas_tell(q, false, &w, 9, NULL), 0);
+	assert_int_equal(quotas_emit(q, false, &w, 9, NULL), 0);
 	assert_int_equal(w.n, 4);
 	assert_row(&w.rows[3], "/a", 0, 90 * US);
 	/* Another capture. */
 	quotas_forget(q);
-	assert_int_equal(quotas_tell(q, true, &w, 10, NULL), 0);
+	assert_int_equal(quotas_emit(q, true, &w, 10, NULL), 0);
 	assert_int_equal(w.n, 5);
 	assert_row(&w.rows[4], "/a/b", 10000 * US, 3 * US);
 	quotas_free(q);
@@ -154,7 +154,7 @@ static void groups_that_are_not_mounted_here_are_left_alone(void **state)
 	quotas_free(q);
 	quotas_free(NULL);
 	assert_int_equal(quotas_meet(NULL, "/x", &w, 5, NULL), 0);
-	assert_int_equal(quotas_tell(NULL, true, &w, 5, NULL), 0);
+	assert_int_equal(quotas_emit(NULL, true, &w, 5, NULL), 0);
 	assert_int_equal(quotas_skipped(NULL), 0);
 }
 
@@ -206,8 +206,8 @@ static void what_the_writer_refuses_is_passed_on(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(quotas_of_a_group_and_those_above_it_are_told_once, remove_groups),
-		cmocka_unit_test_setup(later_only_what_has_changed_is_told, remove_groups),
+		cmocka_unit_test_setup(quotas_of_a_group_and_those_above_it_are_reported_once, remove_groups),
+		cmocka_unit_test_setup(later_only_what_has_changed_is_reported, remove_groups),
 		cmocka_unit_test_setup(groups_that_are_not_mounted_here_are_left_alone, remove_groups),
 		cmocka_unit_test_setup(files_that_hold_nonsense_are_no_quota, remove_groups),
 		cmocka_unit_test_setup(more_groups_than_are_looked_at_are_counted, remove_groups),

@@ -150,7 +150,7 @@ static void *load(const char *path)
 	return handle;
 }
 
-/* Look at ourselves and tell; the number of new `library` rows. */
+/* Look at ourselves and report; the number of new `library` rows. */
 static size_t look(void)
 {
 	struct fault why;
@@ -159,7 +159,7 @@ static size_t look(void)
 	nlibraries = nattached = 0;
 	r = discover_process(d, (uint32_t)getpid(), &why);
 	assert_true(r == 0 || r == 1);
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, &why), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, &why), 0);
 	assert_true(r == 1 || nlibraries == 0);
 	return nlibraries;
 }
@@ -192,7 +192,7 @@ static char *library(const char *name, const char *more, const char *options)
 
 /* --- tests --- */
 
-static void names_of_libraries_tell_their_role(void **state)
+static void names_of_libraries_report_their_role(void **state)
 {
 	static const struct {
 		const char *path;
@@ -243,7 +243,7 @@ static void a_runtime_is_probed_once_however_often_it_is_looked_at(void **state)
 	assert_int_equal(modules[libraries[0].v[F_library_module] - 1].v[F_module_deleted], 0);
 	assert_int_equal(look(), 0);
 	assert_int_equal(kernel.nfiles, 1);
-	/* Another process, and this one again after exec: told, not probed again. */
+	/* Another process, and this one again after exec: reported, not probed again. */
 	discover_forget(d, (uint32_t)getpid());
 	assert_int_equal(look(), 1);
 	assert_int_equal(kernel.nfiles, 1);
@@ -273,7 +273,7 @@ static void local_functions_are_a_runtime_that_is_linked_in(void **state)
 	dlclose(handle);
 }
 
-static void stripped_of_them_it_is_told_what_cannot_be_seen(void **state)
+static void stripped_of_them_it_is_reported_what_cannot_be_seen(void **state)
 {
 	const char *path = library("stripped.so", KERNELS, HIDDEN " -s");
 	void *handle = load(path);
@@ -302,7 +302,7 @@ static void kernels_for_a_runtime_elsewhere_are_no_news(void **state)
 	dlclose(handle);
 }
 
-static void a_library_of_that_name_without_the_functions_is_told_with_the_reason(void **state)
+static void a_library_of_that_name_without_the_functions_is_reported_with_the_reason(void **state)
 {
 	const char *path = made_library("libcuda.so.1", "int unlike(void) { return 1; }\n", "");
 	void *handle = load(path);
@@ -314,7 +314,7 @@ static void a_library_of_that_name_without_the_functions_is_told_with_the_reason
 	dlclose(handle);
 }
 
-static void a_file_of_that_name_that_is_no_library_is_told_with_the_reason(void **state)
+static void a_file_of_that_name_that_is_no_library_is_reported_with_the_reason(void **state)
 {
 	static const char garbage[8192] = "no ELF file";
 	const char *path = made_path("libnccl.so.2");
@@ -351,7 +351,7 @@ static void a_file_of_another_name_that_is_no_library_is_no_news(void **state)
 	munmap(map, sizeof(garbage));
 }
 
-static void a_function_that_cannot_be_probed_is_told_with_the_reason(void **state)
+static void a_function_that_cannot_be_probed_is_reported_with_the_reason(void **state)
 {
 	const char *path = library("libcudart.so.11", "", SHOWN);
 	void *handle = load(path);
@@ -379,7 +379,7 @@ static void two_names_of_one_place_are_one_function(void **state)
 	dlclose(handle);
 }
 
-static void a_deleted_library_is_found_and_told_as_deleted(void **state)
+static void a_deleted_library_is_found_and_reported_as_deleted(void **state)
 {
 	char *path = library("libcudart.so.10", "", SHOWN);
 	void *handle = load(path);
@@ -429,7 +429,7 @@ static int mapped(uint32_t pid, const struct file_key *key, const char *path)
 	return discover_mapped(d, pid, &mapping, NULL);
 }
 
-static void the_kernel_learns_which_files_to_tell_of_again(void **state)
+static void the_kernel_learns_which_files_to_report_of_again(void **state)
 {
 	const char *plain = made_library("plain.so", "int plain(void) { return 1; }\n", "");
 	const char *cuda = library("libcudart.so.9", "", SHOWN);
@@ -438,7 +438,7 @@ static void the_kernel_learns_which_files_to_tell_of_again(void **state)
 
 	(void)state;
 	assert_int_equal(mapped((uint32_t)getpid(), &keys[0], plain), 0);
-	/* What is not mapped (any more) was not looked at: it shall be told of again. */
+	/* What is not mapped (any more) was not looked at: it shall be reported again. */
 	assert_int_equal(mapped((uint32_t)getpid(), &keys[1], cuda), 0);
 	assert_int_equal(kernel.nknown, 1);
 	assert_int_equal(discover_counts(d)->gone, 1);
@@ -479,7 +479,7 @@ static void a_plain_file_whose_number_another_has_now_is_looked_at_again(void **
 	dlclose(handle);
 }
 
-static void a_library_used_by_a_process_that_is_gone_is_told_all_the_same(void **state)
+static void a_library_used_by_a_process_that_is_gone_is_reported_all_the_same(void **state)
 {
 	const char *path = library("libcudart.so.8", "", SHOWN);
 	struct file_key key = key_of(path);
@@ -495,14 +495,14 @@ static void a_library_used_by_a_process_that_is_gone_is_told_all_the_same(void *
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	nlibraries = 0;
 	assert_int_equal(mapped((uint32_t)pid, &key, path), 1);
-	assert_int_equal(discover_tell(d, stacks, NULL, 2, NULL), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 2, NULL), 0);
 	assert_int_equal(nlibraries, 1);
 	assert_int_equal(libraries[0].v[F_library_pid], pid);
 	dlclose(handle);
 }
 
 /* A process 7 that lives, and has mapped a library that cannot be had. */
-static void a_library_that_cannot_be_reached_is_told_with_the_reason(void **state)
+static void a_library_that_cannot_be_reached_is_reported_with_the_reason(void **state)
 {
 	static const char maps[] = "7f0000000000-7f0000001000 r-xp 00000000 08:01 99 /nowhere/libcudart.so.12\n"
 				   "7f0000002000-7f0000003000 r-xp 00000000 08:01 98 /nowhere/libother.so\n";
@@ -522,7 +522,7 @@ static void a_library_that_cannot_be_reached_is_told_with_the_reason(void **stat
 	assert_int_equal(inspector_new(&d->inspector, &forged, NULL, NULL), 0);
 	assert_int_equal(discover_process(d, 7, &why), 1);
 	assert_int_equal(discover_process(d, 7, &why), 1);
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, &why), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, &why), 0);
 	assert_int_equal(nlibraries, 1);
 	assert_int_equal(libraries[0].v[F_library_pid], 7);
 	assert_int_equal(libraries[0].v[F_library_role], LIBRARY_RUNTIME);
@@ -565,7 +565,7 @@ static void a_file_that_a_person_names_is_probed_or_refused_with_a_sentence(void
 	assert_int_equal(discover_add_file(d, path, &why), 0);
 	assert_int_equal(discover_add_file(d, path, &why), 0);
 	assert_int_equal(kernel.nfiles, 1);
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, &why), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, &why), 0);
 	assert_int_equal(nlibraries, 1);
 	assert_int_equal(libraries[0].v[F_library_pid], 0);
 	assert_int_equal(discover_add_file(d, plain, &why), ERR_INPUT);
@@ -595,10 +595,10 @@ static void a_scan_of_all_finds_us(void **state)
 	dlclose(handle);
 	discover_anew(d);
 	assert_int_equal(discover_process(d, (uint32_t)getpid(), NULL), 0);
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
-	assert_int_equal(nlibraries, 0); /* what is not mapped any more is not told, */
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, NULL), 0);
+	assert_int_equal(nlibraries, 0); /* what is not mapped any more is not reported, */
 	discover_forget(d, (uint32_t)getpid());
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, NULL), 0);
 	assert_int_equal(nlibraries, 1); /* unless we ran another program only then */
 	nlibraries = 0;
 	discover_forget(d, (uint32_t)getpid());
@@ -608,7 +608,7 @@ static void a_scan_of_all_finds_us(void **state)
 	discover_anew(d);
 	discover_anew_end(d);
 	discover_forget(d, (uint32_t)getpid());
-	assert_int_equal(discover_tell(d, stacks, NULL, 1, NULL), 0);
+	assert_int_equal(discover_emit(d, stacks, NULL, 1, NULL), 0);
 	assert_int_equal(nlibraries, 0);
 }
 
@@ -637,23 +637,23 @@ static void a_file_beneath_two_overlays_has_one_stamp(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		T(names_of_libraries_tell_their_role),
+		T(names_of_libraries_report_their_role),
 		T(a_process_without_cuda_is_none_of_ours),
 		T(a_runtime_is_probed_once_however_often_it_is_looked_at),
 		T(what_exports_the_functions_is_a_runtime_whatever_it_is_called),
 		T(local_functions_are_a_runtime_that_is_linked_in),
-		T(stripped_of_them_it_is_told_what_cannot_be_seen),
+		T(stripped_of_them_it_is_reported_what_cannot_be_seen),
 		T(kernels_for_a_runtime_elsewhere_are_no_news),
-		T(a_library_of_that_name_without_the_functions_is_told_with_the_reason),
-		T(a_file_of_that_name_that_is_no_library_is_told_with_the_reason),
+		T(a_library_of_that_name_without_the_functions_is_reported_with_the_reason),
+		T(a_file_of_that_name_that_is_no_library_is_reported_with_the_reason),
 		T(a_file_of_another_name_that_is_no_library_is_no_news),
-		T(a_function_that_cannot_be_probed_is_told_with_the_reason),
+		T(a_function_that_cannot_be_probed_is_reported_with_the_reason),
 		T(two_names_of_one_place_are_one_function),
-		T(a_deleted_library_is_found_and_told_as_deleted),
-		T(the_kernel_learns_which_files_to_tell_of_again),
+		T(a_deleted_library_is_found_and_reported_as_deleted),
+		T(the_kernel_learns_which_files_to_report_of_again),
 		T(a_plain_file_whose_number_another_has_now_is_looked_at_again),
-		T(a_library_used_by_a_process_that_is_gone_is_told_all_the_same),
-		T(a_library_that_cannot_be_reached_is_told_with_the_reason),
+		T(a_library_used_by_a_process_that_is_gone_is_reported_all_the_same),
+		T(a_library_that_cannot_be_reached_is_reported_with_the_reason),
 		T(a_process_that_ends_while_it_is_looked_at_is_no_error),
 		T(a_file_that_a_person_names_is_probed_or_refused_with_a_sentence),
 		T(a_scan_of_all_finds_us),

@@ -898,7 +898,7 @@ static void all_of_cudarts_functions_are_found_where_nm_says(void **state)
 	image_close(img);
 }
 
-static void exported_functions_are_told_from_local_ones(void **state)
+static void exported_functions_are_reported_from_local_ones(void **state)
 {
 	static const char *const names[] = {"twice", "hidden"};
 	struct image *img = open_image(plain());
@@ -914,7 +914,7 @@ static void exported_functions_are_told_from_local_ones(void **state)
 	image_close(img);
 }
 
-static void functions_of_other_files_are_told_from_own_ones(void **state)
+static void functions_of_other_files_are_reported_from_own_ones(void **state)
 {
 	struct image *img = open_image(plain());
 	struct fault why;
@@ -1021,8 +1021,8 @@ int main(void)
 		cmocka_unit_test(a_hash_table_that_contradicts_itself_is_left_aside),
 		cmocka_unit_test(a_file_that_makes_us_read_without_end_is_refused),
 		cmocka_unit_test(all_of_cudarts_functions_are_found_where_nm_says),
-		cmocka_unit_test(exported_functions_are_told_from_local_ones),
-		cmocka_unit_test(functions_of_other_files_are_told_from_own_ones),
+		cmocka_unit_test(exported_functions_are_reported_from_local_ones),
+		cmocka_unit_test(functions_of_other_files_are_reported_from_own_ones),
 		cmocka_unit_test(code_for_gpus_is_seen_also_in_a_stripped_file),
 		cmocka_unit_test(when_memory_runs_out_every_call_says_so_and_loses_nothing),
 	};

@@ -135,13 +135,13 @@ static void an_answer_that_is_cut_anywhere_is_refused(void **state)
 	assert_int_equal(inspector_code(here, (uint32_t)getpid(), &list, NULL), INSPECT_DONE);
 	whole = list.answer.len;
 	for (size_t n = list.at; n < whole; n++) {
-		uint32_t told = 0;
+		uint32_t emitted = 0;
 
 		cut = list;
 		cut.answer.len = n;
 		while (inspect_list_next(&cut, &m))
-			told++;
-		assert_true(told < list.left);
+			emitted++;
+		assert_true(emitted < list.left);
 	}
 	inspect_list_free(&list);
 }

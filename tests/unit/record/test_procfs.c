@@ -68,7 +68,7 @@ static void end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static void a_process_is_told_as_it_is(void **state)
+static void a_process_is_reported_as_it_is(void **state)
 {
 	struct process_info info;
 	uint64_t before = boot_ns(), after;
@@ -641,7 +641,7 @@ static void a_folder_that_is_not_there_is_an_error(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_process_is_told_as_it_is),
+		cmocka_unit_test(a_process_is_reported_as_it_is),
 		cmocka_unit_test(no_name_of_a_process_confuses_the_reader),
 		cmocka_unit_test(threads_are_listed_and_lead_to_their_process),
 		cmocka_unit_test(all_processes_are_listed_and_nothing_else),

@@ -41,7 +41,7 @@ static void assert_group(const char *text, const char *path, const char *contain
 	assert_string_equal(group.container, container);
 }
 
-static void the_cpu_controllers_group_is_told_beside(void **state)
+static void the_cpu_controllers_group_is_reported_beside(void **state)
 {
 	static const struct {
 		const char *text, *path, *cpu;
@@ -102,7 +102,7 @@ static void each_engine_names_its_containers_in_its_own_way(void **state)
 	}
 }
 
-static void of_both_versions_the_second_is_told_where_it_says_something(void **state)
+static void of_both_versions_the_second_is_reported_where_it_says_something(void **state)
 {
 	(void)state;
 	/* version 1 alone */
@@ -119,7 +119,7 @@ static void of_both_versions_the_second_is_told_where_it_says_something(void **s
 	assert_group("9:name=systemd:/\n", "/", "");
 }
 
-static void a_removed_group_and_one_with_colons_are_told_by_their_path(void **state)
+static void a_removed_group_and_one_with_colons_are_reported_by_their_path(void **state)
 {
 	(void)state;
 	assert_group("0::/a.slice (deleted)\n", "/a.slice", "");
@@ -190,7 +190,7 @@ static void arguments_have_blanks_between_them(void **state)
 	assert_arguments("\0", 1, "", 64, 0);
 }
 
-static void arguments_that_do_not_fit_are_cut_and_their_length_told(void **state)
+static void arguments_that_do_not_fit_are_cut_and_their_length_reported(void **state)
 {
 	char *many = malloc(3u << 20);
 	char out[5000];
@@ -240,7 +240,7 @@ static void namespaces_are_numbers_in_links(void **state)
 	assert_int_equal(ns.pid_inside, getpid());
 }
 
-static void of_several_ids_the_innermost_is_told(void **state)
+static void of_several_ids_the_innermost_is_reported(void **state)
 {
 	static const char status[] = "Name:\tNStgid:\\n\nTgid:\t7\nNStgid:\t7\t12\t1\nNSpid:\t9\t13\t2\n";
 	struct process_namespaces ns;
@@ -256,7 +256,7 @@ static void of_several_ids_the_innermost_is_told(void **state)
 	assert_int_equal(ns.pid_inside, 1);
 }
 
-static void maps_tell_the_mount_namespace_of_their_process(void **state)
+static void maps_report_the_mount_namespace_of_their_process(void **state)
 {
 	struct procfs_maps *maps = malloc(sizeof(*maps));
 	struct mapping *m = malloc(sizeof(*m));
@@ -353,19 +353,19 @@ static void a_process_that_ends_at_any_moment_is_whole_or_gone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_cpu_controllers_group_is_told_beside),
+		cmocka_unit_test(the_cpu_controllers_group_is_reported_beside),
 		cmocka_unit_test(each_engine_names_its_containers_in_its_own_way),
-		cmocka_unit_test(of_both_versions_the_second_is_told_where_it_says_something),
-		cmocka_unit_test(a_removed_group_and_one_with_colons_are_told_by_their_path),
+		cmocka_unit_test(of_both_versions_the_second_is_reported_where_it_says_something),
+		cmocka_unit_test(a_removed_group_and_one_with_colons_are_reported_by_their_path),
 		cmocka_unit_test(what_is_no_list_of_groups_is_refused),
 		cmocka_unit_test(garbage_in_a_list_of_groups_stays_in_bounds),
 		cmocka_unit_test(our_own_group_is_read),
 		cmocka_unit_test(arguments_have_blanks_between_them),
-		cmocka_unit_test(arguments_that_do_not_fit_are_cut_and_their_length_told),
+		cmocka_unit_test(arguments_that_do_not_fit_are_cut_and_their_length_reported),
 		cmocka_unit_test(a_process_without_arguments_or_that_is_gone_has_none),
 		cmocka_unit_test(namespaces_are_numbers_in_links),
-		cmocka_unit_test(of_several_ids_the_innermost_is_told),
-		cmocka_unit_test(maps_tell_the_mount_namespace_of_their_process),
+		cmocka_unit_test(of_several_ids_the_innermost_is_reported),
+		cmocka_unit_test(maps_report_the_mount_namespace_of_their_process),
 		cmocka_unit_test(the_executable_is_found_among_its_mappings),
 		cmocka_unit_test(whether_proc_hides_is_seen_in_its_mount),
 		cmocka_unit_test(a_process_that_ends_at_any_moment_is_whole_or_gone),

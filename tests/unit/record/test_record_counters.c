@@ -123,7 +123,7 @@ static void what_is_missing_was_in_flight_but_only_at_the_end(void **state)
 	assert_int_equal(value(m, CALL, COUNTER_in_flight), 7);
 }
 
-static void what_is_counted_after_the_end_is_not_told(void **state)
+static void what_is_counted_after_the_end_is_not_reported(void **state)
 {
 	struct made *m = *state;
 
@@ -212,7 +212,7 @@ int main(void)
 		T(the_shards_of_all_cpus_and_our_own_are_summed),
 		T(rows_ascend_by_probe_and_counter),
 		T(what_is_missing_was_in_flight_but_only_at_the_end),
-		T(what_is_counted_after_the_end_is_not_told),
+		T(what_is_counted_after_the_end_is_not_reported),
 		T(fired_is_recorded_and_lost_in_the_sums_at_the_end),
 		T(a_probe_that_is_none_is_not_counted),
 		T(a_run_that_was_skipped_fired_and_was_lost),

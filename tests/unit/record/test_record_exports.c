@@ -126,7 +126,7 @@ static void no_variant_of_a_probed_function_is_left_out_by_a_pattern(void **stat
 
 	(void)state;
 	for (size_t i = 0; i < nprobes; i++) {
-		if (strstr(probe_table[i].name, "Get")) /* probed by way of exception: they tell names */
+		if (strstr(probe_table[i].name, "Get")) /* probed by way of exception: they report names */
 			continue;
 		for (size_t e = 0; e < sizeof(endings) / sizeof(endings[0]); e++) {
 			char name[128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of kernels: told, looked up, forgotten. The writer and the symbolizer are ours here. */
+/* Names of kernels: reported, looked up, forgotten. The writer and the symbolizer are ours here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ int symbolizer_place(struct symbolizer *s, uint32_t pid, uint64_t start_ns, uint
 	return 0;
 }
 
-int stacks_tell_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
+int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	(void)s, (void)w, (void)at_ns, (void)why;
 	return 0;
@@ -156,7 +156,7 @@ static void a_function_means_something_in_its_own_process_only(void **state)
 	assert_null(launched(m, 3, 0x100, 6));
 }
 
-static void a_stub_that_nobody_told_of_bears_the_name_of_its_symbol(void **state)
+static void a_stub_that_nobody_reported_of_bears_the_name_of_its_symbol(void **state)
 {
 	struct made *m = *state;
 
@@ -170,7 +170,7 @@ static void a_stub_that_nobody_told_of_bears_the_name_of_its_symbol(void **state
 	assert_null(launched(m, 1, 0, 6));
 }
 
-static void a_told_name_goes_before_the_symbol(void **state)
+static void a_reported_name_goes_before_the_symbol(void **state)
 {
 	struct made *m = *state;
 
@@ -206,7 +206,7 @@ static void a_handle_asked_for_in_vain_names_the_stub_at_once(void **state)
 	assert_int_equal(m->w.v[F_kernel_function], 0x400200);
 }
 
-static void an_address_that_comes_to_another_function_is_told_again(void **state)
+static void an_address_that_comes_to_another_function_is_reported_again(void **state)
 {
 	struct made *m = *state;
 
@@ -216,7 +216,7 @@ static void an_address_that_comes_to_another_function_is_told_again(void **state
 	assert_string_equal(launched(m, 1, 0x100, 8), "second");
 }
 
-static void what_a_process_was_told_before_it_ended_or_called_exec_is_forgotten(void **state)
+static void what_a_process_was_reported_before_it_ended_or_called_exec_is_forgotten(void **state)
 {
 	struct made *m = *state;
 
@@ -275,7 +275,7 @@ static void beyond_the_limit_names_are_refused_and_nothing_breaks(void **state)
 	assert_string_equal(launched(m, 1, 1, 6), "same");
 }
 
-static void what_the_writer_refuses_is_told(void **state)
+static void what_the_writer_refuses_is_reported(void **state)
 {
 	struct made *m = *state;
 	const struct kernel_of it = of(1, 0x100, 6);
@@ -292,16 +292,16 @@ int main(void)
 		T(a_name_is_written_at_the_first_launch_and_only_there),
 		T(a_stub_that_is_not_known_yet_is_named_at_a_later_launch),
 		T(a_function_means_something_in_its_own_process_only),
-		T(a_stub_that_nobody_told_of_bears_the_name_of_its_symbol),
-		T(a_told_name_goes_before_the_symbol),
+		T(a_stub_that_nobody_reported_of_bears_the_name_of_its_symbol),
+		T(a_reported_name_goes_before_the_symbol),
 		T(another_handle_has_the_name_of_what_it_stands_for),
 		T(a_handle_asked_for_in_vain_names_the_stub_at_once),
-		T(an_address_that_comes_to_another_function_is_told_again),
-		T(what_a_process_was_told_before_it_ended_or_called_exec_is_forgotten),
+		T(an_address_that_comes_to_another_function_is_reported_again),
+		T(what_a_process_was_reported_before_it_ended_or_called_exec_is_forgotten),
 		T(numbers_of_processes_that_come_round_do_not_mislead),
 		T(a_hundred_thousand_are_kept_found_and_forgotten),
 		T(beyond_the_limit_names_are_refused_and_nothing_breaks),
-		T(what_the_writer_refuses_is_told),
+		T(what_the_writer_refuses_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static const struct {
 	{";NVRM: Xid (PCI:0000:3b:00): 79", 0, 0, NULL},
 };
 
-static void lines_of_the_driver_are_told_from_others(void **state)
+static void lines_of_the_driver_are_reported_from_others(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -151,7 +151,7 @@ static void what_comes_becomes_rows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_of_the_driver_are_told_from_others),
+		cmocka_unit_test(lines_of_the_driver_are_reported_from_others),
 		cmocka_unit_test(no_cut_of_a_line_is_read_beyond),
 		cmocka_unit_test(a_long_address_is_cut),
 		cmocka_unit_test(a_row_does_not_hold_the_name_of_the_process),

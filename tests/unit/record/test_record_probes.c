@@ -215,7 +215,7 @@ static void a_launch_of_the_driver_is_taken_apart(void **state)
 }
 
 /* Words 2 to 5 are of the source, 6 to 9 of the target: type, host, device, array. */
-static void a_described_copy_tells_the_addresses_of_its_memory_types(void **state)
+static void a_described_copy_reports_the_addresses_of_its_memory_types(void **state)
 {
 	static const struct {
 		unsigned from, to;
@@ -244,7 +244,7 @@ static void a_described_copy_tells_the_addresses_of_its_memory_types(void **stat
 	}
 }
 
-static void a_collective_tells_bytes_of_its_type_and_peers_from_one(void **state)
+static void a_collective_reports_bytes_of_its_type_and_peers_from_one(void **state)
 {
 	/* send, receive, count, type, operation, root, communicator, stream */
 	__u64 word[CALL_WORDS] = {0x10, 0x20, 100, 7, 1, 0, 0x60, 0x70};
@@ -260,7 +260,7 @@ static void a_collective_tells_bytes_of_its_type_and_peers_from_one(void **state
 	assert_int_equal(probe_value(spec->value[6], word), 0);
 }
 
-static void fills_tell_bytes_and_a_value_as_wide_as_they_are(void **state)
+static void fills_report_bytes_and_a_value_as_wide_as_they_are(void **state)
 {
 	const __u64 word[CALL_WORDS] = {0x10, 0xdeadbeefcafef00d, 100, 7};
 
@@ -297,9 +297,9 @@ int main(void)
 		cmocka_unit_test(the_stack_is_the_last_field_of_every_kind_of_calls),
 		cmocka_unit_test(every_function_is_of_the_library_that_its_name_says),
 		cmocka_unit_test(a_launch_of_the_driver_is_taken_apart),
-		cmocka_unit_test(a_described_copy_tells_the_addresses_of_its_memory_types),
-		cmocka_unit_test(a_collective_tells_bytes_of_its_type_and_peers_from_one),
-		cmocka_unit_test(fills_tell_bytes_and_a_value_as_wide_as_they_are),
+		cmocka_unit_test(a_described_copy_reports_the_addresses_of_its_memory_types),
+		cmocka_unit_test(a_collective_reports_bytes_of_its_type_and_peers_from_one),
+		cmocka_unit_test(fills_report_bytes_and_a_value_as_wide_as_they_are),
 		cmocka_unit_test(constants_and_nothing_are_values_too),
 	};
 

@@ -140,7 +140,7 @@ static enum verdict verdict(const char *leaf, uint16_t kind, uint64_t *rows, uin
 	return v.verdict;
 }
 
-static void records_of_either_side_of_the_joint_are_told_and_counted_on_their_side(void **state)
+static void records_of_either_side_of_the_joint_are_reported_and_counted_on_their_side(void **state)
 {
 	struct recording *s = *state;
 	const struct counter *rows;
@@ -194,7 +194,7 @@ static void what_fires_goes_down_in_no_seal(void **state)
 	assert_int_equal(fired, 1);
 }
 
-static void names_told_before_are_told_again_and_later_ones_once(void **state)
+static void names_reported_before_are_reported_again_and_later_ones_once(void **state)
 {
 	struct recording *s = *state;
 	const struct counter *rows;
@@ -254,9 +254,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, finish)
 	const struct CMUnitTest tests[] = {
-		TEST(records_of_either_side_of_the_joint_are_told_and_counted_on_their_side),
+		TEST(records_of_either_side_of_the_joint_are_reported_and_counted_on_their_side),
 		TEST(what_fires_goes_down_in_no_seal),
-		TEST(names_told_before_are_told_again_and_later_ones_once),
+		TEST(names_reported_before_are_reported_again_and_later_ones_once),
 		TEST(a_joint_that_is_called_off_loses_nothing),
 		TEST(a_key_that_has_changed_begins_no_capture),
 	};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a recording that need no kernel: what stands and is told again, budgets, the status line, CPUs, names of
+/* Parts of a recording that need no kernel: what stands and is reported again, budgets, the status line, CPUs, names of
  * files. */
 #include "tests/unit/sample.h"
 
@@ -51,7 +51,7 @@ static int finish(void **state)
 	return 0;
 }
 
-static void tell_process(struct set *t, uint64_t at, uint32_t pid, uint64_t start, bool tracked, const char *name)
+static void emit_process(struct set *t, uint64_t at, uint32_t pid, uint64_t start, bool tracked, const char *name)
 {
 	const char *text[NFIELDS_process] = {0};
 	uint64_t v[NFIELDS_process] = {0};
@@ -65,7 +65,7 @@ static void tell_process(struct set *t, uint64_t at, uint32_t pid, uint64_t star
 	assert_int_equal(writer_add(t->w, KIND_process, v, text, NULL), 0);
 }
 
-static void tell_executable(struct set *t, uint64_t at, uint32_t pid, uint64_t start, const char *path)
+static void emit_executable(struct set *t, uint64_t at, uint32_t pid, uint64_t start, const char *path)
 {
 	const char *text[NFIELDS_executable] = {0};
 	uint64_t v[NFIELDS_executable] = {0};
@@ -78,8 +78,8 @@ static void tell_executable(struct set *t, uint64_t at, uint32_t pid, uint64_t s
 	assert_int_equal(writer_add(t->w, KIND_executable, v, text, NULL), 0);
 }
 
-/* How many rows are told again in a new capture as of then. */
-static uint64_t told_again(struct set *t, uint64_t at)
+/* How many rows are reported again in a new capture as of then. */
+static uint64_t reported_again(struct set *t, uint64_t at)
 {
 	const struct clock_anchor anchor = {at + 1, SAMPLE_WALL, at + 1};
 	const struct self_stats self = {0};
@@ -87,7 +87,7 @@ static uint64_t told_again(struct set *t, uint64_t at)
 	uint64_t n;
 
 	open_writer(&other);
-	assert_int_equal(standing_tell(t->s, other.w, at, NULL), 0);
+	assert_int_equal(standing_emit(t->s, other.w, at, NULL), 0);
 	assert_int_equal(writer_seal(other.w, at + 1, &anchor, &self, NULL, 0, NULL), 0);
 	n = writer_nrows(other.w);
 	writer_close(other.w);
@@ -95,41 +95,41 @@ static uint64_t told_again(struct set *t, uint64_t at)
 	return n;
 }
 
-static void what_was_told_last_is_told_again_once(void **state)
+static void what_was_reported_last_is_reported_again_once(void **state)
 {
 	struct set *t = *state;
 
-	tell_process(t, T(0), 100, 7, true, "a");
-	tell_process(t, T(1), 100, 7, true, "renamed");
-	tell_executable(t, T(1), 100, 7, "/bin/a");
-	assert_int_equal(fact_tell(t->w, T(0), "kernel", "6.1", NULL), 0);
-	assert_int_equal(fact_tell(t->w, T(0), "kernel", "6.2", NULL), 0);
-	assert_int_equal(fact_tell(t->w, T(0), "tool", "x", NULL), 0);
+	emit_process(t, T(0), 100, 7, true, "a");
+	emit_process(t, T(1), 100, 7, true, "renamed");
+	emit_executable(t, T(1), 100, 7, "/bin/a");
+	assert_int_equal(fact_emit(t->w, T(0), "kernel", "6.1", NULL), 0);
+	assert_int_equal(fact_emit(t->w, T(0), "kernel", "6.2", NULL), 0);
+	assert_int_equal(fact_emit(t->w, T(0), "tool", "x", NULL), 0);
 	assert_int_equal(standing_rows(t->s), 4);
-	assert_int_equal(told_again(t, T(2)), 4);
-	assert_int_equal(told_again(t, T(3)), 4);
+	assert_int_equal(reported_again(t, T(2)), 4);
+	assert_int_equal(reported_again(t, T(3)), 4);
 }
 
-static void what_comes_later_anyway_is_not_told_twice(void **state)
+static void what_comes_later_anyway_is_not_reported_twice(void **state)
 {
 	struct set *t = *state;
 
-	assert_int_equal(fact_tell(t->w, T(0), "kernel", "6.1", NULL), 0);
-	assert_int_equal(fact_tell(t->w, T(5), "late", "x", NULL), 0);
-	assert_int_equal(told_again(t, T(5)), 1);
-	assert_int_equal(told_again(t, T(6)), 2);
+	assert_int_equal(fact_emit(t->w, T(0), "kernel", "6.1", NULL), 0);
+	assert_int_equal(fact_emit(t->w, T(5), "late", "x", NULL), 0);
+	assert_int_equal(reported_again(t, T(5)), 1);
+	assert_int_equal(reported_again(t, T(6)), 2);
 }
 
 static void who_has_ended_is_forgotten_after_a_while(void **state)
 {
 	struct set *t = *state;
 
-	tell_process(t, T(0), 100, 7, true, "a");
-	tell_executable(t, T(0), 100, 7, "/bin/a");
-	tell_process(t, T(0), 200, 8, true, "b");
+	emit_process(t, T(0), 100, 7, true, "a");
+	emit_executable(t, T(0), 100, 7, "/bin/a");
+	emit_process(t, T(0), 200, 8, true, "b");
 	standing_ended(t->s, 100, 100, true, T(1));
-	assert_int_equal(told_again(t, T(2)), 3);
-	assert_int_equal(told_again(t, T(4)), 1);
+	assert_int_equal(reported_again(t, T(2)), 3);
+	assert_int_equal(reported_again(t, T(4)), 1);
 	assert_int_equal(standing_rows(t->s), 1);
 }
 
@@ -137,11 +137,11 @@ static void a_number_that_comes_round_is_another_process(void **state)
 {
 	struct set *t = *state;
 
-	tell_process(t, T(0), 100, 7, true, "a");
-	tell_executable(t, T(0), 100, 7, "/bin/a");
+	emit_process(t, T(0), 100, 7, true, "a");
+	emit_executable(t, T(0), 100, 7, "/bin/a");
 	standing_ended(t->s, 100, 100, true, T(0));
-	tell_process(t, T(1), 100, 9, true, "c");
-	assert_int_equal(told_again(t, T(9)), 1); /* not the executable of the first */
+	emit_process(t, T(1), 100, 9, true, "c");
+	assert_int_equal(reported_again(t, T(9)), 1); /* not the executable of the first */
 }
 
 static void many_short_processes_do_not_pile_up(void **state)
@@ -152,8 +152,8 @@ static void many_short_processes_do_not_pile_up(void **state)
 	for (uint32_t i = 0; i < 60000; i++) {
 		uint64_t at = T(0) + i * (SECOND / 200);
 
-		tell_process(t, at, 1000 + i, at, true, "short");
-		tell_executable(t, at, 1000 + i, at, "/bin/short");
+		emit_process(t, at, 1000 + i, at, true, "short");
+		emit_executable(t, at, 1000 + i, at, "/bin/short");
 		standing_ended(t->s, 1000 + i, 1000 + i, true, at + 1);
 		most = standing_rows(t->s) > most ? standing_rows(t->s) : most;
 	}
@@ -164,9 +164,9 @@ static void who_is_not_recorded_is_forgotten_when_gone(void **state)
 {
 	struct set *t = *state;
 
-	tell_process(t, T(0), (uint32_t)getpid(), 7, false, "here");
-	tell_process(t, T(0), 4194303, 7, false, "gone"); /* no process has this number */
-	assert_int_equal(told_again(t, T(1)), 1);
+	emit_process(t, T(0), (uint32_t)getpid(), 7, false, "here");
+	emit_process(t, T(0), 4194303, 7, false, "gone"); /* no process has this number */
+	assert_int_equal(reported_again(t, T(1)), 1);
 }
 
 /* --- budgets --- */
@@ -204,7 +204,7 @@ static void a_size_is_kept(void **state)
 
 /* --- status --- */
 
-static void the_status_tells_rates_and_losses_over_captures(void **state)
+static void the_status_reports_rates_and_losses_over_captures(void **state)
 {
 	const struct counter first[] = {{1, COUNTER_fired, 110},
 					{1, COUNTER_recorded, 100},
@@ -235,7 +235,7 @@ static void write_stat(const char *path, unsigned steal)
 	fclose(f);
 }
 
-static void steal_is_told_when_it_has_changed(void **state)
+static void steal_is_reported_when_it_has_changed(void **state)
 {
 	char *path = made_path("stat");
 	struct set *t = *state;
@@ -245,21 +245,21 @@ static void steal_is_told_when_it_has_changed(void **state)
 	write_stat(path, 5);
 	assert_int_equal(cpus_new(&c, path, NULL), 0);
 	before = writer_staged_bytes(t->w);
-	assert_int_equal(cpus_tell(c, t->w, T(1), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(1), NULL), 0);
 	assert_true(writer_staged_bytes(t->w) > before);
 	before = writer_staged_bytes(t->w);
-	assert_int_equal(cpus_tell(c, t->w, T(2), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(2), NULL), 0);
 	assert_int_equal(writer_staged_bytes(t->w), before);
 	write_stat(path, 6);
-	assert_int_equal(cpus_tell(c, t->w, T(3), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(3), NULL), 0);
 	assert_true(writer_staged_bytes(t->w) > before);
 	before = writer_staged_bytes(t->w);
 	cpus_forget(c);
-	assert_int_equal(cpus_tell(c, t->w, T(4), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(4), NULL), 0);
 	assert_true(writer_staged_bytes(t->w) > before);
 	cpus_free(c);
 	assert_int_equal(cpus_new(&c, made_path("none"), NULL), 0);
-	assert_int_equal(cpus_tell(c, t->w, T(5), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(5), NULL), 0);
 	cpus_free(c);
 }
 
@@ -283,16 +283,16 @@ static void captures_are_numbered(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(what_was_told_last_is_told_again_once, begin, finish),
-		cmocka_unit_test_setup_teardown(what_comes_later_anyway_is_not_told_twice, begin, finish),
+		cmocka_unit_test_setup_teardown(what_was_reported_last_is_reported_again_once, begin, finish),
+		cmocka_unit_test_setup_teardown(what_comes_later_anyway_is_not_reported_twice, begin, finish),
 		cmocka_unit_test_setup_teardown(who_has_ended_is_forgotten_after_a_while, begin, finish),
 		cmocka_unit_test_setup_teardown(a_number_that_comes_round_is_another_process, begin, finish),
 		cmocka_unit_test_setup_teardown(many_short_processes_do_not_pile_up, begin, finish),
 		cmocka_unit_test_setup_teardown(who_is_not_recorded_is_forgotten_when_gone, begin, finish),
 		cmocka_unit_test(samples_are_read),
 		cmocka_unit_test(a_size_is_kept),
-		cmocka_unit_test(the_status_tells_rates_and_losses_over_captures),
-		cmocka_unit_test_setup_teardown(steal_is_told_when_it_has_changed, begin, finish),
+		cmocka_unit_test(the_status_reports_rates_and_losses_over_captures),
+		cmocka_unit_test_setup_teardown(steal_is_reported_when_it_has_changed, begin, finish),
 		cmocka_unit_test(captures_are_numbered),
 	};
 

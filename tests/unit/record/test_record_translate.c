@@ -240,7 +240,7 @@ static void words_that_a_record_does_not_carry_are_zero(void **state)
 	assert_int_equal(m->writer.v[F_launch_stack], 0);
 }
 
-static void a_switch_tells_what_the_thread_sleeps_in(void **state)
+static void a_switch_reports_what_the_thread_sleeps_in(void **state)
 {
 	struct made *m = *state;
 	struct ring_switch *s = &begin(m, RING_SWITCH)->sched;
@@ -319,7 +319,7 @@ static void a_time_before_the_epoch_becomes_its_begin(void **state)
 	assert_int_equal(m->writer.v[0], 1002);
 }
 
-static void newer_futex_calls_are_told_as_the_old_ones(void **state)
+static void newer_futex_calls_are_reported_as_the_old_ones(void **state)
 {
 	static const struct {
 		uint64_t nr, op, flags, val;
@@ -372,12 +372,12 @@ int main(void)
 		T(a_call_of_an_unknown_probe_or_with_too_many_frames_is_refused),
 		T(a_call_carries_its_fields),
 		T(words_that_a_record_does_not_carry_are_zero),
-		T(a_switch_tells_what_the_thread_sleeps_in),
+		T(a_switch_reports_what_the_thread_sleeps_in),
 		T(a_fault_and_a_victim_carry_their_fields),
 		T(a_sample_is_of_the_cpu_that_its_head_names),
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_time_before_the_epoch_becomes_its_begin),
-		T(newer_futex_calls_are_told_as_the_old_ones),
+		T(newer_futex_calls_are_reported_as_the_old_ones),
 		T(no_memory_is_a_counted_loss_and_any_other_error_ends_it),
 	};
 

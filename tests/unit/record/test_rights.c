@@ -241,7 +241,7 @@ CHILD_TEST(who_reads_about_others_keeps_the_rights_for_it, rights_to_read_others
 CHILD_TEST(memory_and_files_of_others_are_out_of_reach, others_are_out_of_reach)
 CHILD_TEST(with_rotation_only_the_folder_of_captures_is_written, only_the_folder_of_captures_is_written)
 CHILD_TEST(without_a_command_nobody_is_signalled, nobody_is_signalled)
-CHILD_TEST(a_command_can_be_told_to_go_on, the_command_is_signalled)
+CHILD_TEST(a_command_can_be_reported_to_go_on, the_command_is_signalled)
 
 static int make_file(const char *path)
 {
@@ -281,7 +281,7 @@ int main(void)
 		cmocka_unit_test(memory_and_files_of_others_are_out_of_reach),
 		cmocka_unit_test(with_rotation_only_the_folder_of_captures_is_written),
 		cmocka_unit_test(without_a_command_nobody_is_signalled),
-		cmocka_unit_test(a_command_can_be_told_to_go_on),
+		cmocka_unit_test(a_command_can_be_reported_to_go_on),
 	};
 
 	return cmocka_run_group_tests(tests, make_folders, remove_folders);

@@ -270,7 +270,7 @@ static void frames_of_a_process_that_was_learnt_are_placed_when_it_is_gone(void 
 	symbolizer_free(s);
 }
 
-static void a_process_that_is_gone_or_another_is_told_without_module(void **state)
+static void a_process_that_is_gone_or_another_is_reported_without_module(void **state)
 {
 	struct symbolizer *s = new_symbolizer();
 	uint64_t start_ns, here = (uint64_t)(uintptr_t)open_all;
@@ -322,7 +322,7 @@ static void a_file_gets_one_number_however_it_is_met(void **state)
 	symbolizer_free(s);
 }
 
-static void two_files_that_share_an_inode_one_after_the_other_are_told_apart(void **state)
+static void two_files_that_share_an_inode_one_after_the_other_are_reported_apart(void **state)
 {
 	struct symbolizer *s = new_symbolizer();
 	static const uint32_t want[] = {1, 2, 1, 2};
@@ -555,9 +555,9 @@ int main(void)
 		cmocka_unit_test(a_library_loaded_later_is_found_when_maps_are_due_again),
 		cmocka_unit_test(a_process_that_is_forgotten_is_read_again_at_once),
 		cmocka_unit_test(frames_of_a_process_that_was_learnt_are_placed_when_it_is_gone),
-		cmocka_unit_test(a_process_that_is_gone_or_another_is_told_without_module),
+		cmocka_unit_test(a_process_that_is_gone_or_another_is_reported_without_module),
 		cmocka_unit_test(a_file_gets_one_number_however_it_is_met),
-		cmocka_unit_test(two_files_that_share_an_inode_one_after_the_other_are_told_apart),
+		cmocka_unit_test(two_files_that_share_an_inode_one_after_the_other_are_reported_apart),
 		cmocka_unit_test(a_file_that_is_no_elf_file_is_a_module_without_symbols),
 		cmocka_unit_test(a_very_long_name_is_cut_and_keeps_its_distance),
 		cmocka_unit_test(symbols_of_many_files_come_and_go_within_the_limit),

@@ -123,7 +123,7 @@ static void two_that_continue_the_same_one_do_not_fit(void **state)
 	assert_int_equal(joined(all, 3, false, false), 0); /* the same one, named twice */
 }
 
-static void what_hangs_in_the_air_is_told(void **state)
+static void what_hangs_in_the_air_is_reported(void **state)
 {
 	struct judged all[2];
 
@@ -168,7 +168,7 @@ static void of_a_series_it_is_named_which_captures_are_missing(void **state)
 			    "JOINT  captures 3 to 5 " SERIES_WORDS " are missing between a.cap (2) and b.cap (6)\n");
 	assert_int_equal(joined(some, 2, true, true), 0);
 	assert_non_null(strstr(said, "\"first\":3,\"last\":5,\"from\":\"a.cap\",\"to\":\"b.cap\"}"));
-	/* A joint is missing all the same where nobody is to be told. */
+	/* A joint is missing all the same where nobody is to be reported. */
 	how.open = false;
 	assert_int_equal(joined(some, 2, false, true), 0);
 	assert_int_equal(nmissing, 2);
@@ -238,7 +238,7 @@ int main(void)
 		cmocka_unit_test(a_gap_in_time_does_not_fit),
 		cmocka_unit_test(another_identity_does_not_fit),
 		cmocka_unit_test(two_that_continue_the_same_one_do_not_fit),
-		cmocka_unit_test(what_hangs_in_the_air_is_told),
+		cmocka_unit_test(what_hangs_in_the_air_is_reported),
 		cmocka_unit_test(of_a_series_it_is_named_which_captures_are_missing),
 		cmocka_unit_test(what_is_rightly_not_here_is_not_missing),
 		cmocka_unit_test(what_a_capture_of_a_series_continues_fits_by_all_that_it_names),

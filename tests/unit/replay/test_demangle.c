@@ -37,7 +37,7 @@ static void assert_pairs(const struct pair *pairs, size_t n)
 		assert_string_equal(shown(pairs[i].name), pairs[i].text);
 }
 
-static void kernels_and_functions_are_told_as_they_were_written(void **state)
+static void kernels_and_functions_are_reported_as_they_were_written(void **state)
 {
 	static const struct pair pairs[] = {
 		{"_Z4axpyPff", "axpy(float*, float)"},
@@ -88,7 +88,7 @@ static void types_stand_around_the_names_they_belong_to(void **state)
 	assert_pairs(pairs, LEN(pairs));
 }
 
-static void packs_and_literals_of_templates_are_told(void **state)
+static void packs_and_literals_of_templates_are_reported(void **state)
 {
 	static const struct pair pairs[] = {
 		{"_Z1fIJiPcEEvDpT_", "void f<int, char*>(int, char*)"},
@@ -136,7 +136,7 @@ static void a_name_need_not_end_in_nul_and_may_hold_one(void **state)
 	assert_memory_equal(out, "_Z1f\0v", 7);
 }
 
-static void what_does_not_fit_is_told_as_it_came_and_cut(void **state)
+static void what_does_not_fit_is_reported_as_it_came_and_cut(void **state)
 {
 	static const char name[] = "_Z6kernelIfEvPT_i";
 	const char whole[] = "void kernel<float>(float*, int)";
@@ -235,7 +235,7 @@ static void a_name_that_means_gigabytes_stays_as_it_is(void **state)
 		used += (size_t)snprintf(name + used, sizeof(name) - used, "S_I%s%sE", last, last);
 	}
 	assert_stays(name);
-	/* It is the size that is refused: a few of them are told. */
+	/* It is the size that is refused: a few of them are reported. */
 	assert_string_equal(shown("_Z1f1aIiiES_IS0_S0_E"), "f(a<int, int>, a<a<int, int>, a<int, int>>)");
 }
 
@@ -290,13 +290,13 @@ static void little_stack_is_enough(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernels_and_functions_are_told_as_they_were_written),
+		cmocka_unit_test(kernels_and_functions_are_reported_as_they_were_written),
 		cmocka_unit_test(types_stand_around_the_names_they_belong_to),
-		cmocka_unit_test(packs_and_literals_of_templates_are_told),
+		cmocka_unit_test(packs_and_literals_of_templates_are_reported),
 		cmocka_unit_test(the_distance_in_a_frame_stays_behind_the_name),
 		cmocka_unit_test(what_is_no_mangled_name_stays_as_it_is),
 		cmocka_unit_test(a_name_need_not_end_in_nul_and_may_hold_one),
-		cmocka_unit_test(what_does_not_fit_is_told_as_it_came_and_cut),
+		cmocka_unit_test(what_does_not_fit_is_reported_as_it_came_and_cut),
 		cmocka_unit_test(hostile_names_end_soon_and_in_bounds),
 		cmocka_unit_test(a_name_that_means_gigabytes_stays_as_it_is),
 		cmocka_unit_test(a_name_that_takes_aeons_to_print_nothing_stays_as_it_is),

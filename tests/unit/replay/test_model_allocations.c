@@ -16,18 +16,18 @@ enum { MALLOC = 1, DRIVER_MALLOC, FREE, RESET, CREATE, LAUNCH, NPROBES = LAUNCH 
 struct story {
 	struct allocations m;
 	struct schema schema;
-	char told[1024]; /* what the watch was told, in words */
+	char emitted[1024]; /* what the watch was reported, in words */
 	struct fault why;
 };
 
 static void say(struct story *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct story *s, const char *format, ...)
 {
-	size_t n = strlen(s->told);
+	size_t n = strlen(s->emitted);
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(s->told + n, sizeof(s->told) - n, format, ap);
+	vsnprintf(s->emitted + n, sizeof(s->emitted) - n, format, ap);
 	va_end(ap);
 }
 
@@ -166,7 +166,7 @@ static void memory_is_held_until_it_is_freed(void **state)
 	release(s, 31, 32, 0x9000, false); /* from before recording began */
 	assert_int_equal(held(s), 20);
 	assert_int_equal(s->m.nunmatched, 2);
-	assert_string_equal(s->told, "+10 +20 -10@30 10:freed@30/30 ");
+	assert_string_equal(s->emitted, "+10 +20 -10@30 10:freed@30/30 ");
 }
 
 static void failed_calls_and_those_without_an_address_hold_nothing(void **state)
@@ -180,7 +180,7 @@ static void failed_calls_and_those_without_an_address_hold_nothing(void **state)
 	alloc(s, 11, 12, 0, false);
 	assert_int_equal(held(s), 0);
 	assert_int_equal(s->m.nunfollowed, 1);
-	assert_string_equal(s->told, "");
+	assert_string_equal(s->emitted, "");
 }
 
 static void a_call_within_one_of_its_kind_counts_as_that(void **state)
@@ -189,12 +189,12 @@ static void a_call_within_one_of_its_kind_counts_as_that(void **state)
 
 	alloc(s, 11, 12, 0x1000, true);
 	alloc(s, 13, 14, 0x8000, true);
-	assert_string_equal(s->told, "");
+	assert_string_equal(s->emitted, "");
 	alloc(s, 10, 15, 0x1000, false);
-	assert_string_equal(s->told, "(12) (14) +15 ");
+	assert_string_equal(s->emitted, "(12) (14) +15 ");
 	release(s, 21, 22, 0x1000, true);
 	release(s, 20, 25, 0x1000, false);
-	assert_string_equal(s->told + 14, "(22) -15@25 15:freed@25/25 ");
+	assert_string_equal(s->emitted + 14, "(22) -15@25 15:freed@25/25 ");
 	assert_int_equal(s->m.nunmatched, 0);
 }
 
@@ -204,13 +204,13 @@ static void a_call_within_one_of_another_kind_counts_itself(void **state)
 
 	alloc(s, 11, 12, 0x1000, true);
 	launch(s, 10, 15);
-	assert_string_equal(s->told, "+12 ");
+	assert_string_equal(s->emitted, "+12 ");
 	/* A launch that calls the runtime, which calls the driver. */
 	alloc(s, 22, 23, 0x2000, true);
 	alloc(s, 21, 24, 0x2000, true);
-	assert_string_equal(s->told, "+12 (23) ");
+	assert_string_equal(s->emitted, "+12 (23) ");
 	launch(s, 20, 25);
-	assert_string_equal(s->told, "+12 (23) +24 ");
+	assert_string_equal(s->emitted, "+12 (23) +24 ");
 	assert_int_equal(held(s), 36);
 }
 
@@ -221,10 +221,10 @@ static void a_call_around_which_none_is_seen_counts(void **state)
 
 	alloc(s, 11, 12, 0x1000, true); /* the call around it was lost: the next one began later */
 	alloc(s, 20, 25, 0x2000, false);
-	assert_string_equal(s->told, "+12 +25 ");
+	assert_string_equal(s->emitted, "+12 +25 ");
 	alloc(s, 31, 32, 0x3000, true); /* it had not returned when its thread ended */
 	leave(s, 40, false);
-	assert_string_equal(s->told, "+12 +25 +32 ");
+	assert_string_equal(s->emitted, "+12 +25 +32 ");
 	for (uint64_t i = 0; i <= NESTED_KEPT_MAX; i++) /* more than are kept */
 		alloc(s, 101 + 2 * i, 102 + 2 * i, 0x10000 + i, true);
 	assert_int_equal(s->m.nopen, 3 + NESTED_KEPT_MAX);
@@ -243,13 +243,13 @@ static void an_address_that_is_handed_out_again_was_given_back(void **state)
 	release(s, 40, 60, 0x1000, false); /* it began before: it is the older one's */
 	alloc(s, 69, 70, 0x1000, false);
 	release(s, 80, 81, 0x1000, false); /* it began later: the older one's is missing */
-	assert_string_equal(s->told, "+10 -10@50 +50 10:freed@50/60 -50@70 +70 50:unseen@70/0 -70@81 70:freed@81/81 ");
+	assert_string_equal(s->emitted, "+10 -10@50 +50 10:freed@50/60 -50@70 +70 50:unseen@70/0 -70@81 70:freed@81/81 ");
 	assert_int_equal(held(s), 0);
-	s->told[0] = 0;
+	s->emitted[0] = 0;
 	alloc(s, 89, 90, 0x1000, false);
 	alloc(s, 91, 92, 0x1000, false);
 	assert_int_equal(allocations_finish(&s->m, &nobody, &s->why), 0);
-	assert_string_equal(s->told, "+90 -90@92 +92 90:unseen@92/0 ");
+	assert_string_equal(s->emitted, "+90 -90@92 +92 90:unseen@92/0 ");
 	assert_int_equal(held(s), 92);
 }
 
@@ -266,7 +266,7 @@ static void a_reset_ends_all_of_a_process_with_one_device(void **state)
 	assert_int_equal(held(s), 22);
 	context(s, RESET, 31, 32, 1, true);
 	context(s, RESET, 30, 33, 0, false); /* which does not say its device */
-	assert_string_equal(s->told, "+10 +12 (32) -10@33 10:context@33/33 -12@33 12:context@33/33 ");
+	assert_string_equal(s->emitted, "+10 +12 (32) -10@33 10:context@33/33 -12@33 12:context@33/33 ");
 	alloc(s, 39, 40, 0x1000, false);
 	context(s, CREATE, 41, 42, 2, false);
 	context(s, RESET, 43, 44, 2, false);
@@ -282,7 +282,7 @@ static void an_exit_ends_the_rest(void **state)
 	assert_int_equal(held(s), 10); /* a thread ended, not the process */
 	alloc(s, 22, 23, 0x2000, true);
 	leave(s, 30, true);
-	assert_string_equal(s->told, "+10 +23 -10@30 10:exit@30/0 -23@30 23:exit@30/0 ");
+	assert_string_equal(s->emitted, "+10 +23 -10@30 10:exit@30/0 -23@30 23:exit@30/0 ");
 	assert_int_equal(held(s), 0);
 	assert_null(allocations_next(&s->m, 1, NULL));
 }

@@ -182,7 +182,7 @@ static struct event event(uint16_t kind, uint64_t at_ns)
 	return event_made(kind, schema_kind(&schema, kind), at_ns);
 }
 
-static void tell_process(struct tasks *p, uint64_t at_ns, uint64_t pid, uint64_t start_ns, const char *name)
+static void emit_process(struct tasks *p, uint64_t at_ns, uint64_t pid, uint64_t start_ns, const char *name)
 {
 	struct event ev = event(KIND_process, at_ns);
 
@@ -194,7 +194,7 @@ static void tell_process(struct tasks *p, uint64_t at_ns, uint64_t pid, uint64_t
 	assert_int_equal(tasks_feed(p, &ev, NULL), 0);
 }
 
-static void tell_thread(struct tasks *p, uint64_t at_ns, uint64_t tid, uint64_t pid, uint64_t start_ns,
+static void emit_thread(struct tasks *p, uint64_t at_ns, uint64_t tid, uint64_t pid, uint64_t start_ns,
 			const char *name)
 {
 	struct event ev = event(KIND_thread, at_ns);
@@ -216,7 +216,7 @@ static struct event launch(uint64_t at_ns, uint64_t pid, uint64_t tid)
 	return ev;
 }
 
-static void tell_exit(struct tasks *p, uint64_t at_ns, uint64_t pid, uint64_t tid)
+static void report_exit(struct tasks *p, uint64_t at_ns, uint64_t pid, uint64_t tid)
 {
 	struct event ev = event(KIND_exit, at_ns);
 
@@ -232,13 +232,13 @@ static void a_pid_that_comes_round_is_another_process(void **state)
 	uint32_t first, second;
 
 	(void)state;
-	tell_process(&p, 10, 5, 10, "old");
-	tell_thread(&p, 10, 5, 5, 10, "old");
+	emit_process(&p, 10, 5, 10, "old");
+	emit_thread(&p, 10, 5, 5, 10, "old");
 	first = tasks_process(&p, 5);
-	tell_exit(&p, 20, 5, 5);
+	report_exit(&p, 20, 5, 5);
 	assert_int_equal(tasks_process(&p, 5), first); /* its last switch is still to come */
-	tell_process(&p, 30, 5, 30, "new");
-	tell_thread(&p, 30, 5, 5, 30, "new");
+	emit_process(&p, 30, 5, 30, "new");
+	emit_thread(&p, 30, 5, 5, 30, "new");
 	second = tasks_process(&p, 5);
 	assert_int_not_equal(first, second);
 	assert_string_equal(p.processes[first].shown, "old");
@@ -279,13 +279,13 @@ static void rows_are_of_one_process_if_their_starts_are_and_it_has_not_ended(voi
 			 known_ns = cases[i].first_ns ? cases[i].first_ns : cases[i].second_ns;
 		uint32_t first;
 
-		tell_process(&p, 501 * ms, 5, cases[i].first_ns, "first");
-		tell_thread(&p, 501 * ms, 5, 5, cases[i].first_ns, "first");
+		emit_process(&p, 501 * ms, 5, cases[i].first_ns, "first");
+		emit_thread(&p, 501 * ms, 5, 5, cases[i].first_ns, "first");
 		first = tasks_process(&p, 5);
 		if (end_ns)
-			tell_exit(&p, end_ns, 5, 5);
-		tell_process(&p, 600 * ms, 5, cases[i].second_ns, "second");
-		tell_thread(&p, 600 * ms, 5, 5, cases[i].second_ns, "second");
+			report_exit(&p, end_ns, 5, 5);
+		emit_process(&p, 600 * ms, 5, cases[i].second_ns, "second");
+		emit_thread(&p, 600 * ms, 5, 5, cases[i].second_ns, "second");
 		assert_int_equal(tasks_process(&p, 5) == first, cases[i].same);
 		assert_int_equal(p.nthreads, cases[i].same ? 1 : 2);
 		if (cases[i].same)
@@ -300,9 +300,9 @@ static void a_later_row_renames(void **state)
 	uint32_t number;
 
 	(void)state;
-	tell_process(&p, 10, 5, 10, "sh");
+	emit_process(&p, 10, 5, 10, "sh");
 	number = tasks_process(&p, 5);
-	tell_process(&p, 15, 5, 10, "python3");
+	emit_process(&p, 15, 5, 10, "python3");
 	assert_int_equal(tasks_process(&p, 5), number);
 	assert_string_equal(p.processes[number].shown, "python3");
 	tasks_clear(&p);
@@ -320,7 +320,7 @@ static void a_row_that_comes_late_completes_what_events_implied(void **state)
 	assert_int_not_equal(number, 0);
 	assert_false(p.threads[number].reported);
 	assert_int_equal(p.processes[p.threads[number].process].pid, 5);
-	tell_thread(&p, 11, 6, 5, 1, "late");
+	emit_thread(&p, 11, 6, 5, 1, "late");
 	assert_int_equal(tasks_thread(&p, 6), number);
 	assert_string_equal(p.threads[number].shown, "late");
 	tasks_clear(&p);
@@ -332,12 +332,12 @@ static void whether_a_thread_was_recorded_is_known_whichever_row_comes_first(voi
 	struct event ev = launch(30, 8, 8);
 
 	(void)state;
-	tell_thread(&p, 10, 5, 5, 1, "thread first");
+	emit_thread(&p, 10, 5, 5, 1, "thread first");
 	assert_false(tasks_is_recorded(&p, tasks_thread(&p, 5)));
-	tell_process(&p, 11, 5, 1, "then its process");
+	emit_process(&p, 11, 5, 1, "then its process");
 	assert_true(tasks_is_recorded(&p, tasks_thread(&p, 5)));
-	tell_process(&p, 12, 7, 1, "process first");
-	tell_thread(&p, 13, 7, 7, 1, "then its thread");
+	emit_process(&p, 12, 7, 1, "process first");
+	emit_thread(&p, 13, 7, 7, 1, "then its thread");
 	assert_true(tasks_is_recorded(&p, tasks_thread(&p, 7)));
 	assert_int_equal(tasks_feed(&p, &ev, NULL), 0);
 	assert_true(tasks_is_recorded(&p, tasks_thread(&p, 8)));
@@ -351,10 +351,10 @@ static void a_fork_ends_the_hold_of_a_dead_thread_on_its_id(void **state)
 	uint32_t dead;
 
 	(void)state;
-	tell_process(&p, 10, 5, 10, "old");
-	tell_thread(&p, 10, 5, 5, 10, "old");
+	emit_process(&p, 10, 5, 10, "old");
+	emit_thread(&p, 10, 5, 5, 10, "old");
 	dead = tasks_thread(&p, 5);
-	tell_exit(&p, 20, 5, 5);
+	report_exit(&p, 20, 5, 5);
 	event_room(&fork_event)->v[F_fork_pid] = event_room(&fork_event)->v[F_fork_tid] = 1;
 	event_room(&fork_event)->v[F_fork_child_pid] = event_room(&fork_event)->v[F_fork_child_tid] = 5;
 	assert_int_equal(tasks_feed(&p, &fork_event, NULL), 0);
@@ -381,7 +381,7 @@ static void a_hostile_name_is_kept_escaped(void **state)
 	struct tasks p = {0};
 
 	(void)state;
-	tell_thread(&p, 10, 5, 5, 10, "\x1b]0;\xff\"");
+	emit_thread(&p, 10, 5, 5, 10, "\x1b]0;\xff\"");
 	assert_string_equal(tasks_find_thread(&p, 5)->shown, "\\x1b]0;\\xff\"");
 	assert_string_equal(tasks_find_thread(&p, 5)->json, "\\u001b]0;\xef\xbf\xbd\\\"");
 	tasks_clear(&p);
@@ -429,8 +429,8 @@ static void a_filter_knows_the_process_of_a_thread_in_a_switch(void **state)
 
 	(void)state;
 	f = (struct filter){.to_ns = NO_TIME, .pids = {5}, .npids = 1};
-	tell_process(&p, 1, 5, 1, "x");
-	tell_thread(&p, 1, 6, 5, 1, "x");
+	emit_process(&p, 1, 5, 1, "x");
+	emit_thread(&p, 1, 6, 5, 1, "x");
 	event_room(&ev)->v[F_switch_prev_tid] = 99;
 	event_room(&ev)->v[F_switch_next_tid] = 6;
 	assert_int_equal(tasks_feed(&p, &ev, NULL), 0);

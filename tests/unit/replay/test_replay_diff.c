@@ -78,7 +78,7 @@ static void equal_series_do_not_differ_and_have_the_floor_as_bound(void **unused
 	assert_int_equal(compare(a, 8, b, 0, true, (struct diff_floor){.least = 2}).certainty, CERTAINTY_SHORT);
 }
 
-/* "Within noise" would be no statement where not even all or nothing could be told apart. */
+/* "Within noise" would be no statement where not even all or nothing could be distinguished. */
 static void what_is_too_noisy_is_not_called_noise(void **unused)
 {
 	double a[] = {0, 0, 90, 0, 0, 100, 0, 0, 0, 80}, b[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -181,7 +181,7 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void quantiles_are_told_to_within_a_step(void **unused)
+static void quantiles_are_reported_to_within_a_step(void **unused)
 {
 	static const double shares[] = {0, 0.01, 0.5, 0.9, 0.99, 0.999, 1};
 	enum { N = 5000 };
@@ -221,7 +221,7 @@ int main(void)
 		cmocka_unit_test(neighbours_that_resemble_each_other_count_less),
 		cmocka_unit_test(rare_things_are_compared_by_their_number),
 		cmocka_unit_test(the_bound_of_rare_things_is_sharp),
-		cmocka_unit_test(quantiles_are_told_to_within_a_step),
+		cmocka_unit_test(quantiles_are_reported_to_within_a_step),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,7 +299,7 @@ static const struct {
 	{"memory=pined", 7, "never 'pined'"},
 };
 
-static void what_is_wrong_is_told_with_its_place(void **state)
+static void what_is_wrong_is_reported_with_its_place(void **state)
 {
 	struct where *w;
 	struct fault why;
@@ -377,7 +377,7 @@ int main(void)
 		cmocka_unit_test(texts_compare_byte_by_byte),
 		cmocka_unit_test(switches_and_wakings_are_their_threads_own),
 		cmocka_unit_test(and_binds_before_or_and_not_before_both),
-		cmocka_unit_test(what_is_wrong_is_told_with_its_place),
+		cmocka_unit_test(what_is_wrong_is_reported_with_its_place),
 		cmocka_unit_test(a_condition_has_limits),
 		cmocka_unit_test(a_condition_can_be_bound_to_one_capture_after_another),
 	};
