@@ -40,9 +40,9 @@ struct about {
 		char name[64];
 		size_t bytes;
 	} gpus[ABOUT_GPUS_KEPT];
-	unsigned ngpus; /* beyond what is kept, too */
-	bool steal;     /* some time was taken away by the hypervisor, so it does report */
-	bool unreported;    /* the kernel reports no switches, or no wakings */
+	unsigned ngpus;  /* beyond what is kept, too */
+	bool steal;      /* some time was taken away by the hypervisor, so it does report */
+	bool unreported; /* the kernel reports no switches, or no wakings */
 };
 
 /* Whether about_feed() does anything with rows of this kind. */

@@ -82,7 +82,8 @@ static uint32_t proves_process(const struct event *ev)
 	}
 }
 
-/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper reports. */
+/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper reports.
+ */
 static int look_ahead(struct engine *e, struct fault *why)
 {
 	struct cursor *cur = NULL;

@@ -87,7 +87,8 @@ struct finding {
 			       side by side */
 	uint64_t count;
 	bool lasted;    /* WEIGHT_NS: so long it was so; that much was not lost by it */
-	size_t same_as; /* the number (from 1) of the finding that reports the same occurrences from another side; 0: none
+	size_t same_as; /* the number (from 1) of the finding that reports the same occurrences from another side; 0:
+			 * none
 			 */
 	bool timed;     /* the following say something */
 	uint64_t total_ns, min_ns, median_ns, p90_ns, p99_ns, max_ns;

@@ -21,8 +21,8 @@ static int take_output(void *request, const char *value, struct fault *why)
 	q->out = value;
 	q->out_form = form_of(value);
 	if (q->out_form == FORMS)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.160s': the suffix selects the format, and must be %s",
-				 value, forms_endings());
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "'%.160s': the suffix selects the format, and must be %s", value, forms_endings());
 	return 0;
 }
 
@@ -69,7 +69,8 @@ static const struct tool_option table[] = {
 	 TOOL_CALL, .take = take_report},
 	{"output", 'o', "OUT", "the same as --report=OUT", TOOL_CALL, .take = take_output},
 	{"at", 0, "TIME",
-	 "with --tid: what this thread was doing at that moment, and why; +2.2357, 12s, a wall time, ...", TOOL_CALL, .take = take_moment},
+	 "with --tid: what this thread was doing at that moment, and why; +2.2357, 12s, a wall time, ...", TOOL_CALL,
+	 .take = take_moment},
 	{"tid", 0, "TID", "the thread that --at is about", TOOL_NUMBER, AT(tid), .min = 1, .max = UINT32_MAX - 1},
 	{"json", 0, NULL, "the findings as JSON on standard output", TOOL_SET, AT(json)},
 	{"force", 0, NULL, "replace OUT if it is there", TOOL_SET, AT(force)},
@@ -77,18 +78,23 @@ static const struct tool_option table[] = {
 	 "exit with 1 if there is a finding of this severity (info, warning, error) or above; with --baseline: a new "
 	 "or worse one",
 	 TOOL_WORD, AT(fail_on), .words = severities},
-	{"baseline", 0, "FILE", "compare with this capture: what is new, gone, worse and better since", TOOL_FILE, AT(baseline)},
+	{"baseline", 0, "FILE", "compare with this capture: what is new, gone, worse and better since", TOOL_FILE,
+	 AT(baseline)},
 	{"exit-code", 0, NULL, "with --baseline: exit with 1 if anything changed, with 3 if there is too little data",
 	 TOOL_SET, AT(exit_code)},
 	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", TOOL_CALL, .take = take_setting},
 	{"settings", 0, "FILE", "the same for each line of FILE; may be repeated", TOOL_CALL, .take = take_settings},
-	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", TOOL_CALL, .take = take_rules},
+	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", TOOL_CALL,
+	 .take = take_rules},
 	{"list-rules", 0, NULL, "show the rules, their settings and the reasons for them", TOOL_SET, AT(list_rules)},
 	{"explain", 0, "RULE", "show what a rule means, when it is wrong, and what to do", TOOL_TEXT, AT(explain)},
 	{"trust", 0, "PUB",
-	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST, AT(trust)},
-	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST, AT(delegations)},
-	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", TOOL_SET, AT(evidence.unverified)},
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST,
+	 AT(trust)},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST,
+	 AT(delegations)},
+	{"unverified", 0, NULL, "analyse what does not verify all the same; the report says so", TOOL_SET,
+	 AT(evidence.unverified)},
 	{0},
 };
 

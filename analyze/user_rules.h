@@ -44,8 +44,8 @@ struct user_rules {
 	uint64_t steps_max;   /* of each; 0: USER_RULE_STEPS_MAX */
 	unsigned seconds_max; /* of each; 0: USER_RULE_SECONDS_MAX */
 	/*
-	 * Called in another thread when a row does not end, long after the limit: to report, and to end the process, for
-	 * there is no other way. NULL: it goes on until it ends.
+	 * Called in another thread when a row does not end, long after the limit: to report, and to end the process,
+	 * for there is no other way. NULL: it goes on until it ends.
 	 */
 	void (*stuck)(const struct fault *why);
 };

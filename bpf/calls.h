@@ -325,7 +325,8 @@ static __always_inline enum recorded call_record(const struct done *d, __u32 use
 	return SLOW;
 }
 
-/* With the name that the call reported, in as little room as it needs. A name without room for it is tried with more. */
+/* With the name that the call reported, in as little room as it needs. A name without room for it is tried with more.
+ */
 #define NAME_RECORD(room)                                                                                              \
 	do {                                                                                                           \
 		struct ring_call_name *r = bpf_ringbuf_reserve(&bulk, sizeof(*r) + (room), 0);                         \

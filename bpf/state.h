@@ -85,7 +85,7 @@ struct open_calls {
 	__u64 since_ns; /* this thread's start: numbers come round */
 	__u64 start_ns; /* of its process */
 	__u32 depth;
-	__u32 over; /* calls inside the deepest followed one that were counted as too_deep */
+	__u32 over;    /* calls inside the deepest followed one that were counted as too_deep */
 	__u32 emitted; /* it and its process were reported as tracked */
 	__u32 unasked;
 	struct frame frame[CALL_DEPTH];
@@ -95,7 +95,7 @@ struct open_calls {
 struct thread_state {
 	__u32 seat;     /* + 1; 0: none */
 	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
-	__u32 emitted;     /* it and its process were reported as tracked */
+	__u32 emitted;  /* it and its process were reported as tracked */
 	__u32 spare;    /* it has, or had, open calls in `spares` */
 	struct open_futex futex;
 	struct last_fault fault;

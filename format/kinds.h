@@ -348,8 +348,9 @@
 	F(oom, rss, UINT, BYTES)
 
 /*
- * One look at one GPU through NVML. known: bit n set when the field n lines below it was reported, else that field is 0.
- * throttle: NVML's clocks-event reasons. ecc_*: since the driver was loaded. busy: of the time, % in the last period.
+ * One look at one GPU through NVML. known: bit n set when the field n lines below it was reported, else that field is
+ * 0. throttle: NVML's clocks-event reasons. ecc_*: since the driver was loaded. busy: of the time, % in the last
+ * period.
  */
 #define FIELDS_health(F)                                                                                               \
 	F(health, at, TIME, BOOT_NS)                                                                                   \
@@ -581,8 +582,8 @@
 	C(10, sampled_out, LOST, "left out on purpose (--sample)")                                                     \
 	C(11, over_rate, LOST, "left out on purpose (--max-rate)")                                                     \
 	C(12, not_attached, LOST, "a library was mapped, and had no probes for a while")                               \
-	C(13, not_run, LOST, "the kernel skipped a run of the probe, in any thread")                                     \
-	C(64, unreadable, NOTED, "an argument, or what it points to, could not be read")                           \
+	C(13, not_run, LOST, "the kernel skipped a run of the probe, in any thread")                                   \
+	C(64, unreadable, NOTED, "an argument, or what it points to, could not be read")                               \
 	C(65, no_stack, NOTED, "no user stack could be taken, or not all of it")
 
 /* Why recording stopped: in END. */

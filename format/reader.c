@@ -143,8 +143,8 @@ static int match_chunks(struct epoch *e, const struct pending *p, struct fault *
 {
 	if (e->nchunks != p->n)
 		return fault_set(why, ERR_FORGED, e->seal_offset,
-				 "the seal of epoch %llu lists %u chunks, %u precede it",
-				 (unsigned long long)e->number, e->nchunks, p->n);
+				 "the seal of epoch %llu lists %u chunks, %u precede it", (unsigned long long)e->number,
+				 e->nchunks, p->n);
 	for (uint32_t i = 0; i < p->n; i++) {
 		const struct chunk *have = &p->chunks[i];
 		struct chunk *c = &e->chunks[i];

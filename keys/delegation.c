@@ -124,11 +124,13 @@ static int decode(uint8_t raw[RAW_MAX], const char *text, size_t len, struct fau
 		chars--;
 	if (chars > CHARS_MAX ||
 	    sodium_base642bin(raw, RAW_MAX, eol + 1, chars, NULL, &n, &end, sodium_base64_VARIANT_ORIGINAL) != 0)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is not the base64 of one");
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
+				 "not a delegation: its second line is not the base64 of one");
 	/* libsodium takes some characters beyond 127 for letters: only what encodes to the same is base64. */
 	sodium_bin2base64(again, sizeof(again), raw, n, sodium_base64_VARIANT_ORIGINAL);
 	if (strlen(again) != chars || memcmp(again, eol + 1, chars) != 0)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "not a delegation: its second line is not the base64 of one");
+		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
+				 "not a delegation: its second line is not the base64 of one");
 	return (int)n;
 }
 

@@ -235,8 +235,7 @@ static void emit_result(const struct settings *s, const struct recording_result 
 			 (unsigned long long)result->ncaptures - 1);
 	tool_note("%s%s: %llu events, %llu lost, %s, signed by %s: %s", result->path, captures,
 		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
-		  size_text(size, result->written_bytes), result->key_id,
-		  reason_text(result->reason));
+		  size_text(size, result->written_bytes), result->key_id, reason_text(result->reason));
 	emit_missing(result);
 	emit_losses(result);
 	if (left_out.sampled_out)

@@ -56,8 +56,8 @@ static int take_challenge(void *settings, const char *value, struct fault *why)
 
 	if (sodium_hex2bin(o->challenge, sizeof(o->challenge), value, strlen(value), NULL, &o->challenge_bytes, &end) ||
 	    *end || o->challenge_bytes == 0)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "'%.160s' is not 2 to %d hex digits, two for a byte", value, 2 * CHALLENGE_BYTES_MAX);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.160s' is not 2 to %d hex digits, two for a byte",
+				 value, 2 * CHALLENGE_BYTES_MAX);
 	return 0;
 }
 
@@ -82,8 +82,8 @@ static int take_ring(void *settings, const char *value, struct fault *why)
 	if (size_parse(value, &s->o.ring_bytes, why) < 0)
 		return ERR_INPUT;
 	if (!attach_ring_valid(s->o.ring_bytes))
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-				 "'%.64s' is not a power of two from %" PRIu64 "K to 1G", value, attach_ring_min() >> 10);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%.64s' is not a power of two from %" PRIu64 "K to 1G",
+				 value, attach_ring_min() >> 10);
 	return 0;
 }
 
@@ -91,19 +91,23 @@ static int take_ring(void *settings, const char *value, struct fault *why)
 
 static const struct tool_option option_table[] = {
 	{"output", 'o', "FILE", "the capture to make", TOOL_FILE, AT(o.path)},
-	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h; a bare number is seconds", TOOL_SECONDS, AT(o.duration_ns), .min = 1},
+	{"duration", 'd', "TIME", "stop after TIME: 90s, 5m, 1h; a bare number is seconds", TOOL_SECONDS,
+	 AT(o.duration_ns), .min = 1},
 	{"rotate", 0, "TIME", "begin another capture after each TIME, nothing lost between: FILE-00001.cap, ...",
 	 TOOL_DURATION, AT(o.rotate_ns), .min = S_NS},
-	{"max-size", 0, "SIZE", "end before the capture (with --rotate: all together) is larger: 10G", TOOL_SIZE, AT(o.budget.max_bytes), .min = BUDGET_BYTES_MIN},
-	{"max-rate", 0, "N", "record at most N events a second; the others are counted", TOOL_NUMBER, AT(max_rate), .min = 1, .max = UINT32_MAX},
+	{"max-size", 0, "SIZE", "end before the capture (with --rotate: all together) is larger: 10G", TOOL_SIZE,
+	 AT(o.budget.max_bytes), .min = BUDGET_BYTES_MIN},
+	{"max-rate", 0, "N", "record at most N events a second; the others are counted", TOOL_NUMBER, AT(max_rate),
+	 .min = 1, .max = UINT32_MAX},
 	{"sample", 0, "KIND=N", "record one in N of this kind, launch for example; the others are counted (repeatable)",
 	 TOOL_CALL, .take = take_sample},
-	{"metrics", 0, "TIME", "sample how busy each CPU is, once in TIME, from 1ms to 1h", TOOL_DURATION, AT(o.metrics_ns), .min = MS_NS, .max = 3600 * S_NS},
+	{"metrics", 0, "TIME", "sample how busy each CPU is, once in TIME, from 1ms to 1h", TOOL_DURATION,
+	 AT(o.metrics_ns), .min = MS_NS, .max = 3600 * S_NS},
 	{"pid", 'p', "PID,...", "record these processes and their children (repeatable)", TOOL_CALL, .take = take_pids},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", TOOL_LIST, AT(libs), .max = LIBS_MAX},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", TOOL_FILE, AT(o.key_path)},
-	{"passphrase-fd", 0, "N", "read the key's passphrase from descriptor N, not from the terminal",
-	 TOOL_DESCRIPTOR, AT(o.passphrase_fd)},
+	{"passphrase-fd", 0, "N", "read the key's passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR,
+	 AT(o.passphrase_fd)},
 	{"challenge", 0, "HEX", "put these bytes into the signed header: a verifier's, who then knows it is no older",
 	 TOOL_CALL, .take = take_challenge},
 	{"authority", 0, "TEXT", "seal who allowed this recording, and why", TOOL_CALL, .take = take_authority},
@@ -111,15 +115,19 @@ static const struct tool_option option_table[] = {
 	{"ring", 0, "SIZE", "kernel buffer, a power of two: 16M", TOOL_CALL, .take = take_ring},
 	{"no-futex", 0, NULL, "do not trace futexes; libraries that are loaded later are detected within a second",
 	 TOOL_CLEAR, AT(o.futex)},
-	{"no-quota", 0, NULL, "do not record CPU quotas, nor when one keeps a thread from running", TOOL_CLEAR, AT(o.quota)},
-	{"no-signals", 0, NULL, "do not record who stops, continues or ends processes by a signal", TOOL_CLEAR, AT(o.signals)},
-	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets",
-	 TOOL_CLEAR, AT(o.command_lines)},
-	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", TOOL_CLEAR, AT(o.late_attach)},
+	{"no-quota", 0, NULL, "do not record CPU quotas, nor when one keeps a thread from running", TOOL_CLEAR,
+	 AT(o.quota)},
+	{"no-signals", 0, NULL, "do not record who stops, continues or ends processes by a signal", TOOL_CLEAR,
+	 AT(o.signals)},
+	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets", TOOL_CLEAR,
+	 AT(o.command_lines)},
+	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", TOOL_CLEAR,
+	 AT(o.late_attach)},
 	{"uprobes", 0, "HOW", "how to attach: multi (the default, fastest), plain, or single (kernels before 6.6)",
 	 TOOL_WORD, AT(uprobes), .words = uprobes},
 	{"nvml", 0, "PATH",
-	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", TOOL_TEXT, AT(o.nvml)},
+	 "ask this library for the GPUs' health; no: none (libnvidia-ml.so.1, where there is a driver)", TOOL_TEXT,
+	 AT(o.nvml)},
 	{"check", 0, NULL, "report what this host allows, and exit", TOOL_SET, AT(check)},
 	{"json", 0, NULL, "with --check: as one JSON object", TOOL_SET, AT(json)},
 	{0},

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a process is: the rows about a tracked process instance beyond its name, reported when it is first met and again
- * after exec. All is read before anything is reported, and reported only if the process is still the same one then: so no row
- * mixes two processes that bore one number.
+ * after exec. All is read before anything is reported, and reported only if the process is still the same one then: so
+ * no row mixes two processes that bore one number.
  */
 #include "record/recording_internal.h"
 

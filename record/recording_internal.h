@@ -117,7 +117,7 @@ struct recording {
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
 	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were reported */
-	struct instance *emitted;               /* about whom notice_process.c has written rows, and who lives */
+	struct instance *emitted;            /* about whom notice_process.c has written rows, and who lives */
 	size_t nemitted, emitted_room;
 	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
 	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
@@ -192,7 +192,8 @@ void recording_leave_process(struct recording *s, uint32_t pid);
 int recording_emit_missing(struct recording *s, struct fault *why);
 size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
 
-/* Take in all that the kernel side has reported by now. 1; 0: it does not finish a record, within a second; negative. */
+/* Take in all that the kernel side has reported by now. 1; 0: it does not finish a record, within a second; negative.
+ */
 int recording_drain(struct recording *s, struct fault *why);
 
 /* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() reports. */

@@ -318,7 +318,8 @@ int standing_emit(struct standing *s, struct writer *w, uint64_t at_ns, struct f
 		if (e->v[0] < at_ns) /* else it comes anyway */
 			r = emit(e, w, at_ns, why);
 	if (r == 0 && s->incomplete)
-		r = fact_emit(w, at_ns, "names", "some could not be kept, because memory ran out, and are missing", why);
+		r = fact_emit(w, at_ns, "names", "some could not be kept, because memory ran out, and are missing",
+			      why);
 	writer_watch(w, standing_saw, s);
 	return r;
 }

@@ -75,13 +75,16 @@ static int take_act(void *settings, const char *value, struct fault *why)
 
 static const struct tool_option table[] = {
 	{"trust", 0, "PUB",
-	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST, AT(trust)},
-	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST, AT(delegations)},
+	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST,
+	 AT(trust)},
+	{"delegation", 0, "FILE", "believe this delegation by a trusted key; may be repeated", TOOL_LIST,
+	 AT(delegations)},
 	{"require-complete", 0, NULL, "refuse (status 7) a capture of which anything was lost, sampled out or withheld",
 	 TOOL_SET, AT(require_complete)},
-	{"max-lost", 0, "N|P%", "refuse (status 7) a capture that lacks more than N events, or P % of all",
-	 TOOL_CALL, .take = take_limit},
-	{"require-chain", 0, NULL, "refuse (status 7) captures of a rotation of which one is missing", TOOL_SET, AT(require_chain)},
+	{"max-lost", 0, "N|P%", "refuse (status 7) a capture that lacks more than N events, or P % of all", TOOL_CALL,
+	 .take = take_limit},
+	{"require-chain", 0, NULL, "refuse (status 7) captures of a rotation of which one is missing", TOOL_SET,
+	 AT(require_chain)},
 	{"after", 0, "HASH", "with --require-chain: the last seal before the first capture, of one removed on purpose",
 	 TOOL_CALL, .take = take_after},
 	{"bytes-only", 0, NULL, "check that every byte is what was sealed, and do not decode the rows: faster",
@@ -94,7 +97,8 @@ static const struct tool_option table[] = {
 	{"name", 0, "WHO", "in that line: who does it (user@host)", TOOL_TEXT, AT(act.who)},
 	{"note", 0, "TEXT", "in that line: a reason", TOOL_TEXT, AT(act.note)},
 	{"secret", 's', "KEY", "sign that line with this secret key instead of the host's", TOOL_FILE, AT(secret)},
-	{"passphrase-fd", 0, "N", "read its passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR, AT(passphrase_fd)},
+	{"passphrase-fd", 0, "N", "read its passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR,
+	 AT(passphrase_fd)},
 	{0},
 };
 
@@ -265,7 +269,8 @@ static int print_verdict(const struct judgement *judgement, bool brief)
 	return 0;
 }
 
-/* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was reported). */
+/* Judge and print one file. Its exit status, and in *bad how bad it is; -1 if judging itself failed (and was reported).
+ */
 static int judge(const struct settings *s, const char *path, struct joints *joints, int *bad)
 {
 	const struct evidence_options o = {.scope = s->bytes_only ? VERIFY_BYTES : VERIFY_ROWS,

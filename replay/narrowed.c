@@ -34,8 +34,8 @@ int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const c
 				used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 							 schema->classes[i].name);
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "'%.*s' is not a class of content here; there are %s", n < 32 ? (int)n : 32, list,
-					 known);
+					 "'%.*s' is not a class of content here; there are %s", n < 32 ? (int)n : 32,
+					 list, known);
 		}
 		if (!old_arguments)
 			*classes |= UINT32_C(1) << schema->classes[i].id;

@@ -64,11 +64,11 @@ static inline void out_char(struct out *o, char c)
 
 void out_u64(struct out *o, uint64_t value);
 void out_s64(struct out *o, int64_t value);
-void out_hex(struct out *o, uint64_t value);                    /* 0x7f00... */
-void out_digits(struct out *o, uint64_t value, unsigned width); /* with leading zeros, cut to the last `width` */
-void out_seconds(struct out *o, uint64_t ns);                   /* 12.345678901 */
-void out_duration(struct out *o, uint64_t ns);                  /* as one word: duration_word() */
-void out_terminal(struct out *o, const char *text, size_t n);   /* escaped; n <= TEXT_MAX */
+void out_hex(struct out *o, uint64_t value);                         /* 0x7f00... */
+void out_digits(struct out *o, uint64_t value, unsigned width);      /* with leading zeros, cut to the last `width` */
+void out_seconds(struct out *o, uint64_t ns);                        /* 12.345678901 */
+void out_duration(struct out *o, uint64_t ns);                       /* as one word: duration_word() */
+void out_terminal(struct out *o, const char *text, size_t n);        /* escaped; n <= TEXT_MAX */
 void out_terminal_quoted(struct out *o, const char *text, size_t n); /* "...", and a quote inside as \" */
 void out_json(struct out *o, const char *text, size_t n);            /* escaped, in quotes; n <= TEXT_MAX */
 void out_hex_bytes(struct out *o, const uint8_t *bytes, size_t n);

@@ -17,8 +17,8 @@ static int check_free(const struct target *t, struct fault *why)
 	if (fstatat(t->folder, t->leaf, &st, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : fault_errno(why, "cannot inspect %.150s", t->path);
 	if (!S_ISREG(st.st_mode))
-		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
-				 "%.150s is not a regular file and is not replaced", t->path);
+		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%.150s is not a regular file and is not replaced",
+				 t->path);
 	if (!t->force)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%.150s is already there; --force replaces it",
 				 t->path);

@@ -9,7 +9,6 @@
 
 #include "format/base/text.h"
 
-
 #define HTML_DEPTH_MAX 32
 
 /* A zeroed one with `out` is ready. */

@@ -58,7 +58,8 @@ static unsigned holds_until(const struct gauge_gpu *gpu, enum gauge what, unsign
 	return i;
 }
 
-/* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was reported stays empty. */
+/* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was reported stays empty.
+ */
 static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge what, unsigned y)
 {
 	uint64_t top = what == GAUGE_BUSY ? 100 : gpu->high[what];

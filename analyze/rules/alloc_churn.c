@@ -137,7 +137,7 @@ static int churn_feed(void *state, const struct context *ctx, const uint64_t *se
 }
 
 static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
-		      struct fault *why)
+			struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);

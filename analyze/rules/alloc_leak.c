@@ -117,7 +117,7 @@ static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 }
 
 static int report_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
-		     struct fault *why)
+		       struct fault *why)
 {
 	struct finding *f = findings_add(&s->found);
 	const char *name = call_name(ctx->schema, site->probe);

@@ -22,7 +22,7 @@ static int no_memory(struct fault *why)
 
 #define NAMED_PROBES 8
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
-#define SKIPPED_UNTOLD "not known"        /* where the kernel did not say; no finding, but reported as what was not seen */
+#define SKIPPED_UNTOLD "not known" /* where the kernel did not say; no finding, but reported as what was not seen */
 
 #define SUSPENDED_FACT "suspended_ns" /* how long the machine had been suspended, ever, when the capture begins */
 
@@ -101,9 +101,9 @@ static bool any_text_failed(const struct finding *f)
 
 /* A finding of events that are counted by function; NULL with *r 0: there are none. */
 static struct finding *report_counted(const struct context *ctx, struct findings *out, enum severity severity,
-				    const char *class,
-				    bool (*counts)(const struct schema *, const struct counter *, const void *),
-				    const char *what, int *r, struct fault *why)
+				      const char *class,
+				      bool (*counts)(const struct schema *, const struct counter *, const void *),
+				      const char *what, int *r, struct fault *why)
 {
 	uint32_t n;
 	const struct counter *counters = counters_last(ctx->reader, &n);
@@ -141,7 +141,7 @@ static int report_reduced(const struct context *ctx, struct findings *out, struc
 	const struct counter *counters = counters_last(ctx->reader, &n);
 	int r;
 	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
-					 "events were left out on purpose (--sample, --max-rate)", &r, why);
+					   "events were left out on purpose (--sample, --max-rate)", &r, why);
 
 	if (!f)
 		return r;
@@ -157,7 +157,7 @@ static int report_open(const struct context *ctx, struct findings *out, struct f
 {
 	int r;
 	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
-					 "GPU calls had not returned when recording ended", &r, why);
+					   "GPU calls had not returned when recording ended", &r, why);
 
 	if (!f)
 		return r;
@@ -382,7 +382,7 @@ static uint64_t drift(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1, bool *
 }
 
 static int report_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
-		      struct findings *out, struct fault *why)
+			struct findings *out, struct fault *why)
 {
 	bool forward;
 	uint64_t step_ns = drift(a->wall_ns, b->wall_ns, a->boot_ns, b->boot_ns, &forward);
@@ -419,7 +419,7 @@ static int report_clock(const struct clock_anchor *a, const struct clock_anchor 
 }
 
 static int report_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out,
-		       struct fault *why)
+			 struct fault *why)
 {
 	const struct reader *r = ctx->reader;
 	struct clock_anchor last = {

@@ -249,10 +249,9 @@ const struct rule cpu_quota_rule = {
 	.meaning = "A thread that feeds the GPU could have run, but its control group had used up the CPU time that it "
 		   "gets in each period. While it waits for the next period, it launches nothing. No other program is "
 		   "to blame for that, however busy the machine is.",
-	.wrong =
-		"Where the kernel keeps no account (before Linux 6.6, or when the thread was moved to another CPU "
-		"meanwhile) the time is an upper bound: when there was quota again, the thread may have had to wait "
-		"for a CPU.",
+	.wrong = "Where the kernel keeps no account (before Linux 6.6, or when the thread was moved to another CPU "
+		 "meanwhile) the time is an upper bound: when there was quota again, the thread may have had to wait "
+		 "for a CPU.",
 	.remedy = "Raise the quota, or start fewer computing threads in that control group.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),

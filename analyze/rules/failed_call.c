@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Calls that returned an error, by process and error, whatever the functions: reported by the call that had it first, for
- * later ones mostly follow from it. Out of memory is rule oom's.
+ * Calls that returned an error, by process and error, whatever the functions: reported by the call that had it first,
+ * for later ones mostly follow from it. Out of memory is rule oom's.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -256,7 +256,7 @@ static void report_headline(struct text *t, const struct futex_group *g, const s
 }
 
 static int report_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
-		       const struct roster *r)
+			 const struct roster *r)
 {
 	const struct who *who = roster_first(r);
 
@@ -286,7 +286,7 @@ static const char *advice_for(bool no_cpu, enum chain_end end)
 }
 
 static int report_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
-		      const struct convoy *convoy, struct findings *out, struct fault *why)
+			const struct convoy *convoy, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	bool no_cpu = g->nno_cpu > g->tally.count / 2;

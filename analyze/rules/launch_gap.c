@@ -181,7 +181,7 @@ static const char *advice_for(enum cause_class class)
 
 /* Threads of one process that had gaps with the same cause are one finding; `g` is the first of them. */
 static int report_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
-		       const uint64_t *set, struct findings *out, struct fault *why)
+			 const uint64_t *set, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;

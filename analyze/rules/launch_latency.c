@@ -300,8 +300,8 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 }
 
 /*
- * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being away once,
- * so it is for information.
+ * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being
+ * away once, so it is for information.
  */
 static void report_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
 {
@@ -328,7 +328,7 @@ static void report_stolen(struct finding *f, const struct group *g, const struct
 }
 
 static int report_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+			struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;

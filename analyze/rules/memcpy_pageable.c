@@ -156,7 +156,7 @@ static int pageable_feed(void *state, const struct context *ctx, const uint64_t 
 }
 
 static int report_group(struct pageable_state *s, struct group *g, const struct context *ctx, struct findings *out,
-		      struct fault *why)
+			struct fault *why)
 {
 	const struct process *p = names_instance(ctx->names, g->key.a);
 	struct finding *f = findings_add(out);
@@ -213,7 +213,8 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 	return g->tally.count >= set[SET_COUNT] && g->bytes >= set[SET_TOTAL];
 }
 
-/* Only slow copies carry their stack: those too few to be distinguished by their place count with those that have none. */
+/* Only slow copies carry their stack: those too few to be distinguished by their place count with those that have none.
+ */
 static void gather(struct pageable_state *s, const uint64_t *set)
 {
 	for (size_t i = 0; i < s->groups.nitems; i++) {

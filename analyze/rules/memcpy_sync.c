@@ -92,7 +92,7 @@ static int copy_feed(void *state, const struct context *ctx, const uint64_t *set
 }
 
 static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
-		      struct fault *why)
+			struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);

@@ -205,7 +205,7 @@ static struct finding *report(struct findings *out, uint64_t process, const char
 }
 
 static int report_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
-		     struct fault *why)
+		       struct fault *why)
 {
 	struct finding *f = report(out, w->key.a, "last-to-collectives", w->lag_ns);
 	const struct explained *worst = w->tally.worst[0].why;
@@ -291,7 +291,7 @@ static uint64_t peers_pace(struct peers *p, const struct life *life, const uint6
 }
 
 static int report_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
-		     struct findings *out, struct fault *why)
+		       struct findings *out, struct fault *why)
 {
 	uint64_t pace_ns = pace_of(life);
 	struct finding *f =

@@ -200,7 +200,7 @@ static int sync_feed(void *state, const struct context *ctx, const uint64_t *set
 
 /* Threads of one process that do it at one place are one finding; `w` is the first of them, and holds their tally. */
 static int report_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
-			const struct context *ctx, struct findings *out, struct fault *why)
+			  const struct context *ctx, struct findings *out, struct fault *why)
 {
 	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, w->probe);

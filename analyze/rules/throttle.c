@@ -201,7 +201,8 @@ static bool report_shadows(struct finding *f, const struct gpu *g, size_t of, co
 	return good;
 }
 
-static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out, struct fault *why)
+static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out,
+			 struct fault *why)
 {
 	const struct slowdown *r = &g->reasons[reason];
 	const struct throttle_reason *what = &throttle_reasons[reason];

@@ -132,7 +132,7 @@ static int xid_feed(void *state, const struct context *ctx, const uint64_t *set,
 }
 
 static struct finding *report(struct findings *out, const char *class, enum severity severity, uint64_t count,
-			    uint64_t first_ns, uint64_t last_ns)
+			      uint64_t first_ns, uint64_t last_ns)
 {
 	struct finding *f = findings_add(out);
 
@@ -149,8 +149,8 @@ static struct finding *report(struct findings *out, const char *class, enum seve
 	return f;
 }
 
-static int report_group(const struct xid_state *s, const struct group *g, const struct context *ctx, struct findings *out,
-		      struct fault *why)
+static int report_group(const struct xid_state *s, const struct group *g, const struct context *ctx,
+			struct findings *out, struct fault *why)
 {
 	const struct xid_code *code = xid_find(g->key.b);
 	const struct place *place = g->key.a ? &s->places[g->key.a - 1] : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes JSON: members in the order in which they are written, numbers as integers but for those of json_number(), a
- * line end after what was opened first. The caller opens and closes objects and arrays in pairs; `key` is NULL inside an
- * array and at the top. Lines of events are written by replay/out.h, as fast as they have to be.
+ * line end after what was opened first. The caller opens and closes objects and arrays in pairs; `key` is NULL inside
+ * an array and at the top. Lines of events are written by replay/out.h, as fast as they have to be.
  */
 #ifndef GPUREC_FORMAT_BASE_JSON_H
 #define GPUREC_FORMAT_BASE_JSON_H

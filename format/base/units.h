@@ -39,8 +39,9 @@ struct amount {
 enum amount_result amount_read(const char *text, bool blank, struct amount *m);
 
 /*
- * All of `text`; 0, or ERR_INPUT with a sentence that quotes it. A duration needs its unit ("90s", "1.5 ms"), for a bare
- * number could be seconds or nanoseconds; seconds_parse() takes it for seconds, as sleep(1) does. A size needs none.
+ * All of `text`; 0, or ERR_INPUT with a sentence that quotes it. A duration needs its unit ("90s", "1.5 ms"), for a
+ * bare number could be seconds or nanoseconds; seconds_parse() takes it for seconds, as sleep(1) does. A size needs
+ * none.
  */
 int duration_parse(const char *text, uint64_t *ns, struct fault *why);
 int seconds_parse(const char *text, uint64_t *ns, struct fault *why);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTF8_BYTES 4                           /* bytes of a character */
+#define UTF8_BYTES 4                    /* bytes of a character */
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, for bytes that are no character */
 
 /* The character that the n > 0 bytes at `p` begin with: its length, and *cp; 0: they begin with none. */

@@ -27,8 +27,10 @@ struct outcome {
 static int check_options(struct checking *c, int argc, char **argv, int *status)
 {
 	static const struct tool_option table[] = {
-		{"signature", 0, "SIG", "the signature (FILE.minisig)", TOOL_FILE, .at = offsetof(struct checking, sig_path)},
-		{"trust", 0, "PUB", "trust this public key file, too; may be repeated", TOOL_LIST, .at = offsetof(struct checking, trust)},
+		{"signature", 0, "SIG", "the signature (FILE.minisig)", TOOL_FILE,
+		 .at = offsetof(struct checking, sig_path)},
+		{"trust", 0, "PUB", "trust this public key file, too; may be repeated", TOOL_LIST,
+		 .at = offsetof(struct checking, trust)},
 		{0},
 	};
 	static const struct tool_options o = {

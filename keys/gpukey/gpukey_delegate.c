@@ -38,8 +38,7 @@ static int take_interval(struct delegating *d, int *status)
 		r = date_parse(&d->from_ns, d->from, &why);
 	if (r == 0) {
 		option = d->until ? "--until" : "--for";
-		r = d->until ? date_parse(&d->until_ns, d->until, &why)
-			     : duration_parse(d->length, &length_ns, &why);
+		r = d->until ? date_parse(&d->until_ns, d->until, &why) : duration_parse(d->length, &length_ns, &why);
 	}
 	if (r == 0 && d->length && __builtin_add_overflow(d->from_ns, length_ns, &d->until_ns))
 		r = fault_set(&why, ERR_INPUT, FAULT_NOWHERE, "'%.40s' is too long", d->length);
@@ -51,15 +50,20 @@ static int take_interval(struct delegating *d, int *status)
 static int delegate_options(struct delegating *d, int argc, char **argv, int *status)
 {
 	static const struct tool_option table[] = {
-		{"secret", 's', "FILE", "the authority's secret key (this host's)", TOOL_FILE, .at = offsetof(struct delegating, secret)},
+		{"secret", 's', "FILE", "the authority's secret key (this host's)", TOOL_FILE,
+		 .at = offsetof(struct delegating, secret)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
 		 TOOL_DESCRIPTOR, .at = offsetof(struct delegating, passphrase_fd)},
 		{"name", 0, "NAME", "what the host is called", TOOL_TEXT, .at = offsetof(struct delegating, name)},
-		{"from", 0, "DATE", "captures from this time on: 2026-11-21 or 2026-11-21T10:00:00Z (now)", TOOL_TEXT, .at = offsetof(struct delegating, from)},
-		{"until", 0, "DATE", "captures that end before this time", TOOL_TEXT, .at = offsetof(struct delegating, until)},
+		{"from", 0, "DATE", "captures from this time on: 2026-11-21 or 2026-11-21T10:00:00Z (now)", TOOL_TEXT,
+		 .at = offsetof(struct delegating, from)},
+		{"until", 0, "DATE", "captures that end before this time", TOOL_TEXT,
+		 .at = offsetof(struct delegating, until)},
 		{"for", 0, "TIME", "the same as a length: 365d", TOOL_TEXT, .at = offsetof(struct delegating, length)},
-		{"output", 'o', "FILE", "write the delegation here (standard output)", TOOL_FILE, .at = offsetof(struct delegating, output)},
-		{"force", 'f', NULL, "replace a file that is there", TOOL_SET, .at = offsetof(struct delegating, force)},
+		{"output", 'o', "FILE", "write the delegation here (standard output)", TOOL_FILE,
+		 .at = offsetof(struct delegating, output)},
+		{"force", 'f', NULL, "replace a file that is there", TOOL_SET,
+		 .at = offsetof(struct delegating, force)},
 		{0},
 	};
 	static const struct tool_options o = {

@@ -87,10 +87,13 @@ static void print_made(const struct identity *id, const struct identity_origin *
 static int generate_options(struct generate *g, int argc, char **argv, int *status)
 {
 	static const struct tool_option table[] = {
-		{"no-password", 'W', NULL, "do not encrypt the secret key", TOOL_SET, .at = offsetof(struct generate, no_password)},
+		{"no-password", 'W', NULL, "do not encrypt the secret key", TOOL_SET,
+		 .at = offsetof(struct generate, no_password)},
 		{"force", 'f', NULL, "replace a key that is there", TOOL_SET, .at = offsetof(struct generate, force)},
-		{"secret", 's', "FILE", "write the secret key here, instead of making the host's identity", TOOL_FILE, .at = offsetof(struct generate, secret)},
-		{"public", 'p', "FILE", "write the public key here (beside the secret one)", TOOL_FILE, .at = offsetof(struct generate, public)},
+		{"secret", 's', "FILE", "write the secret key here, instead of making the host's identity", TOOL_FILE,
+		 .at = offsetof(struct generate, secret)},
+		{"public", 'p', "FILE", "write the public key here (beside the secret one)", TOOL_FILE,
+		 .at = offsetof(struct generate, public)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
 		 TOOL_DESCRIPTOR, .at = offsetof(struct generate, passphrase_fd)},
 		{0},
@@ -107,8 +110,7 @@ static int generate_options(struct generate *g, int argc, char **argv, int *stat
 	if (*status >= 0)
 		return -1;
 	if (operands < argc)
-		*status = tool_usage("unexpected argument '%s'; -s FILE names the secret key",
-				     argv[operands]);
+		*status = tool_usage("unexpected argument '%s'; -s FILE names the secret key", argv[operands]);
 	else if (g->public && !g->secret)
 		*status = tool_usage("-p names the public half of the key that -s names; -s is missing");
 	else

@@ -24,12 +24,16 @@ static int take_since(void *revoking, const char *value, struct fault *why)
 static int revoke_options(struct revoking *o, int argc, char **argv, int *status)
 {
 	static const struct tool_option table[] = {
-		{"secret", 's', "FILE", "sign the list with this secret key instead of the host's", TOOL_FILE, .at = offsetof(struct revoking, secret)},
+		{"secret", 's', "FILE", "sign the list with this secret key instead of the host's", TOOL_FILE,
+		 .at = offsetof(struct revoking, secret)},
 		{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal",
 		 TOOL_DESCRIPTOR, .at = offsetof(struct revoking, passphrase_fd)},
-		{"since", 0, "DATE", "go on trusting captures that ended before (trust none)", TOOL_CALL, .take = take_since},
-		{"reason", 0, "TEXT", "one line that is shown where the key is refused", TOOL_TEXT, .at = offsetof(struct revoking, reason)},
-		{"output", 'o', "FILE", "the list to add to (the one in the trust store)", TOOL_FILE, .at = offsetof(struct revoking, output)},
+		{"since", 0, "DATE", "go on trusting captures that ended before (trust none)", TOOL_CALL,
+		 .take = take_since},
+		{"reason", 0, "TEXT", "one line that is shown where the key is refused", TOOL_TEXT,
+		 .at = offsetof(struct revoking, reason)},
+		{"output", 'o', "FILE", "the list to add to (the one in the trust store)", TOOL_FILE,
+		 .at = offsetof(struct revoking, output)},
 		{0},
 	};
 	static const struct tool_options options = {

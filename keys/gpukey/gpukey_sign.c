@@ -20,12 +20,15 @@ struct signing {
 
 static const struct tool_option sign_table[] = {
 	{"secret", 's', "FILE", "sign with this secret key instead of the host's", TOOL_FILE, AT(secret)},
-	{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR, AT(passphrase_fd)},
-	{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)", TOOL_TEXT, AT(trusted)},
+	{"passphrase-fd", 0, "N", "read the passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR,
+	 AT(passphrase_fd)},
+	{"trusted-comment", 't', "TEXT", "a line that is signed, too (the time and the file's name)", TOOL_TEXT,
+	 AT(trusted)},
 	{"comment", 'c', "TEXT", "a line that is not signed", TOOL_TEXT, AT(comment)},
 	{"output", 'o', "SIG", "write the signature here (FILE.minisig)", TOOL_FILE, AT(output)},
 	{"force", 'f', NULL, "replace a signature that is there", TOOL_SET, AT(force)},
-	{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)", TOOL_TEXT, AT(custody.action)},
+	{"custody", 0, "ACT", "add a signed line to FILE.custody instead ('recorded', 'received' ...)", TOOL_TEXT,
+	 AT(custody.action)},
 	{"name", 0, "WHO", "in that line: who does it (user@host)", TOOL_TEXT, AT(custody.name)},
 	{"note", 0, "TEXT", "in that line: a reason", TOOL_TEXT, AT(custody.note)},
 	{0},

@@ -200,9 +200,12 @@ static int take_roles(void *trusting, const char *value, struct fault *why)
 int gpukey_trust(int argc, char **argv)
 {
 	static const struct tool_option table[] = {
-		{"name", 0, "NAME", "what to call the key: letters, digits, '.', '_', '-' (the file's name)", TOOL_TEXT, .at = offsetof(struct trusting, name)},
-		{"role", 0, "LIST", "what it may do: record,vouch,revoke,custody (record)", TOOL_CALL, .take = take_roles},
-		{"yes", 'y', NULL, "do not ask on a terminal: the fingerprint has been compared", TOOL_SET, .at = offsetof(struct trusting, yes)},
+		{"name", 0, "NAME", "what to call the key: letters, digits, '.', '_', '-' (the file's name)", TOOL_TEXT,
+		 .at = offsetof(struct trusting, name)},
+		{"role", 0, "LIST", "what it may do: record,vouch,revoke,custody (record)", TOOL_CALL,
+		 .take = take_roles},
+		{"yes", 'y', NULL, "do not ask on a terminal: the fingerprint has been compared", TOOL_SET,
+		 .at = offsetof(struct trusting, yes)},
 		{0},
 	};
 	static const struct tool_options o = {

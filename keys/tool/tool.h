@@ -34,7 +34,8 @@ __attribute__((format(printf, 1, 2))) int tool_usage(const char *fmt, ...);
 /* Print the fault, with `about` (a path, or NULL) before it, and where; returns TOOL_FAILED. */
 int tool_fault(const char *about, const struct fault *why);
 
-/* Text for people, to stdout. Where tool_ascii is set "µs", "±" and "°C" of numbers become "us", "+-" and "C" in `text`. */
+/* Text for people, to stdout. Where tool_ascii is set "µs", "±" and "°C" of numbers become "us", "+-" and "C" in
+ * `text`. */
 void tool_print(char *text, size_t n);
 
 /*
@@ -74,12 +75,13 @@ struct tool_option {
 	const char *argument;  /* "TIME"; NULL: takes none; "[=OUT]": optional, only as --name=VALUE */
 	const char *help;
 	enum tool_type type;
-	size_t at;               /* of the object: its offset in the settings */
-	uint64_t min, max;       /* of numbers, durations, sizes; max 0: any */
+	size_t at;                /* of the object: its offset in the settings */
+	uint64_t min, max;        /* of numbers, durations, sizes; max 0: any */
 	const char *const *words; /* ends with NULL */
 	/*
-	 * Of TOOL_CALL, with the value (NULL where an optional one is missing). 0; ERR_INPUT, and the sentence why it is
-	 * refused; another ERR_*: why it could not be done; or > 0, the exit status, where it has printed why itself.
+	 * Of TOOL_CALL, with the value (NULL where an optional one is missing). 0; ERR_INPUT, and the sentence why it
+	 * is refused; another ERR_*: why it could not be done; or > 0, the exit status, where it has printed why
+	 * itself.
 	 */
 	int (*take)(void *settings, const char *value, struct fault *why);
 };
@@ -100,8 +102,8 @@ struct tool_options {
 
 /*
  * Read all options of argv into `settings`, whose values are the defaults. -1: go on, with the operands from
- * argv[*operands] on; else the status to leave with: help or version has been printed to stdout, or the one line about a
- * wrong option to stderr. Options may follow operands (argv is permuted as GNU getopt_long does) unless
+ * argv[*operands] on; else the status to leave with: help or version has been printed to stdout, or the one line about
+ * a wrong option to stderr. Options may follow operands (argv is permuted as GNU getopt_long does) unless
  * `stop_at_operand`, for what is followed by a command.
  */
 int tool_read_options(const struct tool_options *o, bool stop_at_operand, int argc, char **argv, void *settings,

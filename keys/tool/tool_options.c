@@ -17,7 +17,6 @@
 #define FORM_MAX 96       /* "-o, --output=FILE" */
 #define NOTHING_LEFT (-1) /* getopt_long() at the first operand */
 
-
 /* In this order, after a tool's own. */
 enum common { COMMON_HELP, COMMON_VERSION, COMMON_QUIET, COMMON_VERBOSE, NCOMMON };
 

@@ -159,7 +159,7 @@ static void check_refusals(struct check *c)
 
 	for (size_t i = 0; i < n; i++) {
 		check_report(c, "BPF program", CHECK_NOTE, "%s: this kernel refuses it: %s", refusals[i].program,
-			  refusal_without(&refusals[i]));
+			     refusal_without(&refusals[i]));
 		check_detail(c, refusals[i].reason);
 		check_remedy(c, "gpurec --check -v shows the kernel's reason; please report it with uname -r");
 	}
@@ -170,7 +170,7 @@ static void check_uprobe(struct check *c, int probe_error)
 	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_CALLER] ||
 	    c->seen[RING_CALL_STACK]) {
 		check_report(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
-			  attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
+			     attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
 		return;
 	}
 	check_report(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
@@ -188,12 +188,13 @@ static void check_quota(struct check *c)
 	if (!c->o->quota)
 		return;
 	if (attach_times_quota(c->attach)) {
-		check_report(c, "CPU quota", CHECK_OK, "the kernel reports which threads it throttles, and for how long");
+		check_report(c, "CPU quota", CHECK_OK,
+			     "the kernel reports which threads it throttles, and for how long");
 		return;
 	}
 	check_report(c, "CPU quota", CHECK_NOTE, "%s",
-		  attach_has_quota(c->attach) ? "the kernel reports which threads it throttles, but not for how long"
-					      : "this kernel has no CPU quotas");
+		     attach_has_quota(c->attach) ? "the kernel reports which threads it throttles, but not for how long"
+						 : "this kernel has no CPU quotas");
 	check_remedy(c, attach_has_quota(c->attach) ? "Linux 6.6 or later keeps account of it"
 						    : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
 }
@@ -222,16 +223,17 @@ static void check_events(struct check *c, int probe_error)
 		check_report(c, "interrupts", CHECK_OK, "wakings by interrupts are recognized");
 	else if (kernel_is_realtime()) {
 		check_report(c, "interrupts", CHECK_NOTE,
-			  "on this kernel (PREEMPT_RT) most timers and interrupts are handled by threads, which are "
-			  "recorded as the wakers; that the others are recognized could not be proven");
+			     "on this kernel (PREEMPT_RT) most timers and interrupts are handled by threads, which are "
+			     "recorded as the wakers; that the others are recognized could not be proven");
 		check_remedy(c, "run as root, or with CAP_SYS_NICE, for the proof takes a real-time thread");
 	} else {
 		check_report(c, "interrupts", CHECK_NOTE,
-			  "that wakings by interrupts are recognized could not be proven here");
+			     "that wakings by interrupts are recognized could not be proven here");
 		check_remedy(c, "try again while the host is less busy; reports then name no waker");
 	}
 	if (attach_has_metrics(c->attach) && !attach_has_timer(c->attach)) {
-		check_report(c, "metrics", CHECK_NOTE, "only of CPUs on which threads change: the kernel lends no timer");
+		check_report(c, "metrics", CHECK_NOTE,
+			     "only of CPUs on which threads change: the kernel lends no timer");
 		check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
 	}
 }
@@ -252,7 +254,7 @@ static void print_refused(struct check *c, const char *what, const struct fault 
 	const char *remedy = strstr(why->text, "; ");
 
 	check_report(c, what, CHECK_NO, "%.*s", (int)(remedy ? (size_t)(remedy - why->text) : strlen(why->text)),
-		  why->text);
+		     why->text);
 	if (why->code == ERR_DENIED && c->foreign_user)
 		check_remedy(c, "rights of the host are needed, not of a user namespace");
 	else if (remedy)
@@ -331,7 +333,7 @@ static void check_landlock(struct check *c)
 
 	if (version > 0) {
 		check_report(c, "Landlock", CHECK_OK,
-			  "version %d: the tools for captures open only the files they are given", version);
+			     "version %d: the tools for captures open only the files they are given", version);
 		return;
 	}
 	check_report(c, "Landlock", CHECK_NOTE, "none: the tools for captures may open all that their user may");
@@ -348,15 +350,16 @@ static void check_recorder(struct check *c)
 	};
 
 	if (rights_read_others(&rights)) {
-		check_report(c, "recorder", CHECK_NOTE, "keeps the rights to read files and memory of others, because %s",
-			  rights.single ? "functions are attached one by one here" : "/proc hides processes (hidepid)");
+		check_report(
+			c, "recorder", CHECK_NOTE, "keeps the rights to read files and memory of others, because %s",
+			rights.single ? "functions are attached one by one here" : "/proc hides processes (hidepid)");
 		check_remedy(c, "--no-late-attach, or %s",
 			     rights.single ? "Linux 6.6" : "mount /proc without hidepid for it");
 	} else if (!landlock_version()) {
 		check_report(c, "recorder", CHECK_NOTE, "gives up its capabilities, and reads what its user may");
 	} else {
 		check_report(c, "recorder", CHECK_OK,
-			  "gives up its capabilities, and opens nothing but /proc, /sys and its captures");
+			     "gives up its capabilities, and opens nothing but /proc, /sys and its captures");
 	}
 }
 

@@ -59,9 +59,9 @@ static void print_file(struct check *c, const struct found_file *f)
 
 	if (f->nprocesses > PROCESSES_MAX)
 		snprintf(more, sizeof(more), " and %u more", f->nprocesses - PROCESSES_MAX);
-	check_report(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE, "%.120s: %zu of %zu functions probed; %s %.100s%s",
-		  u->path, u->probed, u->functions, f->nprocesses ? "in use by" : "given with --lib", f->processes,
-		  more);
+	check_report(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE,
+		     "%.120s: %zu of %zu functions probed; %s %.100s%s", u->path, u->probed, u->functions,
+		     f->nprocesses ? "in use by" : "given with --lib", f->processes, more);
 	if (!whole)
 		check_remedy(c, "%.250s", u->reason[0] ? u->reason : "use one that exports its functions");
 }
@@ -107,15 +107,17 @@ static void print_counts(struct check *c, const struct discover_counts *n, const
 		check_remedy(c, "a capture's `library` rows list them all");
 	}
 	if (n->denied) {
-		check_report(c, "processes", CHECK_NOTE,
-			  "%zu time%s what a process has mapped could not be inspected, process %u the last: its CUDA "
-			  "libraries are not seen",
-			  n->denied, n->denied == 1 ? "" : "s", n->last_denied);
+		check_report(
+			c, "processes", CHECK_NOTE,
+			"%zu time%s what a process has mapped could not be inspected, process %u the last: its CUDA "
+			"libraries are not seen",
+			n->denied, n->denied == 1 ? "" : "s", n->last_denied);
 		check_remedy(c, "run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE; "
 				"where these are held, a security module forbids it");
 	}
 	if (n->unread) {
-		check_report(c, "CUDA", CHECK_NOTE, "%zu CUDA libraries cannot be read: %s", n->unread, n->last_problem);
+		check_report(c, "CUDA", CHECK_NOTE, "%zu CUDA libraries cannot be read: %s", n->unread,
+			     n->last_problem);
 		check_remedy(c, "see whether the file is whole and may be read; its calls are not recorded");
 	}
 }

@@ -45,8 +45,8 @@ static void check_version(struct check *c, const struct utsname *name)
 		check_report(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
 		check_remedy(c, "5.15 or later is needed");
 	} else if (older_than(name, 6, 6)) {
-		check_report(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one", name->release,
-			  name->machine);
+		check_report(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one",
+			     name->release, name->machine);
 		check_remedy(c, "6.6 or later attaches them at once and needs fewer capabilities");
 	} else {
 		check_report(c, "kernel", CHECK_OK, "Linux %s on %s", name->release, name->machine);
@@ -102,11 +102,12 @@ static void check_policies(struct check *c)
 	(void)first_line("/proc/sys/kernel/unprivileged_bpf_disabled", bpf, sizeof(bpf));
 	(void)first_line("/proc/sys/kernel/perf_event_paranoid", perf, sizeof(perf));
 	check_report(c, "BPF policy", CHECK_OK, "unprivileged_bpf_disabled %s: CAP_BPF is %s", bpf,
-		  bpf[0] == '0' ? "needed all the same" : "needed");
+		     bpf[0] == '0' ? "needed all the same" : "needed");
 	check_report(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
-		  perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
+		     perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
 	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown))) {
-		check_report(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s", strerror(errno));
+		check_report(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s",
+			     strerror(errno));
 		check_remedy(c, "where BPF loads below it is no matter; mount -t securityfs none /sys/kernel/security "
 				"shows it");
 	} else if (strstr(lockdown, "[confidentiality]")) {
@@ -114,7 +115,7 @@ static void check_policies(struct check *c)
 		check_remedy(c, "boot with lockdown=integrity or none");
 	} else {
 		check_report(c, "lockdown", CHECK_OK, "%s",
-			  strstr(lockdown, "[integrity]") ? "integrity, which allows it" : "none");
+			     strstr(lockdown, "[integrity]") ? "integrity, which allows it" : "none");
 	}
 }
 
@@ -137,7 +138,7 @@ static void check_memlock(struct check *c)
 		check_report(c, "memlock", CHECK_OK, "no limit");
 	else
 		check_report(c, "memlock", CHECK_OK, "%llu KiB: BPF memory is not counted here since Linux 5.11",
-			  (unsigned long long)limit.rlim_cur / 1024);
+			     (unsigned long long)limit.rlim_cur / 1024);
 }
 
 static void check_clock(struct check *c)
@@ -173,7 +174,8 @@ static void check_hidepid(struct check *c)
 	if (f)
 		fclose(f);
 	if (hides) {
-		check_report(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
+		check_report(c, "hidepid", CHECK_NOTE,
+			     "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
 		check_remedy(
 			c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
 	}
@@ -205,12 +207,12 @@ void check_gpus(struct check *c, const char *library)
 		check_report(c, "driver", CHECK_OK, "%s", version);
 	else {
 		check_report(c, "driver", CHECK_NOTE,
-			  "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
+			     "no NVIDIA driver here: CUDA calls fail, and are recorded as failed");
 		check_remedy(c, "install it, where there is a GPU; in a container pass its devices and libraries in");
 	}
 	if (library ? !strcmp(library, "no") : !health_possible()) {
 		check_report(c, "GPUs", CHECK_NOTE, "%s: no health is recorded",
-			  library ? "not asked" : "no driver reports any");
+			     library ? "not asked" : "no driver reports any");
 		check_remedy(c, library ? "leave --nvml no away"
 					: "name the driver's library with --nvml, where there is one");
 	} else {
@@ -233,7 +235,7 @@ void check_gpus(struct check *c, const char *library)
 		close(fd);
 	} else {
 		check_report(c, "kernel log", CHECK_NOTE, "%s: %s: no Xid errors are recorded", KMSG_PATH,
-			  strerror(errno));
+			     strerror(errno));
 		check_remedy(c, "run as root, or with CAP_SYSLOG");
 	}
 }
@@ -283,7 +285,7 @@ void check_output(struct check *c, const char *folder)
 		bool enough = speed >= 2ull * NEED_MB * 1000000;
 
 		check_report(c, "disk speed", enough ? CHECK_OK : CHECK_NOTE,
-			  "%.1f MB/s; a million events a second need about %u MB/s", (double)speed / 1e6, NEED_MB);
+			     "%.1f MB/s; a million events a second need about %u MB/s", (double)speed / 1e6, NEED_MB);
 		if (!enough)
 			check_remedy(c, "choose a faster disk, or record less: --max-rate, --sample");
 	}
@@ -291,7 +293,7 @@ void check_output(struct check *c, const char *folder)
 		return;
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
 	check_report(c, "disk space", room < ROOM_BYTES ? CHECK_NOTE : CHECK_OK, "%.1f GiB free",
-		  (double)room / (double)(1ull << 30));
+		     (double)room / (double)(1ull << 30));
 	if (room < ROOM_BYTES)
 		check_remedy(c, "--max-size ends a recording in time");
 }

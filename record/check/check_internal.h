@@ -23,7 +23,7 @@ struct check {
 
 /* One line more. */
 __attribute__((format(printf, 4, 5))) void check_report(struct check *c, const char *what, enum check_result result,
-						     const char *fmt, ...);
+							const char *fmt, ...);
 /* What the kernel said, of the line that was said last. */
 void check_detail(struct check *c, const char *text);
 /* What to do about the line that was said last. */

@@ -23,14 +23,14 @@ void check_namespaces(struct check *c)
 	c->foreign_user = is_foreign("/proc/self/ns/user", INITIAL_USER_NAMESPACE);
 	if (c->foreign_pids) {
 		check_report(c, "pid namespace", CHECK_NO,
-			  "not the host's: processes have other numbers than for the kernel");
+			     "not the host's: processes have other numbers than for the kernel");
 		check_remedy(c, "run on the host, or the container with --pid=host");
 	} else {
 		check_report(c, "pid namespace", CHECK_OK, "the host's");
 	}
 	if (c->foreign_user) {
 		check_report(c, "user namespace", CHECK_NO,
-			  "not the host's: rights held in it, root's too, do not reach the kernel");
+			     "not the host's: rights held in it, root's too, do not reach the kernel");
 		check_remedy(
 			c, "run on the host, or the container without a user namespace (not rootless, --userns=host)");
 	} else {
@@ -114,12 +114,12 @@ void check_capabilities(struct check *c)
 		}
 	}
 	if (c->foreign_user) {
-		check_report(c, "capabilities", CHECK_NO, "of a user namespace, in which they count for nothing here:%s",
-			  held[0] ? held : " none");
+		check_report(c, "capabilities", CHECK_NO,
+			     "of a user namespace, in which they count for nothing here:%s", held[0] ? held : " none");
 		check_remedy(c, "run as root of the host");
 	} else if (missing[0]) {
 		check_report(c, "capabilities", CHECK_NO, "held:%s; needed and missing:%s", held[0] ? held : " none",
-			  missing);
+			     missing);
 		check_remedy(c, "run as root, or setcap %s=ep on gpurec", setcap);
 	} else {
 		check_report(c, "capabilities", CHECK_OK, "held:%s", held);

@@ -20,7 +20,8 @@
 #define INSPECT_IMAGES_MAX 32          /* files whose symbols are kept; each holds a descriptor */
 #define INSPECT_SYMBOLS_MAX (1u << 21) /* kept over all files: 32 MiB */
 
-/* Reports whether a file has changed, or another has its number; and, of overlays, which file is beneath. No padding. */
+/* Reports whether a file has changed, or another has its number; and, of overlays, which file is beneath. No padding.
+ */
 struct stamp {
 	uint64_t inode;
 	uint64_t bytes;

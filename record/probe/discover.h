@@ -66,9 +66,9 @@ int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, int f
 		 struct fault *why);
 
 /*
- * From here to the end all is looked at anew: what was seen to be mapped before, and not reported, is reported only of those
- * that are seen to have it again, or of which the kernel side reports meanwhile that they end, or run another program.
- * Who could not be read is counted anew.
+ * From here to the end all is looked at anew: what was seen to be mapped before, and not reported, is reported only of
+ * those that are seen to have it again, or of which the kernel side reports meanwhile that they end, or run another
+ * program. Who could not be read is counted anew.
  */
 void discover_anew(struct discover *d);
 void discover_anew_end(struct discover *d);

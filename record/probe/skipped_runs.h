@@ -11,7 +11,7 @@
 struct skipped_runs {
 	uint64_t before[REFUSALS_MAX];  /* by program, as the kernel counts: recording began */
 	uint64_t counted[REFUSALS_MAX]; /* since */
-	bool unemitted;                    /* the kernel does not say */
+	bool unemitted;                 /* the kernel does not say */
 };
 
 void skipped_runs_begin(struct skipped_runs *s, const struct bpf_object *object);

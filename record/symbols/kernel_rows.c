@@ -12,7 +12,7 @@ struct known {
 	uint64_t start_ns, function, at_ns;
 	uint32_t pid; /* 0: free, or (deleted) free again */
 	uint32_t name;
-	bool used; /* not free: the search goes on behind it */
+	bool used;    /* not free: the search goes on behind it */
 	bool emitted; /* its row is written, or there is nothing to be written */
 };
 

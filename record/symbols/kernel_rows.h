@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the functions that are launched are called: `kernel` rows. A function is an address or a handle that means
- * something in one process only. Names are reported when a program registers or looks up its functions, mostly long before,
- * and often without, a launch; so they are kept, and written when a function is first launched. A host stub that nobody
- * reported (it was registered before we came) bears its kernel's name as a symbol.
+ * something in one process only. Names are reported when a program registers or looks up its functions, mostly long
+ * before, and often without, a launch; so they are kept, and written when a function is first launched. A host stub
+ * that nobody reported (it was registered before we came) bears its kernel's name as a symbol.
  *
- * Names are kept once, however many processes have them. When there is no more room, names that are reported are written at
- * once, and those of other functions are not known.
+ * Names are kept once, however many processes have them. When there is no more room, names that are reported are
+ * written at once, and those of other functions are not known.
  */
 #ifndef GPUREC_RECORD_SYMBOLS_KERNEL_ROWS_H
 #define GPUREC_RECORD_SYMBOLS_KERNEL_ROWS_H

@@ -20,8 +20,8 @@ void diff_free(struct diff_side *side);
 enum diff_detail { DIFF_LARGEST, DIFF_CHANGES, DIFF_ALL };
 
 struct diff_result {
-	size_t nreported;    /* comparisons that could show */
-	size_t nchanges; /* of them more than noise */
+	size_t nreported; /* comparisons that could show */
+	size_t nchanges;  /* of them more than noise */
 };
 
 /* Lines for people, or a JSON object; *result is set. ERR_MEMORY; the text may have failed, too. */

@@ -288,8 +288,8 @@ static void text_finding(struct text *t, const struct diff_finding *f)
 	if (f->pair)
 		text_add(t, "%s  ", f->pair->function);
 	text_add_string(t, f->metric >= causes ? diff_cause_words(f->metric - causes)
-		      : f->pair           ? call_words[f->metric]
-					  : process_words[f->metric]);
+			   : f->pair           ? call_words[f->metric]
+					       : process_words[f->metric]);
 	if (f->pair && f->metric == CALL_SLOW) {
 		text_add_string(t, " (over ");
 		text_add_ns(t, f->pair->slow_ns);
@@ -327,8 +327,9 @@ static void text_sum(struct text *t, const struct comparison *c)
 	}
 	text_findings(t, c->findings, more);
 	if (unsure)
-		text_add_string(t, "Changes that may be noise (once in 20 to 500 such pairs of runs); longer runs would "
-				   "show which:\n");
+		text_add_string(t,
+				"Changes that may be noise (once in 20 to 500 such pairs of runs); longer runs would "
+				"show which:\n");
 	text_findings(t, c->findings + more, unsure);
 	if (few)
 		text_add(t,
@@ -354,26 +355,29 @@ static void text_write(struct text *t, const struct comparison *c, enum diff_det
 	text_sum(t, c);
 	if (detail == DIFF_LARGEST)
 		return;
-	text_add_string(t, all ? "\nCalls, by process and function (A -> B; durations are the host's)\n"
-			  : "\nCalls that changed, by process and function (A -> B; durations are the host's; -v shows "
-			    "all)\n");
+	text_add_string(
+		t, all ? "\nCalls, by process and function (A -> B; durations are the host's)\n"
+		       : "\nCalls that changed, by process and function (A -> B; durations are the host's; -v shows "
+			 "all)\n");
 	for (size_t i = 0; i < c->npairs; i++)
 		if (all || !c->pairs[i].a || !c->pairs[i].b || any_more(c->pairs[i].change, CALL_METRICS))
 			text_pair(t, c, &c->pairs[i]);
 	text_add_string(t, "\nProcesses\n");
 	for (size_t i = 0; i < c->nprocesses; i++)
 		text_process(t, &c->processes[i]);
-	text_add_string(t, "\nMore than noise: beyond the bound that is shown. It follows from how the seconds of each run "
-		      "differ (chance of\n"
-		      "error 1 in 10,000; for slow calls 1 in 500) and is at least 10 % of a rate or of memory, 25 % "
-		      "of a duration, and\n"
-		      "2 points of a share. That two runs differ does not show why.\n");
+	text_add_string(
+		t, "\nMore than noise: beyond the bound that is shown. It follows from how the seconds of each run "
+		   "differ (chance of\n"
+		   "error 1 in 10,000; for slow calls 1 in 500) and is at least 10 % of a rate or of memory, 25 % "
+		   "of a duration, and\n"
+		   "2 points of a share. That two runs differ does not show why.\n");
 }
 
 static void sum_up(struct diff_result *result, const struct comparison *c)
 {
-	*result = (struct diff_result){.nreported = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
-				       .nchanges = c->n[CERTAINTY_MORE]};
+	*result =
+		(struct diff_result){.nreported = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
+				     .nchanges = c->n[CERTAINTY_MORE]};
 }
 
 int diff_text(const struct diff_side *a, const struct diff_side *b, enum diff_detail detail, struct text *t,

@@ -11,7 +11,7 @@
 struct batch { /* spans of a process that wait for their line */
 	struct out spans;
 	uint64_t voluntary, involuntary; /* context switches */
-	uint64_t reported[MEMORY_KINDS];     /* bytes held, as last reported */
+	uint64_t reported[MEMORY_KINDS]; /* bytes held, as last reported */
 };
 
 struct calls { /* of a function in a process */

@@ -237,8 +237,9 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class reporting[] = {CAUSE_FUTEX, CAUSE_STOPPED, CAUSE_QUOTA, CAUSE_RUNNABLE, CAUSE_FAULT,
-						   CAUSE_IO,    CAUSE_ASLEEP,  CAUSE_CPU,   CAUSE_UNKNOWN};
+	static const enum cause_class reporting[] = {CAUSE_FUTEX,    CAUSE_STOPPED, CAUSE_QUOTA,
+						     CAUSE_RUNNABLE, CAUSE_FAULT,   CAUSE_IO,
+						     CAUSE_ASLEEP,   CAUSE_CPU,     CAUSE_UNKNOWN};
 	enum cause_class best = reporting[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)

@@ -10,8 +10,8 @@
 
 #define CAUSE_LINKS_MAX 8 /* wakers followed back */
 /*
- * Parts distinguished in one split, of waits for a CPU and of all others; those beyond are joined by class. On a busy host
- * dozens of threads may have had the CPU: they must not take the place of what the thread slept in.
+ * Parts distinguished in one split, of waits for a CPU and of all others; those beyond are joined by class. On a busy
+ * host dozens of threads may have had the CPU: they must not take the place of what the thread slept in.
  */
 #define SPLIT_PARTS_MAX 16
 

@@ -39,7 +39,7 @@ struct cpu {
 
 struct timeline {
 	bool reports_pins; /* see timeline_tells_pins() */
-	bool failed;     /* memory was missing for something that should be kept */
+	bool failed;       /* memory was missing for something that should be kept */
 	struct table threads;
 	struct table cpus;
 	struct ring blind;                                  /* struct interval, disjoint */

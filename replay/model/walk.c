@@ -112,7 +112,8 @@ static int visit_end(struct visit *v, const struct fault *stopped)
 	if (!stopped && r->tail == TAIL_END && v->walk->nepochs == r->nepochs && v->visitor->growth) {
 		uint64_t end_ns = last ? last->end_ns : r->header.start_boot_ns;
 
-		/* What the recorder learnt as it detached happened somewhere before: it is dated at the last instant. */
+		/* What the recorder learnt as it detached happened somewhere before: it is dated at the last instant.
+		 */
 		v->growth = (struct growth){.begin_ns = end_ns, .end_ns = end_ns, .epoch = r->nepochs};
 		status = counters_grown(&r->header.schema, last ? last->counters : NULL, last ? last->ncounters : 0,
 					r->end.counters, r->end.ncounters, visit_growth, v);

@@ -237,8 +237,9 @@ int side_next(sqlite3_vtab_cursor *cursor)
 	c->eof = r != SQLITE_ROW;
 	if (r == SQLITE_DONE)
 		sqlite3_reset(c->statement);
-	return r == SQLITE_ROW || r == SQLITE_DONE ? SQLITE_OK
-						   : reported(c, ((struct module_table *)cursor->pVtab)->shared->side, r);
+	return r == SQLITE_ROW || r == SQLITE_DONE
+		       ? SQLITE_OK
+		       : reported(c, ((struct module_table *)cursor->pVtab)->shared->side, r);
 }
 
 int side_eof(sqlite3_vtab_cursor *cursor)

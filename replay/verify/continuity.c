@@ -206,11 +206,13 @@ static void text_missing(struct text *t, const struct jointed *from, const struc
 
 	hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES);
 	if (!to)
-		text_add(t, "JOINT  capture %" PRIu64 " and any later one of series %s is missing after ", first, series);
+		text_add(t, "JOINT  capture %" PRIu64 " and any later one of series %s is missing after ", first,
+			 series);
 	else if (first == last)
 		text_add(t, "JOINT  capture %" PRIu64 " of series %s is missing ", first, series);
 	else
-		text_add(t, "JOINT  captures %" PRIu64 " to %" PRIu64 " of series %s are missing ", first, last, series);
+		text_add(t, "JOINT  captures %" PRIu64 " to %" PRIu64 " of series %s are missing ", first, last,
+			 series);
 	if (to)
 		text_add_string(t, from ? "between " : "before ");
 	if (from) {

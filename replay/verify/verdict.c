@@ -115,9 +115,8 @@ static void print_clock(FILE *f, const struct evidence *e)
 		"  clock      set %" PRIu64
 		" time%s while recording, %s %s%s; it read %.19s UTC first, %.19s UTC last\n",
 		c.n, plural(c.n), c.n == 1 ? "by" : "at most by", c.greatest_ns < 0 ? "-" : "+",
-		duration_text(step, 
-			       c.greatest_ns < 0 ? 0 - (uint64_t)c.greatest_ns : (uint64_t)c.greatest_ns),
-		first, last);
+		duration_text(step, c.greatest_ns < 0 ? 0 - (uint64_t)c.greatest_ns : (uint64_t)c.greatest_ns), first,
+		last);
 }
 
 static void print_end(FILE *f, const struct evidence *e, const struct summary *s)
@@ -283,7 +282,8 @@ struct json_tally {
 	uint8_t role;
 };
 
-static int json_tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
+static int json_tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta,
+			  uint64_t total)
 {
 	const struct json_tally *t = arg;
 

@@ -121,10 +121,12 @@ static int read_decimal(struct parser *p, struct where_term *t, uint64_t *value)
 		return FAIL(p, from, "a fraction needs a unit, as in 1.5ms");
 	case AMOUNT_WRONG_UNIT:
 		unit = p->text + from + m.unit_at;
-		return FAIL(p, from + m.unit_at, "'%.*s' is not a unit; use ns, us, ms, s, min, h or d, and K, M, G or T for bytes",
+		return FAIL(p, from + m.unit_at,
+			    "'%.*s' is not a unit; use ns, us, ms, s, min, h or d, and K, M, G or T for bytes",
 			    m.length - m.unit_at < 20 ? (int)(m.length - m.unit_at) : 20, unit);
 	case AMOUNT_NOT_WHOLE:
-		return FAIL(p, from, "this is not a whole number of %s", m.kind == AMOUNT_SIZE ? "bytes" : "nanoseconds");
+		return FAIL(p, from, "this is not a whole number of %s",
+			    m.kind == AMOUNT_SIZE ? "bytes" : "nanoseconds");
 	case AMOUNT_TOO_LARGE:
 		return FAIL(p, from, "this number is too large");
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An ELF file of a stranger who writes to it while it is read: before each pread(2) a byte is put into it, or it is cut
- * off, or what was done before is taken back. Nothing is promised of what is found then, but that it is reported in whole:
- * names end, an error has its sentence and gives nothing out. Sanitizers see the rest.
+ * off, or what was done before is taken back. Nothing is promised of what is found then, but that it is reported in
+ *whole: names end, an error has its sentence and gives nothing out. Sanitizers see the rest.
  *
  *	0 1 how many edits, n   1 6n edits: 4 where, little-endian; 1 byte; 1 what   1 + 6n the file
  */

@@ -52,7 +52,7 @@ static void a_stopped_thread_is_reported_with_the_sender(void **state)
 	assert_int_equal(c.end, CHAIN_STOPPED);
 	assert_int_equal(c.nlinks, 1);
 	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
-		   "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 12.0 ms on CPU");
+		       "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
 static void the_sender_is_the_last_one_before_it(void **state)
@@ -76,7 +76,7 @@ static void the_kernel_is_not_who_ran(void **state)
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KERNEL, 104);
 	feed_stop(f, STOPPED, 0);
 	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
-		   "30.0 ms stopped by SIGSTOP from the kernel, let go on by 105 t5; and 12.0 ms on CPU");
+		       "30.0 ms stopped by SIGSTOP from the kernel, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
 static void a_traced_thread_was_stopped_by_no_signal(void **state)
@@ -87,7 +87,7 @@ static void a_traced_thread_was_stopped_by_no_signal(void **state)
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KILL, 104);
 	feed_stop(f, TRACED, 0);
 	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
-		   "30.0 ms stopped by a debugger (ptrace), let go on by 105 t5; and 12.0 ms on CPU");
+		       "30.0 ms stopped by a debugger (ptrace), let go on by 105 t5; and 12.0 ms on CPU");
 }
 
 static void a_frozen_thread_looks_asleep_and_is_not(void **state)
@@ -97,7 +97,7 @@ static void a_frozen_thread_looks_asleep_and_is_not(void **state)
 	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
 	feed_stop(f, S, SWITCH_FROZEN);
 	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
-		   "30.0 ms frozen with its control group, let go on by 105 t5; and 12.0 ms on CPU");
+		       "30.0 ms frozen with its control group, let go on by 105 t5; and 12.0 ms on CPU");
 }
 
 /* The chain ends at a holder that was stopped: the one that let it go on did not keep anybody waiting. */
@@ -133,7 +133,7 @@ static void a_stop_is_reported_beside_any_number_of_waits_for_a_cpu(void **state
 	feed_signal(f, T0 + 10 * MS - 1, 0, SIGSTOP_NR, SIGNAL_BY_KILL, 104);
 	feed_stop(f, STOPPED, 0);
 	check_reported(f, 101, T0 + 3 * MS, T0 + 45 * MS,
-		   "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 10.0 ms on CPU");
+		       "30.0 ms stopped by SIGSTOP from 104 t4, let go on by 105 t5; and 10.0 ms on CPU");
 }
 
 /* The row of a fault comes when the thread is about to run, just before the row of the switch. */
@@ -163,7 +163,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_traced_thread_was_stopped_by_no_signal, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_frozen_thread_looks_asleep_and_is_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_chain_ends_at_a_stopped_holder, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_stop_is_reported_beside_any_number_of_waits_for_a_cpu, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_stop_is_reported_beside_any_number_of_waits_for_a_cpu, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_wait_for_a_cpu_after_a_page_fault_is_known, setup, teardown),
 	};
 

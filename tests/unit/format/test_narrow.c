@@ -16,8 +16,8 @@
 #include "replay/output_file.h"
 
 /*
- * The rows of each epoch: of every kind in format/kinds.h that any part of the recorder may report, and of two that fire,
- * from the list itself. Every text of each is a mark of its kind, field and epoch.
+ * The rows of each epoch: of every kind in format/kinds.h that any part of the recorder may report, and of two that
+ * fire, from the list itself. Every text of each is a mark of its kind, field and epoch.
  */
 struct row {
 	const struct kind *kind;

@@ -239,16 +239,15 @@ static void values_go_where_their_types_say(void **state)
 	run(&o, STDOUT_FILENO, read_typed, ARGV("a"));
 	assert_string_equal(o.text, "01 - - 0 0 -1 0 0 0 0 -1 0");
 	run(&o, STDOUT_FILENO, read_typed,
-	    ARGV("-s", "-c", "-t", "", "-o", "x", "-l", "1", "-l2", "--list=3", "-n", "10", "--any=18446744073709551615",
-		 "-d", "1023", "--duration", "1h", "--least=1ns", "--seconds", "5", "--size", "1M", "-w", "blue", "--take",
-		 "7"));
+	    ARGV("-s", "-c", "-t", "", "-o", "x", "-l", "1", "-l2", "--list=3", "-n", "10",
+		 "--any=18446744073709551615", "-d", "1023", "--duration", "1h", "--least=1ns", "--seconds", "5",
+		 "--size", "1M", "-w", "blue", "--take", "7"));
 	assert_int_equal(o.status, 0);
-	assert_string_equal(
-		o.text,
-		"10  x 10 18446744073709551615 1023 3600000000000 1 5000000000 1048576 2 7 1 2 3");
+	assert_string_equal(o.text, "10  x 10 18446744073709551615 1023 3600000000000 1 5000000000 1048576 2 7 1 2 3");
 	/* The last one counts, and bounds are within. */
 	run(&o, STDOUT_FILENO, read_typed,
-	    ARGV("-n", "9", "-n2", "--duration=1h", "--duration=1ms", "--size=4096", "-w", "red", "--seconds=0", "-d0"));
+	    ARGV("-n", "9", "-n2", "--duration=1h", "--duration=1ms", "--size=4096", "-w", "red", "--seconds=0",
+		 "-d0"));
 	assert_string_equal(o.text, "01 - - 2 0 0 1000000 0 0 4096 0 0");
 }
 

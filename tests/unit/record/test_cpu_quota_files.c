@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU quotas as files of control groups report them: folders that look like both versions; the writer here keeps rows. */
+/* CPU quotas as files of control groups report them: folders that look like both versions; the writer here keeps rows.
+ */
 #include "tests/unit/made.h"
 
 #include "record/host/cpu_quota_files.h"

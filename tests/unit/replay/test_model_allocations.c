@@ -243,7 +243,8 @@ static void an_address_that_is_handed_out_again_was_given_back(void **state)
 	release(s, 40, 60, 0x1000, false); /* it began before: it is the older one's */
 	alloc(s, 69, 70, 0x1000, false);
 	release(s, 80, 81, 0x1000, false); /* it began later: the older one's is missing */
-	assert_string_equal(s->emitted, "+10 -10@50 +50 10:freed@50/60 -50@70 +70 50:unseen@70/0 -70@81 70:freed@81/81 ");
+	assert_string_equal(s->emitted,
+			    "+10 -10@50 +50 10:freed@50/60 -50@70 +70 50:unseen@70/0 -70@81 70:freed@81/81 ");
 	assert_int_equal(held(s), 0);
 	s->emitted[0] = 0;
 	alloc(s, 89, 90, 0x1000, false);

@@ -20,8 +20,8 @@
 		call;                                                                                                  \
 		assert_false(p.failed);                                                                                \
 		assert_int_equal(p.len, sizeof(wanted));                                                               \
-		assert_memory_equal(p.data, wanted, sizeof(wanted));                                                  \
-		bytes_free(&p);                                                                                       \
+		assert_memory_equal(p.data, wanted, sizeof(wanted));                                                   \
+		bytes_free(&p);                                                                                        \
 	} while (0)
 
 static void numbers_are_varints(void **state)
