@@ -493,6 +493,8 @@ DOCS   := $(wildcard LICENSE*) $(wildcard docs/*.md) docs/report.schema.json doc
 # Files that the pages tell to copy, in folders of the same names.
 DOCS_IN := rules deploy systemd examples
 docs_in  = $(wildcard docs/$(1)/*.*)
+# The capture that the quick start reads.
+SAMPLE := tests/golden/demo.cap tests/golden/demo.pub
 install: all
 	install -d $(BINDIR) $(MANDIR)/man1 $(MANDIR)/man5 $(MANDIR)/man7 $(DOCDIR)
 	install -m 755 $(addprefix $(BUILD)/,$(TOOLS)) $(BINDIR)
@@ -514,6 +516,7 @@ install: all
 	chmod 644 $(DOCDIR)/README.md
 	install -d $(addprefix $(DOCDIR)/,$(DOCS_IN))
 	$(foreach folder,$(DOCS_IN),install -m 644 $(call docs_in,$(folder)) $(DOCDIR)/$(folder) &&) :
+	install -m 644 $(SAMPLE) $(DOCDIR)/examples
 	install -d $(COMPDIR)/bash-completion/completions $(COMPDIR)/zsh/site-functions
 	install -m 644 docs/completion/gpurec.bash $(COMPDIR)/bash-completion/completions/gpurec
 	for tool in gpuverify gpureplay gpuanalyze gpukey; do \
@@ -528,7 +531,7 @@ uninstall:
 	rmdir $(DESTDIR)$(LIBDIR)/gpurec 2>/dev/null || :
 	rm -f $(DESTDIR)$(PREFIX)/include/gpucap.h $(COMPDIR)/zsh/site-functions/_gpurec
 	rm -f $(addprefix $(COMPDIR)/bash-completion/completions/,gpurec gpuverify gpureplay gpuanalyze gpukey)
-	rm -f $(DOCDIR)/README.md $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(foreach folder,$(DOCS_IN),$(patsubst docs/%,$(DOCDIR)/%,$(call docs_in,$(folder))))
+	rm -f $(DOCDIR)/README.md $(addprefix $(DOCDIR)/,$(notdir $(DOCS))) $(foreach folder,$(DOCS_IN),$(patsubst docs/%,$(DOCDIR)/%,$(call docs_in,$(folder)))) $(addprefix $(DOCDIR)/examples/,$(notdir $(SAMPLE)))
 	rmdir $(addprefix $(DOCDIR)/,$(DOCS_IN)) $(DOCDIR) 2>/dev/null || :
 
 # What is handed to those who install without a network: see docs/packaging/dist.sh. DIST=folder, SIGN=secret-key-file.

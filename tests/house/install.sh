@@ -17,6 +17,7 @@ wanted() {
 	printf '644 share/man/man1/%s.1\n' "${tools[@]}"
 	printf '644 share/doc/gpurec/%s\n' README.md LICENSE LICENSE.GPL-2.0
 	(cd docs && printf '644 share/doc/gpurec/%s\n' *.md report.schema.json report.png rules/*.sql deploy/*.yaml deploy/*.sh systemd/*.service examples/*.c)
+	printf '644 share/doc/gpurec/examples/%s\n' demo.cap demo.pub
 	printf '644 share/man/%s\n' man5/gpurec-format.5 man7/gpucap.7 man7/gpurec-rules.7
 	printf '644 share/%s\n' bash-completion/completions/gpurec zsh/site-functions/_gpurec
 	printf '%s\n' '755 lib/libgpucap.so.1' '755 lib/gpurec/gpucap.so' '644 lib/libgpucap.a' '644 lib/pkgconfig/gpucap.pc' '644 include/gpucap.h'
