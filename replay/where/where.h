@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A condition on events, as --where takes it: "kind=launch and dur>1ms", "bytes>=64M or ret!=0". Its words are listed
- *in docs/EXPORTS.md, "Conditions".
+ * in docs/EXPORTS.md, "Conditions".
  *
  *	condition = and { "or" and }        and = not { "and" not }        not = [ "not" ] ( "(" condition ")" | term )
  *	term = NAME ( "=" | "!=" | "<" | "<=" | ">" | ">=" | "~" ) VALUE

@@ -85,6 +85,15 @@ for page in "$repo"/README.md "$repo"/docs/*.md; do
 done
 check "there are commands to run" [ "$total" -ge 10 ]
 
+# The lines of a report that README shows are those of the capture that it names.
+words() { tr -s ' \n' ' '; }
+shown() {
+	gpuanalyze -q --trust "$DEMO/demo.pub" "$DEMO/demo.cap" --report | words >"$TMP/report"
+	sed -n '/^What matters most$/,/^```$/p' "$repo/README.md" | sed '/^```$/d' | words | sed 's/ $//' >"$TMP/shown"
+	[ "$(wc -w <"$TMP/shown")" -gt 20 ] && grep -qFf "$TMP/shown" "$TMP/report"
+}
+check "the lines of a report in README are what gpuanalyze prints" shown
+
 # Links between pages lead somewhere.
 links() {
 	local page target broken=0
@@ -95,6 +104,12 @@ links() {
 	done
 	return $broken
 }
+long() { # a table's row, a heading, an address and what is in a block may be as long as they must
+	! (cd "$repo" && git ls-files '*.md' 2>/dev/null || ls README.md docs/*.md) | while read -r page; do
+		awk '/^ *```/ { block = !block } { print (block || /^ *(\||#|<!--)/ ? "" : FILENAME ":" FNR ": ") $0 }' "$repo/$page"
+	done | grep -E '^[^ ]+:[0-9]+: .{101,}'
+}
+check "the text of no page is wider than 100 columns" long
 check "every link between the pages leads to a file" links
 
 # Troubleshooting explains messages that the tools can say: the fixed parts of each stand in a source.
