@@ -82,6 +82,7 @@ static const struct tool_option table[] = {
 	 AT(baseline)},
 	{"exit-code", 0, NULL, "with --baseline: exit with 1 if anything changed, with 3 if there is too little data",
 	 TOOL_SET, AT(exit_code)},
+	TOOL_VERBOSE("with --baseline: show all changes"),
 	{"set", 0, "RULE.KEY=VALUE", "change a threshold of a rule; may be repeated", TOOL_CALL, .take = take_setting},
 	{"settings", 0, "FILE", "the same for each line of FILE; may be repeated", TOOL_CALL, .take = take_settings},
 	{"rules", 0, "DIR", "apply your own rules, too: the files DIR/*.sql; may be repeated", TOOL_CALL,

@@ -112,6 +112,7 @@ static const struct tool_option table[] = {
 	{"diff", 0, NULL, "what changed from one capture to another: --diff A.cap B.cap", TOOL_SET, AT(diff)},
 	{"exit-code", 0, NULL, "with --diff: exit with 1 if a change is more than noise, 3 if there is too little data",
 	 TOOL_SET, AT(exit_code)},
+	TOOL_VERBOSE("with --diff: show all comparisons"),
 	{"trust", 0, "PUB",
 	 "trust this public key file to record, too; vouch:PUB and so on: see gpukey(1); may be repeated", TOOL_LIST,
 	 AT(trust)},

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "format/cursor.h"
+#include "keys/tool/nearest.h"
 #include "replay/export/exporter.h"
 #include "replay/verify/withheld.h"
 
@@ -15,11 +16,25 @@ static bool is_old_arguments(const struct schema *schema, const char *list, size
 	return n == strlen("arguments") && !memcmp(list, "arguments", n) && !schema_class_name(schema, CLASS_arguments);
 }
 
-int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why)
+static int refuse_class(const struct schema *schema, const char *list, size_t n, struct fault *why)
 {
-	char known[160] = "";
+	char word[NEAREST_MAX + 1], meant[NEAREST_MAX + 32], known[160] = "";
+	struct nearest nearest;
 	size_t used = 0;
 
+	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : (int)sizeof(word) - 1, list);
+	nearest = nearest_to(word);
+	for (size_t i = 0; i < schema->nclasses && used < sizeof(known); i++) {
+		nearest_offer(&nearest, schema->classes[i].name);
+		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
+					 schema->classes[i].name);
+	}
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%s' is not a class of content here; there are %s%s", word,
+			 known, nearest.best ? nearest_words(meant, sizeof(meant), &nearest) : "");
+}
+
+int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const char *list, struct fault *why)
+{
 	for (;; list++) {
 		size_t n = strcspn(list, ","), i = 0;
 		bool old_arguments = is_old_arguments(schema, list, n);
@@ -29,14 +44,8 @@ int narrowed_add_classes(uint32_t *classes, const struct schema *schema, const c
 		while (!old_arguments && i < schema->nclasses &&
 		       (strlen(schema->classes[i].name) != n || memcmp(schema->classes[i].name, list, n) != 0))
 			i++;
-		if (!old_arguments && i == schema->nclasses) {
-			for (i = 0; i < schema->nclasses && used < sizeof(known); i++)
-				used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-							 schema->classes[i].name);
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "'%.*s' is not a class of content here; there are %s", n < 32 ? (int)n : 32,
-					 list, known);
-		}
+		if (!old_arguments && i == schema->nclasses)
+			return refuse_class(schema, list, n, why);
 		if (!old_arguments)
 			*classes |= UINT32_C(1) << schema->classes[i].id;
 		list += n;

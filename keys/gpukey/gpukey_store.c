@@ -102,10 +102,16 @@ static void list_key(const struct trust_list *list, const struct public_key *pk,
 				  : " (this host; not trusted)");
 }
 
-static const struct tool_option json_table[] = {
-	{"json", 0, NULL, "one JSON object a line", TOOL_SET, .at = 0},
+#define JSON_OPTION                                                                                                    \
+	{                                                                                                              \
+		"json", 0, NULL, "one JSON object a line", TOOL_SET, .at = 0                                           \
+	}
+static const struct tool_option list_table[] = {
+	JSON_OPTION,
+	TOOL_VERBOSE("show fingerprints, too"),
 	{0},
 };
+static const struct tool_option show_table[] = {JSON_OPTION, {0}};
 
 /* 1 with --json, 0 without; -1 with *status. *operand: the first one. */
 static int read_json_option(const struct tool_options *o, int argc, char **argv, int max, int *operand, int *status)
@@ -122,7 +128,7 @@ int gpukey_list(int argc, char **argv)
 {
 	static const struct tool_options o = {
 		"list [--json]\n", "Show the keys that this machine trusts, and its own: key id, name, file, roles.",
-		json_table, NULL};
+		list_table, NULL};
 	struct trust_list list = {0};
 	struct public_key own;
 	char own_path[PATH_MAX];
@@ -285,7 +291,7 @@ int gpukey_show(int argc, char **argv)
 	static const struct tool_options o = {
 		"show [--json] [FILE | NAME | KEYID]\n",
 		"Show a public key, this host's own when none is named, in a form that can be read out or pasted.",
-		json_table, NULL};
+		show_table, NULL};
 	struct trust_list list = {0};
 	const struct trusted *found = NULL;
 	struct public_key pk;

@@ -173,7 +173,10 @@ int tool_finish(int status)
 	 */
 	if (!failed || errno == EPIPE || (errno == 0 && reader_has_left()))
 		return status;
-	tool_error("cannot write to standard output%s%s", errno ? ": " : "", errno ? strerror(errno) : "");
+	/* The output is cut short anyway: one more byte finds the reason of the earlier failure. */
+	if (errno == 0 && write(STDOUT_FILENO, "\n", 1) == 1)
+		errno = EIO;
+	tool_error("cannot write to standard output: %s", strerror(errno));
 	return TOOL_FAILED;
 }
 

@@ -66,8 +66,8 @@ enum tool_type {
 };
 
 /*
- * One option of a tool; a table of them ends with a zeroed one. -h/--help, --version, -q/--quiet, -v/--verbose are
- * understood everywhere and need no line. Given twice, the last one counts, but for lists.
+ * One option of a tool; a table of them ends with a zeroed one. -h/--help, --version and -q/--quiet are understood
+ * everywhere and need no line. Given twice, the last one counts, but for lists.
  */
 struct tool_option {
 	const char *long_name; /* "from" */
@@ -85,6 +85,13 @@ struct tool_option {
 	 */
 	int (*take)(void *settings, const char *value, struct fault *why);
 };
+
+/* The line of a tool that prints more with -v; `help` says what. Each one adds 1 to tool_verbose. */
+#define TOOL_VERBOSE(help)                                                                                             \
+	{                                                                                                              \
+		"verbose", 'v', NULL, help, TOOL_CALL, .take = tool_count_verbose                                      \
+	}
+int tool_count_verbose(void *settings, const char *value, struct fault *why);
 
 /* What a repeated option gathered; zeroed to begin with. The texts are argv's, the array is the list's. */
 struct tool_list {

@@ -18,13 +18,12 @@
 #define NOTHING_LEFT (-1) /* getopt_long() at the first operand */
 
 /* In this order, after a tool's own. */
-enum common { COMMON_HELP, COMMON_VERSION, COMMON_QUIET, COMMON_VERBOSE, NCOMMON };
+enum common { COMMON_HELP, COMMON_VERSION, COMMON_QUIET, NCOMMON };
 
 static const struct tool_option common[NCOMMON] = {
 	[COMMON_HELP] = {"help", 'h', NULL, "show this text"},
 	[COMMON_VERSION] = {"version", 0, NULL, "show the version"},
 	[COMMON_QUIET] = {"quiet", 'q', NULL, "print nothing but errors"},
-	[COMMON_VERBOSE] = {"verbose", 'v', NULL, "print more; may be repeated"},
 };
 
 /* A tool's own options and the common ones, in the form that getopt_long() wants. */
@@ -155,9 +154,6 @@ static int take_common(const struct tool_options *o, const struct parser *p, con
 	case COMMON_QUIET:
 		tool_quiet = true;
 		return -1;
-	case COMMON_VERBOSE:
-		tool_verbose++;
-		return -1;
 	case COMMON_HELP:
 		print_help(o, p);
 		break;
@@ -165,6 +161,15 @@ static int take_common(const struct tool_options *o, const struct parser *p, con
 		printf("%s %s\n", tool_get_name(), TOOL_VERSION);
 	}
 	return tool_finish(TOOL_FINE);
+}
+
+int tool_count_verbose(void *settings, const char *value, struct fault *why)
+{
+	(void)settings;
+	(void)value;
+	(void)why;
+	tool_verbose++;
+	return 0;
 }
 
 /* --- values --- */

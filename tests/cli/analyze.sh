@@ -178,6 +178,7 @@ check_exit 3 "a folder is not replaced" "$analyze" --force --trust "$TMP/pub" --
 if [ -w /dev/full ]; then
 	"$analyze" -q --trust "$TMP/pub" "$stall" >/dev/full 2>"$TMP/err"
 	check "a full disk is told" test $? -eq 3
+	check_says '^gpuanalyze: cannot write to standard output: No space left' "with the reason"
 fi
 ascii() { LC_ALL=C "$@" >"$TMP/ascii" && grep -q '[0-9] us' "$TMP/ascii" && ! LC_ALL=C grep -aP '[\x80-\xff]' "$TMP/ascii"; }
 check "in a locale without UTF-8 the text is ASCII" ascii "$analyze" -q --trust "$TMP/pub" "$stall"

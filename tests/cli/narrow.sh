@@ -232,6 +232,8 @@ for what in losses lost seals seal end END "" "process," Process 1; do
 	check_exit 2 "'$what' cannot be withheld" "$replay" run.cap -o none.cap --withhold "$what"
 	check_says "'.*' is not a class of content here; there are events, process, path, host, symbol, cgroup, arguments" "the classes are named"
 done
+check_exit 2 "nor can a misspelt one" "$replay" run.cap -o none.cap --withhold proces
+check_says "; did you mean 'process'\?" "what may be meant is named"
 check "and nothing is made" [ ! -e none.cap ]
 
 # Slices.

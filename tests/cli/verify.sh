@@ -277,6 +277,7 @@ check_says 'frobnicate' "which names it"
 check_exit 0 "--help" "$verify" --help
 check_prints 'require-complete' "lists the options"
 check_exit 3 "a full disk is told" sh -c '"$0" --trust run.pub run.cap >/dev/full' "$verify"
+check_says 'No space left' "in words"
 
 
 # What --help tells.

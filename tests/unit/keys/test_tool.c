@@ -70,6 +70,7 @@ static const struct tool_option table[] = {
 	{"force", 'F', NULL, "replace", TOOL_CALL, .take = show_2},
 	{"report", 'r', "[=OUT]", "report to OUT", TOOL_CALL, .take = show_3},
 	{"a-very-long-option-name", 0, "SOMETHING", "help on a line of its own", TOOL_CALL, .take = show_4},
+	TOOL_VERBOSE("show each step"),
 	{0},
 };
 static const struct tool_options options = {"[-f TIME] FILE...\nshow FILE\n", "Does things.", table, "And more."};
@@ -315,10 +316,10 @@ static void help_goes_to_stdout_in_aligned_columns(void **state)
 				    "  -r, --report[=OUT]        report to OUT\n"
 				    "      --a-very-long-option-name=SOMETHING\n"
 				    "                            help on a line of its own\n"
+				    "  -v, --verbose             show each step\n"
 				    "  -h, --help                show this text\n"
 				    "      --version             show the version\n"
 				    "  -q, --quiet               print nothing but errors\n"
-				    "  -v, --verbose             print more; may be repeated\n"
 				    "\nAnd more.\n");
 	run(&o, STDOUT_FILENO, parse_all, ARGV("--version"));
 	assert_int_equal(o.status, 0);
