@@ -79,7 +79,8 @@ static int run_pass(struct request *q, const char *path, const struct evidence *
 	return -1;
 }
 
-static int analyze_file(struct request *q, const char *path)
+/* `only`: there is no other report beside this one. */
+static int analyze_file(struct request *q, const char *path, bool only)
 {
 	struct evidence evidence;
 	struct pass p = {0};
@@ -89,6 +90,7 @@ static int analyze_file(struct request *q, const char *path)
 		status = run_pass(q, path, &evidence, NULL, &p);
 	if (status < 0) {
 		const struct report report = {.evidence = &evidence,
+					      .file = only ? NULL : path,
 					      .engine = p.engine,
 					      .findings = &p.findings,
 					      .settings = &q->settings,
@@ -264,7 +266,7 @@ static int run(struct request *q, char **paths, int npaths)
 	q->forms.wanted[q->out ? q->out_form : FORM_TEXT] |= q->out || !q->json;
 	forms_begin(&q->forms);
 	for (int i = 0; i < npaths; i++) {
-		status = analyze_file(q, paths[i]);
+		status = analyze_file(q, paths[i], npaths == 1);
 		worst = status > worst ? status : worst;
 	}
 	/* With nothing to report there is no report, not an empty one that looks like a clean one. */

@@ -19,6 +19,7 @@ struct gauges;
 
 struct report {
 	const struct evidence *evidence;
+	const char *file; /* its name where reports of several captures stand together; NULL: it is the only one */
 	const struct engine *engine;
 	const struct findings *findings;
 	const struct settings *settings;

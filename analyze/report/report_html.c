@@ -234,6 +234,9 @@ void page_head(struct page *p)
 	html_take(h, &t);
 	html_close(h);
 	html_open(h, "dl", "run");
+	if (p->r->file)
+		text_add_escaped(&t, p->r->file, strlen(p->r->file));
+	add_reported(h, "File", &t);
 	about_add_host(about, &t);
 	add_reported(h, "Host", &t);
 	about_add_gpus(about, &t);

@@ -56,6 +56,11 @@ static void add_head(const struct report *r, const struct report_facts *f, struc
 	const char *reason = f->ended ? reason_text(reader->end.reason) : NULL;
 	char sentence[512], wall[64];
 
+	if (r->file) {
+		text_add(t, "File       ");
+		text_add_escaped(t, r->file, strlen(r->file));
+		text_add(t, "\n");
+	}
 	evidence_sentence(r->evidence, sentence, sizeof(sentence));
 	text_add(t, "Evidence   %s\n", sentence);
 	text_add(t, engine_context(r->engine)->unverified ? "           Beware: " : "           ");

@@ -11,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "format/base/escape.h"
+#include "keys/tool/wrap.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define MESSAGE_MAX 2048 /* bytes of a message before escaping; what is longer is cut */
@@ -91,7 +93,11 @@ static size_t spell(char *text, size_t n)
 
 void tool_print(char *text, size_t n)
 {
-	fwrite(text, 1, spell(text, n), stdout);
+	struct winsize window;
+
+	if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &window))
+		window.ws_col = 0;
+	wrap_print(stdout, text, spell(text, n), window.ws_col);
 }
 
 /* "name: before: text after\n" in one write; `before` and `after` may be "". */

@@ -34,8 +34,8 @@ __attribute__((format(printf, 1, 2))) int tool_usage(const char *fmt, ...);
 /* Print the fault, with `about` (a path, or NULL) before it, and where; returns TOOL_FAILED. */
 int tool_fault(const char *about, const struct fault *why);
 
-/* Text for people, to stdout. Where tool_ascii is set "µs", "±" and "°C" of numbers become "us", "+-" and "C" in
- * `text`. */
+/* Text for people, to stdout, wrapped (wrap.h) where that is a terminal. Where tool_ascii is set "µs", "±" and "°C" of
+ * numbers become "us", "+-" and "C" in `text`. */
 void tool_print(char *text, size_t n);
 
 /*

@@ -88,6 +88,11 @@ check_exit 0 "an unverified capture's page is made" "$analyze" -q --unverified -
 check "it says so first" grep -q '<div class="verdict bad"><b>UNVERIFIED: ' "$TMP/u.html"
 report html "$TMP/two" $demo "$TMP/hostile.cap"
 check "two captures come into one page" "$python" tests/tools/page.py "$TMP/two.html"
+check "with the names of their files" test "$(grep -A 1 '<dt>File</dt>' "$TMP/two.html" | sed -nE 's|^<dd>.*/([^<]*)</dd>$|\1|p' | paste -sd ' ')" = "demo.cap hostile.cap"
+report txt "$TMP/two" $demo "$TMP/hostile.cap"
+check "the text has them, too" test "$(sed -n 's/^File  *//p' "$TMP/two.txt" | sed 's/.*[/]//' | paste -sd ' ')" = "demo.cap hostile.cap"
+report txt "$TMP/one" $demo
+check "a capture alone has no name: its report is the same wherever it lies" test "$(grep -c '^File ' "$TMP/one.txt")" -eq 0
 check "with both" test "$(grep -c '<main id="r[12]"' "$TMP/two.html")" -eq 2
 for form in json sarif; do report $form "$TMP/two" $demo "$TMP/hostile.cap"; done
 check "two captures come into one JSON" "$python" tests/tools/schema.py docs/report.schema.json "$TMP/two.json"

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "keys/tool/tool.h"
+#include "keys/tool/wrap.h"
 
 /* What a child prints to `fd` and its exit status. */
 struct outcome {
@@ -326,6 +327,42 @@ static void help_goes_to_stdout_in_aligned_columns(void **state)
 	assert_string_equal(o.text, "tool " TOOL_VERSION "\n");
 }
 
+/* What a terminal of `width` columns shows of `text`. */
+static void assert_wrapped(unsigned width, const char *text, const char *lines)
+{
+	char *shown = NULL;
+	size_t n;
+	FILE *out = open_memstream(&shown, &n);
+
+	assert_non_null(out);
+	wrap_print(out, text, strlen(text), width);
+	fclose(out);
+	assert_string_equal(shown, lines);
+	free(shown);
+}
+
+static void long_lines_are_wrapped_between_words(void **state)
+{
+	(void)state;
+	assert_wrapped(12, "one two three four\n", "one two\nthree four\n");
+	assert_wrapped(10, "one two three four", "one two\nthree four");
+	assert_wrapped(12, "fits exactly\n\nshort\n", "fits exactly\n\nshort\n");
+	assert_wrapped(0, "one two three four\n", "one two three four\n");
+	/* What follows stands under the sentence. */
+	assert_wrapped(14, "  one two three four\n", "  one two\n  three four\n");
+	assert_wrapped(14, "  1. one two three\n", "  1. one two\n     three\n");
+	assert_wrapped(14, "  [1] one two three\n", "  [1] one two\n      three\n");
+	assert_wrapped(20, "Run        one two three\n", "Run        one two\n           three\n");
+	/* µ is one column; a word longer than the line stays whole, alone. */
+	assert_wrapped(9, "1 \302\265s 2 \302\265s x\n", "1 \302\265s 2 \302\265s\nx\n");
+	assert_wrapped(6, "a indivisible b\n", "a\nindivisible\nb\n");
+	assert_wrapped(6, "indivisible\n", "indivisible\n");
+	/* Rows of tables stay. */
+	assert_wrapped(10, "  Time  Total  Num\n", "  Time  Total  Num\n");
+	assert_wrapped(3, "", "");
+	assert_wrapped(3, "   \n", "   \n");
+}
+
 static int say(int argc, char **argv)
 {
 	struct fault why = {ERR_FORMAT, 77, "a \033 in a name"};
@@ -430,6 +467,7 @@ int main(void)
 		cmocka_unit_test(values_go_where_their_types_say),
 		cmocka_unit_test(a_value_that_is_refused_gets_one_line),
 		cmocka_unit_test(help_goes_to_stdout_in_aligned_columns),
+		cmocka_unit_test(long_lines_are_wrapped_between_words),
 		cmocka_unit_test(messages_are_one_escaped_line_each),
 		cmocka_unit_test(a_full_disk_behind_stdout_is_reported),
 		cmocka_unit_test(a_reader_who_left_is_no_fault),
