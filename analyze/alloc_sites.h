@@ -19,7 +19,7 @@ struct site {
 	uint64_t peak_bytes;
 	uint64_t allocated_bytes, allocated_count;
 	uint64_t freed_bytes, freed_count;   /* also with their context */
-	uint64_t unseen_bytes, unseen_count; /* given back without a row: the address was handed out again */
+	uint64_t unseen_bytes, unseen_count; /* freed without a row: the address was handed out again */
 	uint64_t first_ns, last_ns;          /* allocation */
 	struct levels levels;                /* of outstanding bytes */
 	uint64_t births[4];                  /* of those outstanding, by quarter of its life: sites_count_births() */

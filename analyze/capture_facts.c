@@ -9,7 +9,7 @@
 /*
  * The facts that are kept. `fine`: the value begins so where all is well; NULL: any value is bad. `text`: the sentence.
  * Of a value that begins with a number the number stands before it, and `one` instead of it for 1; a value of another
- * sort stands behind it if `valued`. Facts without a text are about the host.
+ * sort is behind it if `valued`. Facts without a text are about the host.
  */
 static const struct about_fact {
 	const char *name;

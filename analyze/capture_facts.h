@@ -20,7 +20,7 @@ enum blind_sort {
 	BLIND_STRIPPED,    /* programs whose runtime has no names */
 	BLIND_TRACEPOINTS, /* the kernel does not report */
 	BLIND_WAKING,      /* thread or interrupt, the kernel does not prove which */
-	BLIND_OPTIONS,     /* switched off by whoever recorded */
+	BLIND_OPTIONS,     /* switched off for this recording */
 	BLIND_HEALTH,      /* the GPUs' health, the driver's errors */
 	BLIND_HOST,        /* a hypervisor that does not report */
 	BLIND_ORDINARY,    /* happens on any host: reported, but no finding */

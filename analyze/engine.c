@@ -426,7 +426,7 @@ static inline void see_time(struct context *ctx, uint64_t at_ns)
 		ctx->now_ns = at_ns;
 }
 
-/* A mark, a row with texts, or one that others of its moment stand beside. Out of line, for it is rare. */
+/* A mark, a row with texts, or one that others of its moment are beside. Out of line, for it is rare. */
 static __attribute__((noinline)) int feed_rare(struct engine *e, const struct event *ev, struct fault *why)
 {
 	bool mark = ev->kind == KIND_epoch;

@@ -20,7 +20,7 @@ struct ranges {
 	bool overflowed; /* more than RANGES_MAX once: what is not found may be there all the same */
 };
 
-/* Add one; those that it overlaps are gone (they were given back unseen). False: no memory. */
+/* Add one; those that it overlaps are gone (they were freed unseen). False: no memory. */
 bool ranges_add(struct ranges *r, uint64_t begin, uint64_t bytes);
 /* Drop the one that begins there. */
 void ranges_remove(struct ranges *r, uint64_t begin);

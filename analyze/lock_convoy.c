@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/lock_convoy.h"
 
-/* How many of the waits that are kept were under way at this moment. */
+/* How many of the waits that are kept were in progress at this moment. */
 static unsigned depth_at(const struct convoy *c, uint64_t at_ns)
 {
 	unsigned n = 0;

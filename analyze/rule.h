@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A rule: a detector that sees every event once, in the order of time, and in the end says what it found. The rules are
- * a table (rules.c); each stands in a file of its own under analyze/rules/ and in a section of docs/RULES.md.
+ * a table (rules.c); each is in a file of its own under analyze/rules/ and in a section of docs/RULES.md.
  */
 #ifndef GPUREC_ANALYZE_RULE_H
 #define GPUREC_ANALYZE_RULE_H
@@ -25,7 +25,7 @@ struct setting {
 #define SETTINGS_MAX 12   /* of one rule */
 #define RULE_KINDS_MAX 24 /* and the 0 behind them */
 
-/* What rules may look at. Events have been taken into all of it before a rule sees them. */
+/* What rules may inspect. Events have been taken into all of it before a rule sees them. */
 struct context {
 	const struct schema *schema;
 	const struct reader *reader; /* NULL in tests that have no capture */

@@ -56,7 +56,7 @@ static bool is_function_allowed(const char *name)
 	return false;
 }
 
-/* What the views use, and a rule may not: a time may be 'now'. A name must stand in the query to be called by it. */
+/* What the views use, and a rule may not: a time may be 'now'. A name must be in the query to be called by it. */
 static bool is_of_views(const struct run *run, const char *name)
 {
 	return name && sqlite3_stricmp(name, "strftime") == 0 && !strcasestr(run->rule->sql, "strftime");
@@ -294,7 +294,7 @@ static int find_column(const struct user_rule *r, const char *name, size_t n)
 	return -1;
 }
 
-/* The message, {column} and {column:form} replaced; `stmt` may be NULL: only looked at whether it can be. */
+/* The message, {column} and {column:form} replaced; `stmt` may be NULL: only inspected whether it can be. */
 static int add_message(const struct user_rule *r, sqlite3_stmt *stmt, struct text *t, struct fault *why)
 {
 	for (const char *p = r->message; *p;) {

@@ -75,7 +75,7 @@ static __always_inline bool read_words(struct frame *f, const struct pt_regs *ct
 	return true;
 }
 
-/* What stands behind pointers. For that nobody waits: the call may not want that memory either. False: as above. */
+/* What is behind pointers. For that nobody waits: the call may not want that memory either. False: as above. */
 static __always_inline bool copy_peeks(struct frame *f, __u32 probe)
 {
 	bool ok = true;
@@ -358,7 +358,7 @@ static __noinline bool call_record_name(struct pt_regs *ctx, struct open_calls *
 }
 
 /*
- * What stands behind pointers now. Most calls that have such a result have one, of one word: that is read in line, for
+ * What is behind pointers now. Most calls that have such a result have one, of one word: that is read in line, for
  * it saves a tenth of what an allocation costs, and waited for. The call has just written it, so it is there, unless
  * the kernel moves the page at this moment or the process plays with it. False: as above.
  */

@@ -28,7 +28,7 @@ static __always_inline struct return_instance *returns_pending(struct task_struc
 	return first;
 }
 
-/* What stands on the stack in place of where such a call returns to. */
+/* What is on the stack in place of where such a call returns to. */
 static __always_inline __u64 returns_trampoline(struct task_struct *t)
 {
 	struct mm_struct *mm = t->mm;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the kernel side and the recorder exchange: ring records, settings, map values. Host byte order, all
- * padding explicit and zeroed; may change in any commit. Only bpf/ and record/ see this file; what stands in a capture
+ * padding explicit and zeroed; may change in any commit. Only bpf/ and record/ see this file; what is in a capture
  * is format/kinds.h, and record/translate.c knows both.
  *
  * Includes nothing: who includes it has __u16, __u32, __u64, __s32, __s64.
@@ -96,7 +96,7 @@ struct track {
 };
 #define TRACK_OURS 1 /* COMMAND or a descendant: may be held while a library is attached */
 
-/* Key of map `attached`: files that were looked at for functions to probe; the value is one of the two below. */
+/* Key of map `attached`: files that were inspected for functions to probe; the value is one of the two below. */
 struct file_key {
 	__u64 inode;
 	__u32 device;     /* the kernel's: major << 20 | minor */
@@ -263,14 +263,14 @@ struct ring_fork {
 	__u32 child_pid, child_tid;
 };
 
-/* What is reported here of file and arguments is for processes that end before they can be looked at. */
+/* What is reported here of file and arguments is for processes that end before they can be inspected. */
 struct ring_exec {
 	struct ring_head head;
 	__u64 start_ns; /* of the process */
 	__u32 pid, tid;
 	__u32 uid, pad;
 	struct file_key file; /* that is run: for a script its interpreter */
-	__u32 known;          /* FILE_*, 0: not looked at yet */
+	__u32 known;          /* FILE_*, 0: not inspected yet */
 	__u32 nargs;          /* bytes in args; 0: they could not be read */
 	__u64 args_bytes;     /* of all arguments */
 	char args[EXEC_ARGS]; /* with a NUL behind each */
@@ -299,13 +299,13 @@ struct ring_process {
 	char comm[COMM_BYTES];
 };
 
-/* A process mapped a file as code (or runs it, by exec) that carries probes or was not looked at yet. */
+/* A process mapped a file as code (or runs it, by exec) that carries probes or was not inspected yet. */
 struct ring_mapped {
 	struct ring_head head;
 	struct file_key file;
 	__u32 pid, tid;
 	__u32 uid;
-	__u32 known;   /* FILE_*, 0: not looked at yet */
+	__u32 known;   /* FILE_*, 0: not inspected yet */
 	__u32 held;    /* 1: it was stopped and waits for SIGCONT */
 	__u32 named;   /* 1: it has the name of a CUDA library */
 	__u64 address; /* where; 0: it is the program that the process runs from now on */

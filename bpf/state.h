@@ -45,7 +45,8 @@ volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interr
 volatile __u32 selftest_clocks_same, selftest_clocks_apart;
 volatile __u32 clocks_agree, has_slept;
 
-/* The second under way, in the upper half, and the events recorded in it: one word, so that the limit holds exactly. */
+/* The second in progress, in the upper half, and the events recorded in it: one word, so that the limit holds exactly.
+ */
 volatile __u64 rate_used;
 
 struct frame {
@@ -82,7 +83,7 @@ struct throttle {
 /* Of a thread: the calls that it is in. */
 struct open_calls {
 	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
-	__u64 since_ns; /* this thread's start: numbers come round */
+	__u64 since_ns; /* this thread's start: numbers are reused */
 	__u64 start_ns; /* of its process */
 	__u32 depth;
 	__u32 over;    /* calls inside the deepest followed one that were counted as too_deep */
@@ -135,7 +136,7 @@ struct {
 	__type(value, struct track);
 } tracked SEC(".maps");
 
-/* What falls out of it is looked at once more. */
+/* What falls out of it is inspected once more. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);

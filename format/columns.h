@@ -16,7 +16,7 @@
 #include "format/base/bytes.h"
 #include "format/schema.h"
 
-/* A column of numbers as it stands in the chunk's raw bytes, checked. */
+/* A column of numbers as it is in the chunk's raw bytes, checked. */
 struct column {
 	const uint8_t *planes;
 	uint8_t width;
@@ -62,7 +62,7 @@ int column_check(struct column_input *in, enum encoding enc, uint32_t n, uint64_
  */
 void columns_block(const struct rows *rows, uint32_t first_row, uint32_t n, uint64_t *out, size_t pitch);
 
-/* The bytes of a TEXT column whose lengths stand in v[n]: pointers into text[n], unless that is NULL. */
+/* The bytes of a TEXT column whose lengths are in v[n]: pointers into text[n], unless that is NULL. */
 int column_decode_text(struct column_input *in, const uint64_t *v, const char **text, uint32_t n, struct fault *why);
 
 #endif

@@ -62,7 +62,7 @@ struct cursor {
 	 * lane's head, npassed) stays behind; settle() brings it up.
 	 */
 	struct {
-		uint32_t row, end;     /* the next row; those before `end` stand in the block, with one behind them */
+		uint32_t row, end;     /* the next row; those before `end` are in the block, with one behind them */
 		const uint64_t *at_ns; /* by row */
 		const uint64_t *v;     /* of the next row */
 		size_t pitch;
@@ -334,7 +334,7 @@ static void look_at_first(struct cursor *cur)
 	cur->ready = cur->given && cur->rows->columns;
 }
 
-/* The first lane stands on another row now: as look_at_first(). */
+/* The first lane is on another row now: as look_at_first(). */
 static void move_on(struct cursor *cur)
 {
 	struct lane *lane = cur->first;
@@ -379,8 +379,8 @@ static int give_row(struct cursor *cur, struct event *ev, const uint64_t *v, con
 }
 
 /*
- * The next row is ready: those that follow it, as far as they stand in the block, are for cursor_next(). Nothing is
- * decoded for that: the values of the row just given may stand there.
+ * The next row is ready: those that follow it, as far as they are in the block, are for cursor_next(). Nothing is
+ * decoded for that: the values of the row just given may be there.
  */
 static inline void begin_run(struct cursor *cur)
 {

@@ -52,7 +52,7 @@ uint64_t cursor_npassed(const struct cursor *cur);
 
 /*
  * What is asked for, and nothing else: rows of other kinds, or later ones, do not come; other fields read as 0. Chunks
- * and epochs without any such row are neither read nor decompressed; what stands beside it in a chunk is checked, but
+ * and epochs without any such row are neither read nor decompressed; what is beside it in a chunk is checked, but
  * not decoded. Marks come all the same.
  */
 struct cursor_wish {

@@ -19,7 +19,7 @@ void end_encode(struct bytes *out, struct end *e);
 
 /*
  * appendix: bytes that the header's second signature takes in such a payload.
- * Parse a payload of `len` bytes that stands at `at` in the file. On failure
+ * Parse a payload of `len` bytes that is at `at` in the file. On failure
  * nothing is held. header_clear(), epoch_clear() and end_clear() free what was parsed.
  */
 int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t at, struct fault *why);

@@ -207,7 +207,7 @@
 	F(context, device, UINT, NUMBER)                                                                               \
 	F(context, stack, UINT, ID)
 
-/* Address ranges reserved, mapped to physical memory (`handle`, at `offset` in it), unmapped, given back. */
+/* Address ranges reserved, mapped to physical memory (`handle`, at `offset` in it), unmapped, freed. */
 #define FIELDS_map(F)                                                                                                  \
 	CALL_FIELDS(F, map)                                                                                            \
 	F(map, addr, UINT, ADDRESS)                                                                                    \
@@ -464,8 +464,8 @@
 	F(command_line, text, TEXT, NONE)
 
 /*
- * What became of a file that was looked at for functions to probe. role: LIBRARY_*. functions: of those that we know it
- * has so many; probed: probes put on. reason: why not all, in words; empty when all.
+ * What happened to a file that was inspected for functions to probe. role: LIBRARY_*. functions: of those that we know
+ * it has so many; probed: probes put on. reason: why not all, in words; empty when all.
  */
 #define FIELDS_library(F)                                                                                              \
 	F(library, at, TIME, BOOT_NS)                                                                                  \

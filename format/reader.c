@@ -138,7 +138,7 @@ static int read_withheld(const struct frame *f, struct pending *p, uint64_t *nex
 	return pending_add(p, &c, why);
 }
 
-/* Join what stands in the file with what the seal lists. */
+/* Join what is in the file with what the seal lists. */
 static int match_chunks(struct epoch *e, const struct pending *p, struct fault *why)
 {
 	if (e->nchunks != p->n)

@@ -166,7 +166,7 @@ struct reader {
 
 /*
  * Fails only when not even the header can be read: ERR_FORMAT, ERR_VERSION, ERR_IO, ERR_MEMORY; then *r holds nothing.
- * Otherwise what is wrong later stands in r->tail, and the epochs before it can be used.
+ * Otherwise what is wrong later is in r->tail, and the epochs before it can be used.
  */
 int reader_open(struct reader *r, struct source *source, struct fault *why);
 void reader_close(struct reader *r);

@@ -137,7 +137,7 @@ void schema_clear(struct schema *s);
 int schema_encode(const struct schema *s, uint8_t **out, size_t *len, struct fault *why);
 
 /*
- * Parse exactly `len` bytes, which stand at `at` in the file (for messages). Strict: every table sorted, every
+ * Parse exactly `len` bytes, which are at `at` in the file (for messages). Strict: every table sorted, every
  * name well-formed, known kinds with their known fields first and unchanged, nothing left over.
  */
 int schema_parse(struct schema *s, const uint8_t *bytes, size_t len, uint64_t at, struct fault *why);

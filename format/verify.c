@@ -146,7 +146,7 @@ static uint64_t count_of(const struct kind_count *counts, uint32_t n, uint16_t k
 
 /*
  * The seal's counts by kind against the rows that are there, and, with those withheld, their sum. Where nothing is
- * withheld the sums are the same, so that a count which is too great stands beside one that is too small.
+ * withheld the sums are the same, so that a count which is too great is beside one that is too small.
  */
 static int check_counts(const struct reader *r, const struct epoch *e, const uint64_t *seen, struct fault *why)
 {

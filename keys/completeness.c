@@ -125,7 +125,7 @@ void unread_words(struct fault *why, const struct reader *r, uint64_t nread)
 			whole += r->epochs[e].chunks[i].withheld ? 0 : r->epochs[e].chunks[i].nrows;
 	if (was.offset != FAULT_NOWHERE)
 		snprintf(place, sizeof(place), " at byte %" PRIu64, was.offset);
-	/* What stands behind a broken place is not known, nor how much that is. */
+	/* What is behind a broken place is not known, nor how much that is. */
 	if (r->tail == TAIL_BROKEN && nread >= whole)
 		fault_set(why, was.code, FAULT_NOWHERE,
 			  "%" PRIu64 " events were read: the capture is damaged%s (%.160s)", nread, place, was.text);

@@ -138,7 +138,7 @@ struct custody_request {
 	const char *path; /* of the chain */
 };
 /*
- * Write the act into the chain, with the verdict that stands in *e; *l is then the line. ERR_FORGED: of such a capture
+ * Write the act into the chain, with the verdict that is in *e; *l is then the line. ERR_FORGED: of such a capture
  * nothing is recorded, or the chain is not intact; else as custody_append().
  */
 int custody_record(const struct custody_request *q, const struct evidence *e, const struct identity *id,

@@ -16,7 +16,7 @@ static bool is_authentic(enum verdict v)
 	return v == VERDICT_OK || v == VERDICT_OK_SLICE || v == VERDICT_OK_REDACTED || v == VERDICT_UNSEALED;
 }
 
-/* First and last reading of the wall clock in what is authentic; a step between two shows, for all are looked at. */
+/* First and last reading of the wall clock in what is authentic; a step between two shows, for all are inspected. */
 static void wall_span(const struct evidence *e, uint64_t *first_ns, uint64_t *last_ns)
 {
 	const struct reader *r = &e->reader;

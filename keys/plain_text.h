@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and dates as they stand in delegations and revocation lists: one way to write each. */
+/* Names and dates as they are in delegations and revocation lists: one way to write each. */
 #ifndef GPUREC_KEYS_PLAIN_TEXT_H
 #define GPUREC_KEYS_PLAIN_TEXT_H
 

@@ -289,7 +289,7 @@ void signature_default_trusted(char trusted[SIGNATURE_TRUSTED_MAX + 1], const ch
 	snprintf(trusted, SIGNATURE_TRUSTED_MAX + 1, "timestamp:%" PRId64 "\tfile:%s\thashed", unix_s, name);
 }
 
-/* Whether `text` can stand in a line of the file; `what` says which one it is. */
+/* Whether `text` can be in a line of the file; `what` says which one it is. */
 static int check_comment(const char *text, size_t max, const char *what, struct fault *why)
 {
 	if (strlen(text) > max)

@@ -43,7 +43,7 @@ struct signature {
 /*
  * Sign the file at `path` and write `sig_path`, whole or not at all. comment, trusted: NULL for what minisign writes
  * ("timestamp:UNIX\tfile:BASENAME\thashed"). ERR_INPUT: no regular file, it changed meanwhile, or a comment that cannot
- * stand in a line; ERR_EXISTS: there is such a file, unless `replace`; ERR_IO, ERR_DENIED.
+ * be in a line; ERR_EXISTS: there is such a file, unless `replace`; ERR_IO, ERR_DENIED.
  */
 int signature_make(const char *path, const char *sig_path, bool replace, const struct identity *id, const char *comment,
 		   const char *trusted, struct fault *why);
@@ -64,10 +64,10 @@ int signature_path(char *sig_path, const char *path, struct fault *why);
 /* Hash a regular file, in pieces. Errors as above. */
 int signature_hash(struct prehash *hash, const char *path, struct fault *why);
 void signature_hash_bytes(struct prehash *hash, const void *bytes, size_t len);
-/* comment: NULL for minisign's; trusted: not NULL. ERR_INPUT: one of them cannot stand in a line. */
+/* comment: NULL for minisign's; trusted: not NULL. ERR_INPUT: one of them cannot be in a line. */
 int signature_sign(struct signature *sig, const struct prehash *hash, const struct identity *id, const char *comment,
 		   const char *trusted, struct fault *why);
-/* minisign's trusted comment for a file called `path`, signed at `unix_s`. What cannot stand in a line becomes '_'. */
+/* minisign's trusted comment for a file called `path`, signed at `unix_s`. What cannot be in a line becomes '_'. */
 void signature_default_trusted(char trusted[SIGNATURE_TRUSTED_MAX + 1], const char *path, int64_t unix_s);
 /* ERR_KEY or ERR_FORGED, as signature_check(). */
 int signature_verify(const struct signature *sig, const struct prehash *hash, const struct public_key *pk,

@@ -38,7 +38,7 @@ struct trust_file {
 	char name[TRUST_NAME_MAX + 1];
 	char path[PATH_MAX];
 	bool system;
-	struct fault broken; /* as above; then what stands beside this in the struct is zero */
+	struct fault broken; /* as above; then what is beside this in the struct is zero */
 };
 
 struct stored_delegation {

@@ -20,7 +20,7 @@
 #define DEFERRED_EACH_NS 5000000000u /* that one waits at most */
 
 enum deferred_what {
-	DEFERRED_MAPPED, /* a mapping is to be looked at */
+	DEFERRED_MAPPED, /* a mapping is to be inspected */
 	DEFERRED_WHOLE,  /* all that a process has mapped */
 	DEFERRED_CODE,   /* the same, for the names of functions */
 	DEFERRED_FACTS   /* what a process is */

@@ -22,7 +22,7 @@
 #define STATUS_CANNOT_RUN 126
 #define STATUS_NOT_FOUND 127
 
-/* A status line stands on the terminal: the cursor is behind it. */
+/* A status line is on the terminal: the cursor is behind it. */
 static bool status_shown;
 
 static void clear_status(void)
@@ -187,7 +187,7 @@ static bool any_call(const struct recording_result *result)
 	return false;
 }
 
-/* What was not looked at; and when there is no call, whether that is so of all or only of what could be looked at. */
+/* What was not inspected; and when there is no call, whether that is so of all or only of what could be inspected. */
 static void emit_missing(const struct recording_result *result)
 {
 	bool blind = false, calls = any_call(result);
@@ -331,7 +331,7 @@ int main(int argc, char **argv)
 
 	tool_init("gpurec");
 	libbpf_set_print(kernel_says);
-	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what a burst took is given back, and grows without being copied */
+	mallopt(M_MMAP_THRESHOLD, 256 << 10); /* what a burst took is freed, and grows without being copied */
 	status = settings_read(&settings, argc, argv);
 	if (status >= 0)
 		return status;

@@ -130,7 +130,7 @@ static const struct tool_option option_table[] = {
 	 AT(o.nvml)},
 	{"check", 0, NULL, "report what this host allows, and exit", TOOL_SET, AT(check)},
 	{"json", 0, NULL, "with --check: as one JSON object", TOOL_SET, AT(json)},
-	TOOL_VERBOSE("show the kernel's reasons too; given twice, all that its verifier says"),
+	TOOL_VERBOSE("show the kernel's reasons too; given twice, all that its verifier printed"),
 	{0},
 };
 

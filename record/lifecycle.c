@@ -92,7 +92,7 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 }
 
 /*
- * Look at what a process has mapped as code by now, so that its stacks can be named even when it ends before we
+ * Inspect what a process has mapped as code by now, so that its stacks can be named even when it ends before we
  * read them. Only where that is soon done: a process with much more mapped does not end that soon either.
  */
 static int learn_code(struct recording *s, uint32_t pid, struct fault *why)
@@ -144,7 +144,7 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 }
 
 /*
- * What became of a mapping is counted once. A loss: the process ran, with a library of CUDA's mapped and no probes on
+ * What happened to a mapping is counted once. A loss: the process ran, with a library of CUDA's mapped and no probes on
  * it, for a while or until it ended, so that its calls are not recorded, nor counted one by one: nobody saw them.
  */
 static int count_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)

@@ -12,7 +12,7 @@ struct output_watch {
 	int fd; /* O_PATH */
 	dev_t device;
 	ino_t inode;
-	char problem[80]; /* once it was noticed: what became of the file; "": nothing */
+	char problem[80]; /* once it was noticed: what happened to the file; "": nothing */
 };
 
 /* From here on the file that `path` leads to now is held: it was made just before. In the place of one held before. */

@@ -83,8 +83,8 @@ static int read_whole(struct recording *s, uint32_t pid, uint64_t start_ns, cons
 }
 
 /*
- * Ask for all there is, its arguments apart: whoever makes us wait for them hides nothing else. 1, INSPECT_LATER, or
- * negative.
+ * Ask for all there is, its arguments apart: a process that makes us wait for them hides nothing else. 1,
+ * INSPECT_LATER, or negative.
  */
 static int ask_facts(struct recording *s, uint32_t pid, struct asked *a, struct process_facts *f, struct fault *why)
 {

@@ -100,7 +100,7 @@ static bool hides_others(const struct recording *s)
 	return procfs_hides(&s->fs) && (held != CAP_SET || !s->o.late_attach);
 }
 
-/* A descriptor of each -p process, so that numbers that come round do not mislead us. */
+/* A descriptor of each -p process, so that numbers that are reused do not mislead us. */
 static int hold_pids(struct recording *s, struct fault *why)
 {
 	struct process_info info;
@@ -355,7 +355,8 @@ static int find_again(struct recording *s, struct fault *why)
 	return r < 0 ? r : capture_emit_libraries(s, why);
 }
 
-/* Whoever started us may have left open what leads elsewhere, a socket for instance. It is the command's, not ours. */
+/* The process that started us may have left open what leads elsewhere, a socket for instance. It is the command's, not
+ * ours. */
 static int close_inherited(const struct recording *s, struct fault *why)
 {
 	int kept[] = {s->signal_fd,     s->epoll_fd,         s->command.pidfd,
@@ -414,7 +415,7 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = quotas_new(&s->quotas, "/proc/self/mountinfo", why);
 	if (r == 0)
 		r = capture_identity(s, &id, why);
-	/* Whoever waits for the capture to be there may count on being recorded from then on. */
+	/* Those who wait for the capture to be there may count on being recorded from then on. */
 	if (r == 0) {
 		anchor_read(&start);
 		attach_start(s->attach);

@@ -48,7 +48,7 @@ struct recording_options {
 	void (*status)(const char *text);
 };
 
-/* Something that was not looked at, as a person is reported. */
+/* Something that was not inspected, as a person is reported. */
 struct missing {
 	char text[200];
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
@@ -67,7 +67,7 @@ struct recording_result {
 	uint64_t written_bytes; /* of all of them together */
 	uint64_t nepochs;       /* of the last one */
 	bool end_unknown;       /* writing its end failed: it may be there */
-	char output[80];        /* what became of the last capture's file while it was written; "": it is there */
+	char output[80];        /* what happened to the last capture's file while it was written; "": it is there */
 	uint64_t nrows;         /* events of all kinds in all of them */
 	uint64_t duration_ns;
 	uint64_t cpu_ns, peak_bytes; /* of gpurec itself: CPU time; the most memory it had */

@@ -24,7 +24,7 @@
 
 #define EPOCH_NS 1000000000ull /* an epoch's length, */
 #define EPOCH_BYTES (8u << 20) /* or this much staged */
-#define WAIT_MS 100            /* the rings are looked at at least this often, */
+#define WAIT_MS 100            /* the rings are inspected at least this often, */
 #define QUIET_WAIT_MS 250      /* or this, after nothing came for so long: */
 #define QUIET_NS 1000000000ull
 #define DEFERRED_WAIT_MS 20     /* while something waits for answers */
@@ -36,7 +36,7 @@
 #define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
 #define NOT_ATTACHED_MAX 64 /* that are reported one by one */
 
-/* A process: numbers come round. */
+/* A process: numbers are reused. */
 struct instance {
 	uint32_t pid;
 	uint64_t start_ns; /* boot clock */
@@ -94,7 +94,7 @@ struct recording {
 	bool others_hidden; /* /proc hides other users' processes from us, now or once rights are given up */
 	struct inspector *inspector;
 	struct deferred_queue deferred;
-	struct pid_set scanned; /* all of their mappings were looked at once */
+	struct pid_set scanned; /* all of their mappings were inspected once */
 	uint64_t not_attached;
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
@@ -110,7 +110,7 @@ struct recording {
 	int epoll_fd, signal_fd;
 	int *pidfds; /* of -p */
 	size_t npidfds, nalive;
-	struct pid_set tracked; /* that are known to live: looked at again when no system call reports mappings */
+	struct pid_set tracked; /* that are known to live: inspected again when no system call reports mappings */
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	uint64_t deadline_ns, next_seal_ns, next_scan_ns; /* boot clock; 0: none */
 	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
@@ -172,7 +172,7 @@ size_t rotate_counters(struct recording *s, bool at_end, const struct counter **
  * Go on with what waits for answers, as far as they are there. at_end: what is not done by now is given up.
  */
 int recording_go_on(struct recording *s, bool at_end, struct fault *why);
-/* All that a process has mapped is to be looked at when there is time. */
+/* All that a process has mapped is to be inspected when there is time. */
 void recording_defer_whole(struct recording *s, uint32_t pid);
 
 /* translator.notice of a recording. */
@@ -188,7 +188,7 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);
 
-/* What was not looked at while it ran, as facts at the end and for people; none when all was. */
+/* What was not inspected while it ran, as facts at the end and for people; none when all was. */
 int recording_emit_missing(struct recording *s, struct fault *why);
 size_t recording_list_missing(const struct recording *s, struct missing list[MISSING_MAX]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a recording goes, in one line for whoever watches, once an epoch. */
+/* How a recording goes, in one line for a person who watches, once an epoch. */
 #ifndef GPUREC_RECORD_STATUS_H
 #define GPUREC_RECORD_STATUS_H
 

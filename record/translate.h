@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From ring records to rows of the capture: the one place that knows both. What a record means beyond its row
- * (a process began, ended, mapped a library) goes to the `notice` of whoever drains.
+ * (a process began, ended, mapped a library) goes to the `notice` of the caller that drains.
  */
 #ifndef GPUREC_RECORD_TRANSLATE_H
 #define GPUREC_RECORD_TRANSLATE_H

@@ -53,7 +53,7 @@ static int make_temporary(struct target *t, mode_t mode, struct fault *why)
 	return fault_errno(why, "cannot write %.150s", t->path);
 }
 
-/* The folder, and that nothing stands there that may not be replaced. */
+/* The folder, and that nothing is there that may not be replaced. */
 static int find_place(struct target *t, const char *path, bool force, struct fault *why)
 {
 	const char *slash;
@@ -136,7 +136,7 @@ int target_commit(struct target *t, struct fault *why)
 		r = check_ours(t, why);
 	if (r)
 		goto out;
-	/* A file that came to stand there meanwhile is not replaced either. */
+	/* A file that came to be there meanwhile is not replaced either. */
 	if (renameat2(t->folder, t->temporary, t->folder, t->leaf, t->force ? 0 : RENAME_NOREPLACE) != 0 &&
 	    (errno != EINVAL || linkat(t->folder, t->temporary, t->folder, t->leaf, 0) != 0 ||
 	     unlinkat(t->folder, t->temporary, 0) != 0)) {

@@ -22,7 +22,7 @@ struct target {
 };
 
 /*
- * Make an empty temporary file in the folder of `path`. ERR_EXISTS: something stands there and `force` is not set
+ * Make an empty temporary file in the folder of `path`. ERR_EXISTS: something is there and `force` is not set
  * (or it is no regular file, which is never replaced). It gets `mode`, as far as the umask allows.
  */
 int target_open(struct target *t, const char *path, bool force, mode_t mode, struct fault *why);

@@ -33,7 +33,7 @@ uint64_t pace_due(struct pace *p, uint64_t at_ns, uint64_t now_ns);
 uint64_t pace_announce(struct pace *p, uint64_t at_ns);
 
 /*
- * Wait until the event is due; what is in `o` is written before. Ends early, with out_stopped(o), when whoever reads
+ * Wait until the event is due; what is in `o` is written before. Ends early, with out_stopped(o), when the reader
  * has gone away.
  */
 void pace_wait(struct pace *p, struct out *o, uint64_t at_ns);

@@ -14,7 +14,7 @@
 #define ZONE_CHARS 6            /* +02:00 */
 #define WALL_CHARS_MAX 29       /* 2026-09-21T14:13:20.020000000 */
 
-/* ".02" behind a number of seconds, up to nine digits, then `end`; adds to *ns. False: that is not what stands there.
+/* ".02" behind a number of seconds, up to nine digits, then `end`; adds to *ns. False: that is not what is there.
  */
 static bool read_fraction(const char *text, const char *end, uint64_t *ns)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pictures of the report. Each is a <figure> whose caption reports units and whatever is to be known to read it,
- * and whose numbers stand in the page as text, too. Where there is nothing to draw nothing is written.
+ * and whose numbers are in the page as text, too. Where there is nothing to draw nothing is written.
  */
 #ifndef GPUREC_ANALYZE_REPORT_PICTURES_H
 #define GPUREC_ANALYZE_REPORT_PICTURES_H

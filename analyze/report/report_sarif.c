@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The findings as SARIF 2.1.0 (OASIS, https://docs.oasis-open.org/sarif/sarif/v2.1.0/): a run for each capture. There
- * is no source file to point at: a result stands at a process, thread, function or futex, which are logical locations.
+ * is no source file to point at: a result is at a process, thread, function or futex, which are logical locations.
  */
 #include <inttypes.h>
 #include <sodium.h>

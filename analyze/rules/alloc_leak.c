@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Device and pinned memory that grows and is not given back, by process and allocation site. A leak goes on: its lowest
+ * Device and pinned memory that grows and is not freed, by process and allocation site. A leak goes on: its lowest
  * level rises from one part of the site's life to the next, and what is outstanding in the end was allocated in every
- * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is given back at
+ * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is freed at
  * the end do neither.
  */
 #include <stdlib.h>

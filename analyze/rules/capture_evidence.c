@@ -26,7 +26,7 @@ static int no_memory(struct fault *why)
 
 #define SUSPENDED_FACT "suspended_ns" /* how long the machine had been suspended, ever, when the capture begins */
 
-/* What rows say about the recording; all else stands in the seals. */
+/* What rows say about the recording; all else is in the seals. */
 struct seen {
 	uint64_t begin_mono_ns; /* the monotonic clock when the capture begins; 0: not known */
 	uint64_t nrefused;      /* functions of libraries that could not be probed */

@@ -2,7 +2,7 @@
 /*
  * Futex waits that delayed GPU work, by futex: inside a call, or between two calls of a thread that feeds the GPU (a
  * gap in its launches). Waiting for work to do is no stall: a gap counts only if it is far above the thread's own
- * cadence, and only if the futex is a lock, or if whoever was waited for had no CPU.
+ * cadence, and only if the futex is a lock, or if the thread that was waited for had no CPU.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -135,7 +135,7 @@ static uint64_t explain_part(struct stall_state *s, const struct context *ctx, u
 
 /*
  * Calls that wait for the GPU sleep as a matter of course: waits are left out, and of copies and frees, which wait for
- * work under way, only what they sleep in a lock counts.
+ * work in progress, only what they sleep in a lock counts.
  */
 static bool may_stall(uint16_t kind, const struct part *part)
 {

@@ -123,7 +123,7 @@ static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
 	case CAUSE_UNKNOWN:
 		return set[SET_MIN_WAIT];
 	default:
-		/* Whoever was waited for may be the one from whom a host took time. */
+		/* The thread that was waited for may be the one from which a host took time. */
 		if (e->cause.end == CHAIN_RAN)
 			return set[SET_MIN_CPU];
 		return chain_lacks_cpu(e->cause.end) ? set[SET_MIN_WAIT] : set[SET_MIN];

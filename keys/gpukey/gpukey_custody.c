@@ -18,7 +18,7 @@ int gpukey_custody_action(const char *word, int *status)
 	return -1;
 }
 
-/* What to hand on: whoever has the hash sees when lines are missing at the end. */
+/* What to hand on: with the hash one sees when lines are missing at the end. */
 static void report(const char *path, const struct custody_line *l)
 {
 	char shown[SHOWN_PATH_MAX], hash[HASH_BYTES * 2 + 1];

@@ -225,7 +225,7 @@ static void clone_rules(struct making *m, unsigned allow)
 {
 	struct scmp_arg_cmp flags = SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NAMESPACES | CLONE_THREAD, CLONE_THREAD);
 
-	/* Its flags stand in memory, where no filter can look; ENOSYS makes the C library use clone() instead. */
+	/* Its flags are in memory, where no filter can look; ENOSYS makes the C library use clone() instead. */
 	rule_named(m, SCMP_ACT_ERRNO(ENOSYS), "clone3", 0, NULL);
 	if (!(allow & SYSCALLS_FOREIGN)) {
 		rule_named(m, ALLOW, "clone", 1, &flags);

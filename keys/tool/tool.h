@@ -40,7 +40,7 @@ void tool_print(char *text, size_t n);
 
 /*
  * How far work has come, as a line on stderr: only on a terminal, without -q, and once it takes long enough to be
- * looked at. tool_progress() may be called as often as one likes, by one thread, between the two others; the line is
+ * inspected. tool_progress() may be called as often as one likes, by one thread, between the two others; the line is
  * gone after tool_progress_end().
  */
 void tool_progress_begin(const char *what); /* a literal: "verifying" */

@@ -72,7 +72,7 @@ static int ignore(void *self, uint32_t pid, int found, struct fault *why)
 	return 0;
 }
 
-/* What a recording with these options would look at when it begins. */
+/* What a recording with these options would inspect when it begins. */
 static int look(struct check *c, struct discover *d, struct fault *why)
 {
 	int r = 0;

@@ -10,8 +10,8 @@
 
 #include "format/writer.h"
 
-#define QUOTA_GROUPS_MAX 1024 /* control groups that are looked at; processes in others have no quota rows */
-#define QUOTA_DEPTH_MAX 32    /* groups above one that are looked at */
+#define QUOTA_GROUPS_MAX 1024 /* control groups that are inspected; processes in others have no quota rows */
+#define QUOTA_DEPTH_MAX 32    /* groups above one that are inspected */
 
 struct quotas;
 
@@ -25,7 +25,7 @@ void quotas_free(struct quotas *q);
  */
 int quotas_meet(struct quotas *q, const char *path, struct writer *w, uint64_t at_ns, struct fault *why);
 
-/* Rows of those that have changed since they were reported. `all`: look at those too that had no quota. */
+/* Rows of those that have changed since they were reported. `all`: inspect those too that had no quota. */
 int quotas_emit(struct quotas *q, bool all, struct writer *w, uint64_t at_ns, struct fault *why);
 
 /* Another capture begins: all are reported again, once. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names, numbers and layouts are those of nvml.h; older names stand behind newer ones, for older drivers. */
+/* Names, numbers and layouts are those of nvml.h; older names are behind newer ones, for older drivers. */
 #include "record/host/nvml.h"
 
 #include <dlfcn.h>

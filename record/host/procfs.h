@@ -2,7 +2,7 @@
 /*
  * Reading the proc filesystem: processes, threads, and what they have mapped.
  *
- * Processes end at any moment, so every function that looks at one returns
+ * Processes end at any moment, so every function that inspects one returns
  *	1         done, the output is filled
  *	0         gone: there is no such process (thread, mapping, file) any more. Not a failure; *why is untouched
  *	negative  an enum err, *why is filled. ERR_DENIED: the system does not let us look

@@ -18,7 +18,7 @@ bool procfs_take_deleted(const char *path, size_t *len);
 /* What errno says of a file of process `pid`: 0 gone, else an error. */
 int procfs_gone_or_fault(uint32_t pid, const char *what, struct fault *why);
 
-/* 1 and a handle on a process, 0 gone, negative. It goes on meaning this one, also when its number comes round. */
+/* 1 and a handle on a process, 0 gone, negative. It goes on meaning this one, also when its number is reused. */
 int procfs_open_process(const struct procfs *fs, uint32_t pid, int *fd, struct fault *why);
 
 /* The first size - 1 bytes of a file of a process's folder, NUL-terminated. 1, 0 gone or empty, or negative. */

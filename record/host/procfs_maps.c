@@ -291,7 +291,7 @@ static bool link_says(int fd, const struct mapping *m)
 }
 
 /*
- * One name to try. 1 opened; 0 not there or another file; else an error. It is looked at before it is opened: opening
+ * One name to try. 1 opened; 0 not there or another file; else an error. It is inspected before it is opened: opening
  * a device or a pipe can do something.
  */
 static int try_open(int dir_fd, const char *name, const struct mapping *m, bool by_kernel, int *fd, struct fault *why)

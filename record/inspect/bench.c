@@ -10,8 +10,10 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#define OVERLAY_MAGIC 0x794c7630                    /* linux/magic.h */
-#define REGISTERS_KERNELS "__cudaRegisterFatBinary" /* whoever holds kernels calls it, in the runtime */
+#define OVERLAY_MAGIC 0x794c7630 /* linux/magic.h */
+#define REGISTERS_KERNELS                                                                                              \
+	"__cudaRegisterFatBinary" /* the runtime calls it for programs with kernels, in the runtime                    \
+				   */
 #define SYMBOL_BYTES_MAX 1024
 
 /* Symbols of a file, by the number that who asks gives it. */

@@ -4,7 +4,7 @@
  * workers, and kill the one there is when it is asked to. A worker reads a question, works at it, and answers.
  *
  * Keeper and worker share their descriptors, so that the probes which a worker has put on stay when it is killed; those
- * of the worker that are none are closed then. There is no socket: questions and answers stand in shared memory, and
+ * of the worker that are none are closed then. There is no socket: questions and answers are in shared memory, and
  * pipes report them.
  */
 #ifndef GPUREC_RECORD_INSPECT_HELPER_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is asked about processes and files of strangers, and the bench on which each question is worked at. Every file
- * here may be served by whoever wants us to hang, and be made to keep us busy: so a helper process does the work
- * (inspector.h), and this is what runs in it. Without a helper, as for --check and in tests, it runs in this process.
+ * here may be served by an attacker who wants us to hang, and be made to keep us busy: so a helper process does the
+ * work (inspector.h), and this is what runs in it. Without a helper, as for --check and in tests, it runs in this
+ * process.
  */
 #ifndef GPUREC_RECORD_INSPECT_INSPECT_H
 #define GPUREC_RECORD_INSPECT_INSPECT_H

@@ -261,7 +261,7 @@ static int ask_helper(struct inspector *i, const struct inspect_ask *ask, const 
 	}
 }
 
-/* The answer, to be given back by inspect_done(). INSPECT_DONE, INSPECT_LATER, or as its head says. */
+/* The answer, to be released by inspect_done(). INSPECT_DONE, INSPECT_LATER, or as its head says. */
 int inspect_question(struct inspector *i, const struct inspect_ask *ask, struct attach_site *sites, struct answer **out,
 		     struct fault *why)
 {

@@ -58,7 +58,7 @@ int inspector_exe(struct inspector *i, uint32_t pid, struct mapping *m, struct f
 bool inspect_list_next(struct inspect_list *list, struct mapping *m);
 void inspect_list_free(struct inspect_list *list);
 
-/* Of the mapping m of a process: only address, offset, device and inode of *m are looked at. */
+/* Of the mapping m of a process: only address, offset, device and inode of *m are inspected. */
 int inspector_open(struct inspector *i, uint32_t pid, const struct mapping *m, struct inspect_file *f,
 		   struct fault *why);
 /* The functions in it that are probed; the caller frees *found. Their names count as struct inspect_functions says. */

@@ -73,9 +73,9 @@ struct attach_site {
 size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites);
 
 /*
- * A child process may attach in our place where functions are attached all at once, and whoever has the descriptors
- * that it makes keeps the probes on. In the child: attach_leave_to_child() first, which returns the descriptors that it
- * must keep; then attach_library(), and what it made is taken, or closed.
+ * A child process may attach in our place where functions are attached all at once, and the process that has the
+ * descriptors that it makes keeps the probes on. In the child: attach_leave_to_child() first, which returns the
+ * descriptors that it must keep; then attach_library(), and what it made is taken, or closed.
  */
 bool attach_links_pass(const struct attach *a);
 size_t attach_leave_to_child(struct attach *a, int *fds, size_t max);
@@ -99,7 +99,7 @@ void attach_untrack(struct attach *a, uint32_t pid);
 /* Prepare and name the threads that tracked processes have now. Without it they are as they are first seen. */
 int attach_scan_threads(struct attach *a, struct fault *why);
 
-/* The file was looked at: when it is mapped, a notice is needed only if it carries probes. */
+/* The file was inspected: when it is mapped, a notice is needed only if it carries probes. */
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why);
 
 int attach_life_fd(const struct attach *a);

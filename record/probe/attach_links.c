@@ -54,7 +54,7 @@ static bool hold_until_end(void)
 
 	if (child)
 		return child > 0;
-	/* Whoever reads what we say is not to wait for it, and a key at the terminal is not meant for it. */
+	/* The reader of our output is not to wait for it, and a key at the terminal is not meant for it. */
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		close(fd);
 	(void)setsid();

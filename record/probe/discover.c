@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files processes have mapped, which of them were looked at, and the rows about it. */
+/* Which files processes have mapped, which of them were inspected, and the rows about it. */
 #include "record/probe/discover_internal.h"
 
 #include <errno.h>
@@ -76,7 +76,7 @@ static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t m
 	return NULL;
 }
 
-/* *l joins those that were looked at, in the place of one that had its numbers before. *l's text is taken over. */
+/* *l joins those that were inspected, in the place of one that had its numbers before. *l's text is taken over. */
 static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
 		       struct fault *why)
 {
@@ -190,7 +190,7 @@ static int look_at_mapping(struct discover *d, uint32_t pid, const struct mappin
 	return discover_look(d, pid, m, l, why);
 }
 
-/* The mapping's file, looked at by now; *found is NULL when it could not be. INSPECT_LATER. */
+/* The mapping's file, inspected by now; *found is NULL when it could not be. INSPECT_LATER. */
 static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked **found,
 			struct fault *why)
 {
@@ -280,7 +280,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 	d->fresh = NULL;
 	if (r < 0 || r == INSPECT_LATER)
 		return r;
-	/* One that could not be looked at, because its process was gone, shall be reported again. */
+	/* One that could not be inspected, because its process was gone, shall be reported again. */
 	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
 	if (!l) {
 		d->counts.gone++;

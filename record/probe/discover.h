@@ -2,7 +2,7 @@
 /*
  * Finding CUDA libraries in what processes have mapped, and putting probes on each of them once, however many processes
  * share it and by however many names. A file is known by device and inode, and through overlays (two containers made of
- * one image) by the file beneath. Looked at are all files mapped as code:
+ * one image) by the file beneath. Inspected are all files mapped as code:
  *
  * - by name: libcudart, libcuda, libnccl with any version or hash behind it, as wheels have;
  * - by functions: exported (.dynsym), whatever the file is called, or local (.symtab): a runtime linked in statically;
@@ -18,7 +18,7 @@
 #include "record/probe/attach.h"
 #include "record/symbols/stack_rows.h"
 
-#define DISCOVER_FILES_MAX 65536 /* looked at in a recording; beyond it only those with the name of a CUDA library */
+#define DISCOVER_FILES_MAX 65536 /* inspected in a recording; beyond it only those with the name of a CUDA library */
 
 struct discover;
 
@@ -32,15 +32,15 @@ void discover_free(struct discover *d);
 int discover_add_file(struct discover *d, const char *path, struct fault *why);
 
 /*
- * Look at one process. 1: it has a CUDA library mapped; 0: it has not, or is gone, or may not be looked at;
+ * Inspect one process. 1: it has a CUDA library mapped; 0: it has not, or is gone, or may not be inspected;
  * INSPECT_LATER (record/inspect/inspector.h): not all is known yet, ask again.
  */
 int discover_process(struct discover *d, uint32_t pid, struct fault *why);
 
 /*
  * The same because the kernel shows that it mapped the file `key` at `address` (0: it is the program that it runs).
- * That file is looked at again if it is not the one that had its number before. whole: what else the process has mapped
- * is looked at, too. Afterwards the kernel knows whether to report this file again. 1: that file is one of CUDA's.
+ * That file is inspected again if it is not the one that had its number before. whole: what else the process has mapped
+ * is inspected, too. Afterwards the kernel knows whether to report this file again. 1: that file is one of CUDA's.
  */
 struct discover_mapping {
 	const struct file_key *key;
@@ -52,21 +52,21 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 enum discover_known { DISCOVER_UNKNOWN, DISCOVER_PLAIN, DISCOVER_UNREAD, DISCOVER_PROBED };
 enum discover_known discover_known(struct discover *d, const struct file_key *key);
 
-/* The same once recording has ended: nothing is looked at any more, so a file that is not known counts as gone. */
+/* The same once recording has ended: nothing is inspected any more, so a file that is not known counts as gone. */
 int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why);
 
 /* The process ended, or runs another program now: what it mapped is reported again. */
 void discover_forget(struct discover *d, uint32_t pid);
 
 /*
- * Look at all processes. each() is called for every one, and what discover_process() said of it; a negative result ends
+ * Inspect all processes. each() is called for every one, and what discover_process() said of it; a negative result ends
  * the scan. Within it other functions of this file may be called.
  */
 int discover_all(struct discover *d, int (*each)(void *self, uint32_t pid, int found, struct fault *why), void *self,
 		 struct fault *why);
 
 /*
- * From here to the end all is looked at anew: what was seen to be mapped before, and not reported, is reported only of
+ * From here to the end all is inspected anew: what was seen to be mapped before, and not reported, is reported only of
  * those that are seen to have it again, or of which the kernel side reports meanwhile that they end, or run another
  * program. Who could not be read is counted anew.
  */
@@ -97,8 +97,8 @@ struct discover_counts {
 	size_t unread;          /* libraries that could not be opened or read */
 	size_t stripped;        /* files with the runtime linked in whose functions cannot be found */
 	size_t denied;          /* times that a process's mappings or a file in them could not be read: no permission */
-	size_t gone;            /* files that the kernel side reported, too late to be looked at */
-	size_t over;            /* files that were not looked at: there are too many */
+	size_t gone;            /* files that the kernel side reported, too late to be inspected */
+	size_t over;            /* files that were not inspected: there are too many */
 	uint32_t last_denied;   /* its process */
 	char last_problem[256]; /* of the last one that is unread: path and reason */
 	char last_reason[128];

@@ -5,7 +5,7 @@
 
 #include "record/probe/discover.h"
 
-/* A file that was looked at: not again. */
+/* A file that was inspected: not again. */
 struct looked {
 	uint64_t inode; /* as maps has it */
 	uint32_t major, minor;
@@ -31,7 +31,7 @@ struct use {
 	uint32_t pid;
 	uint32_t looked;
 	bool emitted;
-	bool old; /* seen before all was looked at anew, and not again */
+	bool old; /* seen before all was inspected anew, and not again */
 };
 
 #define LOOKED_BUCKETS 4096u

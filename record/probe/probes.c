@@ -17,7 +17,7 @@
 
 /*
  * What is taken from a call that has (at least) `n` words of arguments.
- * ARGS: these. BEFORE: and what stands behind pointers at entry. AFTER: at return, of calls that succeeded.
+ * ARGS: these. BEFORE: and what is behind pointers at entry. AFTER: at return, of calls that succeeded.
  * ASKS: as ARGS; that something is not ready yet (600) is an answer and no failure.
  * FOUND, NAMED: as AFTER, and the string that word `from` points to names the function in word `what`; NAMED has no
  * result. ALIAS: word `what` is another name for the function in word `from`.
@@ -35,7 +35,7 @@
 
 /*
  * Argument words after the System V (x86-64) and AAPCS64 conventions: six or eight registers, then the stack. A dim3
- * takes two words: x and y, then z. What is larger and given by value stands on the stack (x86-64), or its address does
+ * takes two words: x and y, then z. What is larger and given by value is on the stack (x86-64), or its address does
  * in its place (arm64). Layouts are those of cuda_runtime_api.h and cuda.h: cudaLaunchConfig_t and CUlaunchConfig since
  * CUDA 11.8, the others since 4. The size of an array is not reported: its layout is the driver's. Functions that have had
  * several forms under one name (batches, graphs) yield what all forms have in the same place.
@@ -75,7 +75,7 @@
  * The lines of the three lists: number (of a function with two variants the first's), name (and the ending of the
  * second), kind, what is taken, and the kind's fields in the order of format/kinds.h. A new function goes at the end of
  * its list, with a free number; numbers are never used again for something else. (Captures carry the table, so that
- * this is courtesy.) What is exported and left out on purpose stands in record/probe/probes_left_out.h.
+ * this is courtesy.) What is exported and left out on purpose is in record/probe/probes_left_out.h.
  */
 const struct probe_spec probe_table[] = {
 	HOST(PROBE_SWITCH, sched_switch, KIND_switch)

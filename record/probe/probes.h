@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is probed: one table, in ascending order of ids, which stand in every capture's header. Library functions are
+ * What is probed: one table, in ascending order of ids, which are in every capture's header. Library functions are
  * looked up by name; every variant that a library exports is probed.
  */
 #ifndef GPUREC_RECORD_PROBE_PROBES_H

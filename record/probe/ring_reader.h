@@ -39,7 +39,7 @@ int ring_drain(struct ring *ring, uint64_t until, ring_use *use, void *self, str
 
 /*
  * The same at the very end, with every record that is finished: those that are still being written are passed over. No
- * room is given back, because older kernels would let others write there, too. 0, or negative as above.
+ * room is freed, because older kernels would let others write there, too. 0, or negative as above.
  */
 int ring_drain_finished(struct ring *ring, uint64_t until, ring_use *use, void *self, struct fault *why);
 

@@ -174,7 +174,7 @@ static int grow_names(struct kernels *k, struct fault *why)
 	return 0;
 }
 
-/* Where the name stands in k->text. Names are never given back: processes come and go, their programs are few. */
+/* Where the name is in k->text. Names are never freed: processes come and go, their programs are few. */
 static int keep_name(struct kernels *k, const char *text, size_t n, uint32_t *at, struct fault *why)
 {
 	uint32_t *slot;
@@ -241,7 +241,7 @@ static size_t whole_symbol(const char *symbol)
 }
 
 /*
- * Write the row of a function whose name stands at text[name], or is that of its symbol. Nothing known: no row.
+ * Write the row of a function whose name is at text[name], or is that of its symbol. Nothing known: no row.
  * INSPECT_LATER.
  */
 static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
@@ -306,7 +306,7 @@ void kernels_forget(struct kernels *k, uint32_t pid, uint64_t at_ns)
 	for (uint32_t i = 0; i < k->size && k->of_pid[pid % PIDS]; i++) {
 		if (!k->table[i].used || k->table[i].pid != pid || k->table[i].at_ns >= at_ns)
 			continue;
-		k->table[i].pid = 0; /* `used` stays, so that what stands behind it is found */
+		k->table[i].pid = 0; /* `used` stays, so that what is behind it is found */
 		k->of_pid[pid % PIDS]--;
 		k->nlive--;
 	}

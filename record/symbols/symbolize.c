@@ -18,7 +18,7 @@ struct code {
 	uint64_t start, end, offset;
 	uint64_t inode; /* 0: not a file */
 	uint64_t device;
-	struct known *known; /* NULL: not looked at, or no number was left */
+	struct known *known; /* NULL: not inspected, or no number was left */
 	bool looked_at;
 	bool unopenable; /* its file cannot be had through this process */
 };

@@ -4,13 +4,13 @@
  *
  * Looked up while the process lives. Kept between calls, within the limits below, least recently used goes first:
  * what each process has mapped as code, and the symbols of each file. Modules are numbered from 1 in the order of first
- * use and kept to the end: their numbers stand in the capture.
+ * use and kept to the end: their numbers are in the capture.
  *
- * Processes and files are not looked at here but asked about (record/inspect/inspector.h), which may take longer than
+ * Processes and files are not inspected here but asked about (record/inspect/inspector.h), which may take longer than
  * a caller has time for: then less is found than there is, symbolizer_late() says so, and asking again finds more.
  *
  * What cannot be found is no failure: the frame is then reported with less (no symbol, no module) and counted in
- * struct symbolizer_counts. Functions fail for want of memory only.
+ * struct symbolizer_counts. Functions fail only where memory is short.
  *
  * A mapping that is replaced by another at the same addresses is noticed only when the caller says so with
  * symbolizer_forget().

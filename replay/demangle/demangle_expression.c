@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expressions (5.1.6), as they stand in template arguments and decltype; the ones that are met. */
+/* Expressions (5.1.6), as they are in template arguments and decltype; the ones that are met. */
 #include "replay/demangle/demangle_internal.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 #define MANGLED_MAX 4096 /* bytes of a mangled name: as long as a capture's text can be */
 #define NODES_MAX 4096   /* of one name; 0 is no node */
 #define SUBSTITUTIONS_MAX 1024
-#define PARAMETERS_MAX 128  /* of the template that is looked at */
+#define PARAMETERS_MAX 128  /* of the template that is inspected */
 #define PARSE_DEPTH_MAX 128 /* of recursion */
 #define PRINT_DEPTH_MAX 192
 #define PRINT_STEPS_MAX 50000 /* nodes printed: a node may be used in many places */

@@ -218,7 +218,7 @@ static uint16_t parse_nested(struct demangler *d, struct name_facts *facts)
 		if (keep)
 			substitution_add(d, node);
 	}
-	/* The whole is not yet one: whoever uses it decides. */
+	/* The whole is not yet one: its user decides. */
 	if (d->failed || !node || !keep)
 		return demangle_fail(d);
 	d->nsubs--;

@@ -77,7 +77,7 @@ struct diff_row {
 /* Of all processes with one name. */
 struct diff_process {
 	char *name;
-	/* Memory by kind, and of all kinds in the last place; what was never given back is held for ever. */
+	/* Memory by kind, and of all kinds in the last place; what was never freed is held for ever. */
 	uint64_t held_bytes[MEMORY_KINDS + 1], peak_bytes[MEMORY_KINDS + 1];
 	struct diff_split split, now; /* of the run; of the open epoch */
 	struct split_block *blocks;

@@ -312,7 +312,7 @@ static void text_findings(struct text *t, const struct diff_finding *f, size_t n
 		text_add(t, "  and %zu smaller ones\n", n - SHOWN);
 }
 
-/* What came of all comparisons: the first screen. */
+/* The result of all comparisons: the first screen. */
 static void text_sum(struct text *t, const struct comparison *c)
 {
 	size_t more = c->n[CERTAINTY_MORE], unsure = c->n[CERTAINTY_UNSURE], few = c->n[CERTAINTY_SHORT];

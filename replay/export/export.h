@@ -43,7 +43,7 @@ const char *export_event_name(const struct schema *s, const struct event *ev);
  * the bus", "oom: trainer (100) is killed". Fit for any format. false: it is no such event.
  */
 bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t size);
-/* What stands on a mark in a timeline in place of the kind: the same, or "frame: a::b()+0x1b". */
+/* What is on a mark in a timeline in place of the kind: the same, or "frame: a::b()+0x1b". */
 bool export_title(const struct walk *w, const struct event *ev, char *buf, size_t size);
 
 /* 2026-09-21T14:13:20.020000000Z. The text of the whole second is kept for the next call; a zeroed one keeps none. */

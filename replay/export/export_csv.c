@@ -209,7 +209,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	return out_stopped(c->out) ? WALK_ENOUGH : 0;
 }
 
-/* A row that is no event: what is to be said stands in the last column. */
+/* A row that is no event: what is to be said is in the last column. */
 static void write_mark(struct csv *c, const struct walk *w, const char *kind, uint64_t at_ns, const char *probe,
 		       const char *key, const char *text)
 {

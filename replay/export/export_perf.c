@@ -150,7 +150,7 @@ static void write_stack(struct perf *p, uint64_t stack)
 
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
-	/* What is about a process stands at its main thread. */
+	/* What is about a process is at its main thread. */
 	uint8_t own = export_tid_field(ev->shape), tid_field = own ? own : export_field_named(ev->shape, "pid");
 	uint8_t stack = ev->shape->flags == KIND_CALL ? export_field_named(ev->shape, "stack") : 0;
 	bool duration = export_has_duration(ev);

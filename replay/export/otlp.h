@@ -62,7 +62,7 @@ void otlp_scope(struct otlp *t);
 /* A metrics line up to its first data point; otlp_end_metric() finishes it. `form`: "sum", "gauge" or "histogram". */
 void otlp_begin_metric(struct otlp *t, const struct walk *w, uint32_t process, const char *name, const char *unit,
 		       const char *form);
-/* `more`: what stands beside the data points, with a comma before it. */
+/* `more`: what is beside the data points, with a comma before it. */
 void otlp_end_metric(struct otlp *t, const char *more);
 
 /* {"startTimeUnixNano":..,"timeUnixNano":..,"attributes":[{..}] with one attribute, if `key` is not NULL. */

@@ -11,7 +11,7 @@
  *
  * What an allocation ends by. A free of its address, the destruction of the context or the reset of the device (in a
  * process that was seen with one device only, as an allocation does not report its context), the exit of its process.
- * An address that is handed out again had been given back before, though no row says so: the older allocation is gone
+ * An address that is handed out again had been freed before, though no row says so: the older allocation is gone
  * then. If a free of that address returns later that had begun before, it is the older one's; else its end was not
  * seen.
  */
@@ -34,7 +34,7 @@ struct allocation {
 	uint32_t process; /* number of the instance */
 	uint8_t memory;   /* MEM_*, 0: unknown */
 	bool held;        /* its bytes are in the sums: the address was not handed out again */
-	void *owner;      /* for whoever watches */
+	void *owner;      /* for an observer */
 	/* The tracker's own: numbers of other allocations, 0: none. */
 	uint32_t younger, youngest; /* at its address; youngest: of the oldest only */
 	uint32_t previous, next;    /* of the process; next: or the next unused one */

@@ -308,8 +308,8 @@ static const struct part *next_link(struct cause *c)
 }
 
 /*
- * In rows that fit together nobody stands twice: each waker acts before the sleep ends that the link before looks at,
- * and whoever sleeps through that wakes nobody. A capture may say anything, though.
+ * In rows that fit together nobody is there twice: each waker acts before the sleep ends that the link before looks at,
+ * and a thread that sleeps through that wakes nobody. A capture may say anything, though.
  */
 static bool in_chain(const struct cause *c, uint32_t tid)
 {

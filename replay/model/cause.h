@@ -111,7 +111,7 @@ struct cause {
 	struct split links[1 + CAUSE_LINKS_MAX];
 	unsigned nlinks; /* at least 1 */
 	enum chain_end end;
-	uint32_t cycle_tid; /* CHAIN_CYCLE: the waker that stands in the chain already */
+	uint32_t cycle_tid; /* CHAIN_CYCLE: the waker that is in the chain already */
 };
 
 /* Whether each link's main class is proven. (How the chain ends is another matter: CHAIN_UNKNOWN and others.) */

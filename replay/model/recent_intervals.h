@@ -18,7 +18,7 @@ struct interval {
 struct ring {
 	unsigned char *items, *next, *limit; /* the room; where the next one goes; the room's end */
 	size_t item_bytes;
-	bool truncated; /* older ones have been dropped: the oldest stands behind `next` */
+	bool truncated; /* older ones have been dropped: the oldest is behind `next` */
 };
 
 /* Whether one more can be added and leaves a place free. */
@@ -27,7 +27,7 @@ static inline bool ring_has_room(const struct ring *r, size_t item_bytes)
 	return (size_t)(r->limit - r->next) > item_bytes;
 }
 
-/* What stands at `next` is an item now; there is room. */
+/* What is at `next` is an item now; there is room. */
 static inline void *ring_keep(struct ring *r, size_t item_bytes)
 {
 	unsigned char *at = r->next;

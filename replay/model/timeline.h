@@ -175,7 +175,7 @@ bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
 /*
  * Call `visit` for the pieces of the thread's time in [begin_ns, end_ns), in order, without gap or overlap, unknown
  * ones included. `end_ns` must not be after the last row reported. Pieces are cut at the window; flags that speak of a
- * piece's end (woken, timed out, signalled) stand on it also when the end was cut off.
+ * piece's end (woken, timed out, signalled) are on it also when the end was cut off.
  */
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
 		   void (*visit)(void *arg, const struct span *piece), void *arg);

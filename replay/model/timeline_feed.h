@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From rows of a capture to the timeline: which of its functions takes what, rows of one moment in the order in which
- * they must have happened, and when rows are missing. Whoever asks a timeline fills it by these.
+ * they must have happened, and when rows are missing. The user of a timeline fills it by these.
  */
 #ifndef GPUREC_REPLAY_MODEL_TIMELINE_FEED_H
 #define GPUREC_REPLAY_MODEL_TIMELINE_FEED_H
@@ -35,7 +35,7 @@ void moment_clear(struct moment *m);
 
 typedef int moment_take(void *self, const struct event *ev, struct fault *why);
 
-/* Whether those that wait must go before `next` is looked at. */
+/* Whether those that wait must go before `next` is inspected. */
 static inline bool moment_is_over(const struct moment *m, const struct event *next)
 {
 	return m->n > 0 && (next->at_ns != m->at_ns || m->n == MOMENT_MAX);

@@ -106,7 +106,7 @@ void timeline_occupants(const struct timeline *tl, uint32_t number, uint64_t beg
 			void (*visit)(void *arg, const struct occupant *o), void *arg)
 {
 	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
-	/* Whoever has it now: so far, no row has said otherwise. */
+	/* The thread that has it now: so far, no row has said otherwise. */
 	struct occupant now = {.end_ns = UINT64_MAX};
 
 	unsigned n = cpu ? ring_n(&cpu->occupants) : 0;

@@ -165,7 +165,7 @@ int facts_meanings(struct facts *f, const struct replay *replay, struct fault *w
 	return r ? r : insert_meanings(f->db, &replay->evidence->reader.header.schema, why);
 }
 
-/* What was looked at before anything was read. */
+/* What was inspected before anything was read. */
 static const char *scope_word(enum verify_scope scope)
 {
 	return scope == VERIFY_ROWS ? "rows" : scope == VERIFY_BYTES ? "bytes" : "seals";

@@ -77,7 +77,7 @@ struct mapping {
 
 void mapping_make(struct mapping *m, const struct kind *k);
 
-/* Whether rows of events stand in this table. */
+/* Whether rows of events are in this table. */
 bool mapping_is_table(const char *table);
 
 /* Events into their tables. */

@@ -3,7 +3,7 @@
  * The SQLite module `gpucap`: tables and views of a capture without a copy of it (docs/SCHEMA.md, "The module").
  *
  * This one function is both: the entry point of gpucap.so, which `.load` calls, and what a program that is linked with
- * libreplay.a calls for a connection of its own (`api` is then not looked at). It adds the module and the function
+ * libreplay.a calls for a connection of its own (`api` is then not inspected). It adds the module and the function
  * gpucap_open() to this connection. Nothing is printed, nothing is global: what is opened is closed with the
  * connection.
  */

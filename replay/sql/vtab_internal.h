@@ -87,13 +87,13 @@ struct module_table {
 	/* Of a table of events: */
 	bool fields;       /* it is other_fields: a row for each field without a column */
 	uint8_t *mapped;   /* [kind's place * ncolumns + column]: index in the kind's mapping; MODULE_ABSENT */
-	uint8_t *holds;    /* [kind's place]: whether its rows stand in this table */
+	uint8_t *holds;    /* [kind's place]: whether its rows are in this table */
 	int at, id, start; /* columns; -1: it has none */
 	uint64_t nrows;    /* about */
 };
 
 #define MODULE_ABSENT 0xff
-#define MODULE_TERMS_MAX 12 /* constraints of a query that are looked at before SQLite sees a row */
+#define MODULE_TERMS_MAX 12 /* constraints of a query that are inspected before SQLite sees a row */
 
 /* Where a column of a table of events comes from in rows of a kind; NULL: they do not have it. */
 static inline const struct mapped *mapped_of(const struct module_table *t, size_t kind, int column)

@@ -16,7 +16,7 @@ struct chain_options {
 
 struct chain {
 	bool asked;                 /* a chain is there, or should be: there is something to report */
-	struct custody custody;     /* what is wrong by trust or --custody-head stands in here, too */
+	struct custody custody;     /* what is wrong by trust or --custody-head is in here, too */
 	bool untrusted;             /* INTACT, but a line is signed by a key that is not trusted here */
 	struct trust_answer *trust; /* for each line */
 	bool same_file;             /* the capture has the very bytes that the last line names */

@@ -42,7 +42,7 @@ static bool text_fits(const struct where_term *t, const char *want, size_t nwant
 	return t->op == WHERE_EQ ? equal : !equal;
 }
 
-/* A name as tasks.h keeps it, or as it stands in the schema. */
+/* A name as tasks.h keeps it, or as it is in the schema. */
 static bool name_fits(const struct where_term *t, const char *is)
 {
 	return text_fits(t, t->shown, strlen(t->shown), is, strlen(is));

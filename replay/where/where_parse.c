@@ -163,7 +163,7 @@ static int read_number(struct parser *p, struct where_term *t)
 	return r;
 }
 
-/* What stands behind a backslash: \" \\ \xNN \u{NNNN}, as names are shown. Writes to out, at most 4 bytes. */
+/* What is behind a backslash: \" \\ \xNN \u{NNNN}, as names are shown. Writes to out, at most 4 bytes. */
 static int read_escape(struct parser *p, char *out, size_t *len)
 {
 	size_t from = p->at - 1, digits = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a user would write to sample the CPUs: a process that reads /proc/stat once in a period; and, to have something
- * to look at, threads that hand a byte to each other.
+ * to inspect, threads that hand a byte to each other.
  *
  *	metrics_poll poll PERIOD_US MILLISECONDS FILE    prints: samples, CPU time in ns, wall time in ns
  *	metrics_poll churn PER_SECOND MILLISECONDS       prints: hand-overs; two switches each, at least
  *
  * The reader is as frugal as it can be in its place: one descriptor, one system call for a read, one for the wait until
- * a time that does not drift, a parser that looks at each byte once and only at the lines it wants, and binary records
+ * a time that does not drift, a parser that inspects each byte once and only at the lines it wants, and binary records
  * that go to the file 64 KiB at a time.
  */
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static uint64_t take_number(const char **at)
 	return n;
 }
 
-/* The records of one reading, without what stands at its end. How many. */
+/* The records of one reading, without what is at its end. How many. */
 static size_t parse(const char *text, uint64_t now_ns, struct record *out)
 {
 	const char *at = strchr(text, '\n'); /* the first line is the sum */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The payloads of HEADER, SEAL and END, as they are parsed before any signature is looked at. The first byte says
+ * The payloads of HEADER, SEAL and END, as they are parsed before any signature is inspected. The first byte says
  * which. What parses must come out of the encoder as the same bytes: one meaning, one form.
  */
 #include <stdarg.h>

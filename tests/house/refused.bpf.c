@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* One program for each shape that bpf_kernels.sh must find; to be looked at, not to be loaded. */
+/* One program for each shape that bpf_kernels.sh must find; to be inspected, not to be loaded. */
 #include "bpf/kernel.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bad disk, a bad clock and bad luck, for one process (LD_PRELOAD). What it does stands in the environment:
+ * A bad disk, a bad clock and bad luck, for one process (LD_PRELOAD). What it does is in the environment:
  *
  *	FAULTIO_WRITE=N FAULTIO_ERRNO=28   the Nth write to a capture and each one after fail with this errno (EIO),
  *	FAULTIO_ONCE=1                     only the Nth; the disk is well again then

@@ -12,7 +12,7 @@
 /* A capture in pieces: EMPTY, and each frame, a CHUNK together with its LZ4 frame. */
 struct piece {
 	uint32_t magic;
-	uint64_t epoch; /* that it stands in; for END the number of epochs */
+	uint64_t epoch; /* that it is in; for END the number of epochs */
 	uint32_t index; /* of a chunk in its epoch */
 	struct bytes b;
 };

@@ -37,7 +37,7 @@ enum schema_length {
 	PROBE_NAME
 };
 
-/* Where a length stands in a schema: of the first class, kind and so on. */
+/* Where a length is in a schema: of the first class, kind and so on. */
 static uint32_t schema_at(const uint8_t *s, enum schema_length what)
 {
 	uint32_t at = 0, found[PROBE_NAME + 1] = {0};

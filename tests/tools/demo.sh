@@ -79,7 +79,7 @@ show "$BUILD/gpuverify" "$capture" || die "the capture does not verify"
 
 heading "4. Ask it with SQL"
 show "$BUILD/gpureplay" "$capture" -o "$demo/run.db" || die "no database was made"
-query "SELECT name AS event, rows FROM kind_counts WHERE kind < 32 ORDER BY kind"
+query "SELECT name AS event, rows FROM kind_counts WHERE kind < 32 AND rows > 0 ORDER BY kind"
 query "SELECT name AS function, num AS calls, med_ns, p99_ns, max_ns FROM call_summary ORDER BY max_ns DESC LIMIT 5"
 
 heading "5. What went wrong, and why?"

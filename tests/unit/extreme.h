@@ -95,7 +95,7 @@ static inline void extreme_add(struct writer *w, const struct kind *k, uint64_t 
 			if (k->fields[f].encoding == ENC_TEXT)
 				extreme_text((row + f) % EXTREME_ROWS, &text[f], &v[f]);
 		}
-		/* The last row stands at the last moment that there is. */
+		/* The last row is at the last moment that there is. */
 		v[0] = row + 1 < EXTREME_ROWS ? first_ns + row : UINT64_MAX - 1;
 		if (k->flags & KIND_COUNTED && k->flags == KIND_CALL)
 			v[F_call_probe] = probe;

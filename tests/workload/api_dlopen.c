@@ -8,7 +8,7 @@ const bool api_opens_late = true;
 
 struct symbol {
 	const char *name;
-	size_t at; /* where the pointer to it stands in struct api */
+	size_t at; /* where the pointer to it is in struct api */
 };
 
 #define API_SYMBOL(kind, name, params) {#name, offsetof(struct api, name)},

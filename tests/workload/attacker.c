@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What any user of a host may do to a recorder that looks at his files and processes:
+ * What any user of a host may do to a recorder that inspects his files and processes:
  *
  *	attacker elf FILE     make a library of 200 MB that takes long to read
  *	attacker map FILE MS  map it as code, and stay for so long

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call that stands still at its probe, because that looks at memory that this very process gives out (userfaultfd),
+ * A call that stands still at its probe, because that inspects memory that this very process gives out (userfaultfd),
  * and that takes until its stdin ends. It is the stack that it is called on, of which the kernel wants the return
  * address; with an argument it is its result. Says "waiting" once it is asked for. Exit status 3: there is no such
  * memory here.

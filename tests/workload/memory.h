@@ -2,7 +2,7 @@
 /*
  * The test double's memory: hands out addresses, takes them back, and notices when one comes
  * back twice. Device addresses are reserved and not readable, as on a real machine; pinned and managed
- * ones are ordinary memory. An address that was given back is handed out again soon: recorders
+ * ones are ordinary memory. An address that was freed is handed out again soon: recorders
  * must cope with that.
  *
  * Lock-free: no call sleeps, waits, or enters futex(2).

@@ -33,7 +33,7 @@ int cuFuncGetName(const char **out, void *f);
 #define HANDLE(x) ((void *)(uintptr_t)(x))
 static const struct dim3 one = {1, 1, 1};
 
-/* Host stubs: what stands in them is of no consequence, but they must not be made one. */
+/* Host stubs: what is in them is of no consequence, but they must not be made one. */
 #define STUB(name)                                                                                                     \
 	void name(void);                                                                                               \
 	__attribute__((noinline)) void name(void)                                                                      \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The corpus's generator: options, threads, the truth. The faults stand in plant_faults.c. */
+/* The corpus's generator: options, threads, the truth. The faults are in plant_faults.c. */
 #include "tests/workload/plant.h"
 
 #include <assert.h>

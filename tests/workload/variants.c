@@ -163,7 +163,7 @@ int variant_free(struct worker *w, uint64_t turn, const struct taken *taken)
 
 	if (t.pinned)
 		return call_cudaFreeHost(w, &t, 0);
-	/* Managed memory can be given back in one way only; a turn that allocated it is known by its number. */
+	/* Managed memory can be freed in one way only; a turn that allocated it is known by its number. */
 	if (PICK(allocs, turn)->call == call_cudaMallocManaged)
 		return call_cudaFree(w, &t, 0);
 	return PICK(device_frees, turn)->call(w, &t, 0);

@@ -140,7 +140,7 @@ struct scenario {
 
 extern const struct scenario stall_scenario, leak_scenario, spike_scenario, traffic_scenario;
 
-/* Bytes that the leak scenario's sites have not given back: all that a run leaves allocated. */
+/* Bytes that the leak scenario's sites have not freed: all that a run leaves allocated. */
 uint64_t leak_held_bytes(const struct run *run);
 
 /* Whether that scenario's fault is to be planted in this run. */

@@ -640,7 +640,7 @@ static void the_chain_goes_back_from_waker_to_waker(void **state)
 	for (unsigned i = 0; i < 4; i++)
 		assert_int_equal(c.links[i].tid, 101 + i);
 	assert_int_equal(c.links[2].parts[0].futex, 0x1003);
-	/* Each link looks at the sleep of the one before, no further. */
+	/* Each link inspects the sleep of the one before, no further. */
 	assert_true(c.links[1].end_ns <= c.links[0].end_ns && c.links[2].end_ns <= c.links[1].end_ns);
 }
 

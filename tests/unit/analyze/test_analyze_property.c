@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Splits under random events. Of nonsense: they add up, nothing is negative, nobody stands twice in a chain, and the
+ * Splits under random events. Of nonsense: they add up, nothing is negative, nobody is there twice in a chain, and the
  * same events give the same answer. Of a simulated scheduler, whose every moment is known: they are exactly right.
  */
 #include "tests/unit/feed.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Thread numbers come round, exit rows get lost, calls are slow or span the run: who did what stays right. */
+/* Thread numbers are reused, exit rows get lost, calls are slow or span the run: who did what stays right. */
 #include "tests/unit/feed.h"
 
 static struct findings found;

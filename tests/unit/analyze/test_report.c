@@ -271,7 +271,7 @@ static void a_query_without_end_is_stopped(void **state)
 /* A text of n bytes made of `unit`, as an expression of SQL. */
 #define ZEROS(n) "printf('%%0" #n "d', 0)"
 
-/* Many calls in one row: between two of them SQLite looks at no limit of its own. */
+/* Many calls in one row: between two of them SQLite inspects no limit of its own. */
 static void the_time_limit_holds_inside_one_row(void **state)
 {
 	struct user_rules u = {.seconds_max = 1};

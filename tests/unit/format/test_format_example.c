@@ -195,7 +195,7 @@ static void show_columns(FILE *out, const struct memory_sink *m)
 	show(out, raw, &at, 3, "prev_syscall: 203, 0");
 	show(out, raw, &at, 1, "prev_flags: 0 bytes wide: 0, 0");
 	assert_int_equal(at, sizeof(raw));
-	/* So few bytes are stored by LZ4 as they are: they must stand in the file. */
+	/* So few bytes are stored by LZ4 as they are: they must be in the file. */
 	assert_non_null(memmem(m->bytes.data, m->bytes.len, raw, sizeof(raw)));
 }
 

@@ -95,7 +95,7 @@ static int read_all(const struct memory_sink *m, unsigned *nevents)
 	verify(&r, 1, &v);
 	if (v.verdict != VERDICT_OK)
 		ret = v.verdict == VERDICT_UNCHECKED ? ERR_MEMORY : ERR_FORGED;
-	else if (v.nepochs != r.nepochs) /* good as far as it was looked at is not good */
+	else if (v.nepochs != r.nepochs) /* good as far as it was inspected is not good */
 		ret = ERR_FORGED;
 	if (ret == 0)
 		ret = cursor_open(&cur, &r, false, &why);

@@ -429,7 +429,7 @@ static void session_keys_change_with_each_epoch_and_a_child_finds_none(void **st
 	assert_int_equal(status, 0);
 	gone = session_public(s);
 	session_close(s);
-	/* The kernel is asked whether anything still stands there. */
+	/* The kernel is asked whether anything still is there. */
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(write(pipes[1], gone, 1), -1);
 	assert_int_equal(errno, EFAULT);

@@ -7,7 +7,7 @@
 /* A header with the sample's schema. */
 struct made_header {
 	struct header h;
-	struct bytes out; /* the frame; its payload stands behind FRAME_HEAD_BYTES */
+	struct bytes out; /* the frame; its payload is behind FRAME_HEAD_BYTES */
 };
 
 static void make_header(struct made_header *m, uint64_t incompatible)

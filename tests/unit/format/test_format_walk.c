@@ -448,7 +448,7 @@ static void runs_of_rows_come_in_order_with_their_times_and_numbers(void **state
 	free(r);
 }
 
-/* Rows of one kind, of which other rows stand in the same chunk; their numbers are those among all. */
+/* Rows of one kind, of which other rows are in the same chunk; their numbers are those among all. */
 static void what_is_asked_for_comes_and_nothing_else(void **state)
 {
 	uint32_t fields[KINDS_MAX] = {0};

@@ -441,7 +441,7 @@ static void whatever_allocation_fails_a_narrowed_capture_gets_no_wrong_verdict(v
 	use_despite_each_fault(OF_MEMORY, ERR_MEMORY, 10);
 }
 
-/* A thread without memory has looked at nothing: what it should have looked at must not pass for good. */
+/* A thread without memory has inspected nothing: what it should have inspected must not pass for good. */
 static void whatever_allocation_fails_on_any_thread_no_epoch_passes_unseen(void **state)
 {
 	struct memory_sink whole = {0};

@@ -33,7 +33,7 @@ static int parse_raw(struct delegation *d, const uint8_t *raw, size_t n, struct 
 	return delegation_parse(d, text, strlen(text), why);
 }
 
-/* Sign whatever stands in raw anew, as delegation_make() would. */
+/* Sign whatever is in raw anew, as delegation_make() would. */
 static void sign_raw(uint8_t *raw, size_t n, uint8_t seed)
 {
 	static const char domain[DOMAIN_BYTES] = "gpurec.deleg.1";

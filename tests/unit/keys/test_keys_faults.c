@@ -38,7 +38,7 @@ static void check_extended(int r)
 {
 	size_t n = acts(CHAIN);
 
-	/* Written, synced, and only then not closed: the act stands there, and whoever asked is asked to look. */
+	/* Written, synced, and only then not closed: the act is there, and whoever asked is asked to look. */
 	assert_true(n == 3 || (r < 0 && n == 2));
 }
 

@@ -37,7 +37,7 @@ static void a_list_survives_the_way_through_its_text(void **state)
 	revocations_clear(&again);
 	for (i = 0; i < len; i++) /* whole lines are a list; the signature shows that lines are missing */
 		if (i < 21 || text[i - 1] != '\n') {
-			char *cut = malloc(i + 1); /* what stands behind the cut is no part of it */
+			char *cut = malloc(i + 1); /* what is behind the cut is no part of it */
 
 			assert_non_null(cut);
 			memcpy(cut, text, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Detached signatures and the files they are of: what stands there already, what is no file, what changes meanwhile. */
+/* Detached signatures and the files they are of: what is there already, what is no file, what changes meanwhile. */
 #undef _FORTIFY_SOURCE /* its own form of read() would get in the way of the one here */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -163,7 +163,7 @@ static void alter_file_and_set_its_time_back(void)
 	assert_int_equal(utimensat(AT_FDCWD, "file", old, 0), 0);
 }
 
-/* What was read and what stands there now have one length, but are not the same. */
+/* What was read and what is there now have one length, but are not the same. */
 static void a_file_that_changes_while_it_is_read_is_refused(void **state)
 {
 	static void (*const ways[])(void) = {alter_file, alter_file_and_set_its_time_back};

@@ -118,7 +118,7 @@ static void later_only_what_has_changed_is_reported(void **state)
 	assert_int_equal(quotas_emit(q, false, &w, 7, NULL), 0);
 	assert_int_equal(w.n, 2);
 	assert_row(&w.rows[1], "/a", 30000 * US, 90 * US);
-	/* One that had no quota is looked at when all are. */
+	/* One that had no quota is inspected when all are. */
 	assert_int_equal(quotas_emit(q, true, &w, 8, NULL), 0);
 	assert_int_equal(w.n, 3);
 	assert_row(&w.rows[2], "/a/b", 10000 * US, 3 * US);

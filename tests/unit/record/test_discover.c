@@ -150,7 +150,7 @@ static void *load(const char *path)
 	return handle;
 }
 
-/* Look at ourselves and report; the number of new `library` rows. */
+/* Inspect ourselves and report; the number of new `library` rows. */
 static size_t look(void)
 {
 	struct fault why;
@@ -438,7 +438,7 @@ static void the_kernel_learns_which_files_to_report_of_again(void **state)
 
 	(void)state;
 	assert_int_equal(mapped((uint32_t)getpid(), &keys[0], plain), 0);
-	/* What is not mapped (any more) was not looked at: it shall be reported again. */
+	/* What is not mapped (any more) was not inspected: it shall be reported again. */
 	assert_int_equal(mapped((uint32_t)getpid(), &keys[1], cuda), 0);
 	assert_int_equal(kernel.nknown, 1);
 	assert_int_equal(discover_counts(d)->gone, 1);

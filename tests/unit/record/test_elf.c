@@ -38,7 +38,7 @@ static const char PLAIN_SOURCE[] = "int twice(int a) { return 2 * a; }\n"
 				   "static void *choose(void) { return (void *)impl; }\n"
 				   "int chosen(int) __attribute__((ifunc(\"choose\")));\n";
 
-/* The library most tests look at: built once. */
+/* The library most tests inspect: built once. */
 static const char *plain(void)
 {
 	static char path[2 * MADE_PATH];
@@ -72,7 +72,7 @@ static size_t find(struct image *img, const char *const *names, size_t n, struct
 	return found;
 }
 
-/* What the loader put at `address` stands in the file at `offset`. */
+/* What the loader put at `address` is in the file at `offset`. */
 static void assert_code_is(const char *path, uint64_t offset, const void *address)
 {
 	size_t n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The counters over a file in memory that stands in for the kernel's map. */
+/* The counters over a file in memory that is in for the kernel's map. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -294,7 +294,7 @@ static void names_are_bytes_of_a_length_and_never_run_over_their_end(void **stat
 	memset(full, 0xff, sizeof(full)); /* no NUL */
 	full[0] = '\n', full[1] = 27;
 	memcpy(begin(m, RING_THREAD)->thread.comm, full, sizeof(full));
-	m->record.bytes[sizeof(struct ring_thread)] = 'x'; /* what stands behind it in the ring */
+	m->record.bytes[sizeof(struct ring_thread)] = 'x'; /* what is behind it in the ring */
 	assert_int_equal(take(m), 0);
 	assert_int_equal(m->writer.v[F_thread_name], COMM_BYTES);
 	assert_memory_equal(m->writer.text[F_thread_name], full, COMM_BYTES);

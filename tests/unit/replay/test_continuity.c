@@ -8,7 +8,7 @@
 
 #define T(n) (SAMPLE_BOOT + (n)*SAMPLE_SECOND)
 
-/* A capture that was judged, of one epoch, as far as joints look at it. */
+/* A capture that was judged, of one epoch, as far as joints inspect it. */
 struct judged {
 	struct evidence e;
 	struct epoch epoch;

@@ -481,7 +481,7 @@ static void a_target_appears_when_it_is_whole_and_not_before(void **state)
 	fclose(f);
 	assert_string_equal(target_text, "first");
 
-	/* What comes to stand there meanwhile is not replaced. */
+	/* What comes to be there meanwhile is not replaced. */
 	unlink(path);
 	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
 	fclose(fopen(path, "w"));

@@ -181,7 +181,7 @@ static void compare_line(struct json *j, const char *line, const struct event *e
 		    strcmp(field->name, "probe"))
 			assert_true((int64_t)ev->v[f] <= INT64_C(1) << 53 && (int64_t)ev->v[f] >= -(INT64_C(1) << 53));
 	}
-	/* What else is reported of an event stands behind its fields. */
+	/* What else is reported of an event is behind its fields. */
 	while (next_member(j))
 		assert_true(!strcmp(j->key, "thread") || !strcmp(j->key, "kernel"));
 }

@@ -102,7 +102,7 @@ static size_t unescape(char *out, const char *text)
 /* Events --------------------------------------------------------------------------------------------------------------
  */
 
-/* The column that a field stands in, by the rules of docs/SCHEMA.md. */
+/* The column that a field is in, by the rules of docs/SCHEMA.md. */
 static void column_of(char *out, size_t size, const struct kind *k, uint8_t f)
 {
 	uint8_t unit = k->fields[f].unit;
