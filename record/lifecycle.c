@@ -159,7 +159,7 @@ static int count_mapped(struct recording *s, const struct ring_mapped *m, struct
 	s->not_attached += late || never;
 	if (!(late || never) || s->not_attached > NOT_ATTACHED_MAX)
 		return 0;
-	return fact_tellf(
+	return fact_emitf(
 		s->writer, now_ns, why, "library_not_attached",
 		late ? "process %u had a CUDA library mapped for %.1f ms before probes were on it"
 		     : "process %u mapped a CUDA library, and no probes were on it %.1f ms later, when it had "

@@ -407,12 +407,12 @@ int recording_emit_missing(struct recording *s, struct fault *why)
 	int r = 0;
 
 	if (s->others_hidden)
-		r = fact_tellf(s->writer, now_ns, why, "proc_hidepid",
+		r = fact_emitf(s->writer, now_ns, why, "proc_hidepid",
 			       "%d: /proc hides processes from those who lack CAP_SYS_PTRACE", procfs_hides(&s->fs));
 	count_lacks(s, lacks);
 	for (size_t i = 0; i < NLACKS && r == 0; i++)
 		if (lacks[i].n)
-			r = fact_tellf(s->writer, now_ns, why, lacks[i].name, "%llu %s", (unsigned long long)lacks[i].n,
+			r = fact_emitf(s->writer, now_ns, why, lacks[i].name, "%llu %s", (unsigned long long)lacks[i].n,
 				       lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
 	return r;
 }

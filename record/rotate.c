@@ -145,7 +145,7 @@ int capture_emit_suspended(struct recording *s, const struct clock_anchor *now, 
 	/* The clocks are read one after the other, so the boot clock may seem to be a moment behind. */
 	uint64_t suspended_ns = now->boot_ns > now->mono_ns ? now->boot_ns - now->mono_ns : 0;
 
-	return fact_tellf(s->writer, at_ns, why, "suspended_ns", "%llu", (unsigned long long)suspended_ns);
+	return fact_emitf(s->writer, at_ns, why, "suspended_ns", "%llu", (unsigned long long)suspended_ns);
 }
 
 static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
@@ -181,7 +181,7 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) && r == 0; i++)
 		r = fact_emit(s->writer, at_ns, facts[i].name, facts[i].value, why);
 	if (r == 0)
-		r = fact_tellf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
+		r = fact_emitf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
 	if (r == 0 && s->o.authority)
 		r = fact_emit(s->writer, at_ns, "authority", s->o.authority, why);
 	if (r == 0 && s->health.fd < 0)
@@ -193,7 +193,7 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 	if (r == 0 && s->o.metrics_ns && !attach_has_metrics(s->attach))
 		r = fact_emit(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
 	else if (r == 0 && s->o.metrics_ns)
-		r = fact_tellf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
+		r = fact_emitf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
 			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
 	return r == 0 ? budget_emit(&s->o.budget, s->writer, at_ns, why) : r;
 }
@@ -202,12 +202,12 @@ int capture_emit_libraries(struct recording *s, struct fault *why)
 {
 	const struct discover_counts *found = discover_counts(s->discover);
 	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
-	int r = fact_tellf(s->writer, at_ns, why, "libraries_at_start",
+	int r = fact_emitf(s->writer, at_ns, why, "libraries_at_start",
 			   "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
 			   found->refused, found->unread);
 
 	if (r == 0 && found->last_problem[0])
-		r = fact_tellf(s->writer, at_ns, why, "library_problem", "(path): %s", found->last_reason);
+		r = fact_emitf(s->writer, at_ns, why, "library_problem", "(path): %s", found->last_reason);
 	return r == 0 ? discover_emit(s->discover, s->stacks, s->writer, at_ns, why) : r;
 }
 

@@ -109,8 +109,7 @@ static void print_counts(struct check *c, const struct discover_counts *n, const
 	if (n->denied) {
 		check_report(
 			c, "processes", CHECK_NOTE,
-			"%zu time%s what a process has mapped could not be inspected, process %u the last: its CUDA "
-			"libraries are not seen",
+			"%zu memory map%s could not be read (the last: of process %u); CUDA libraries there are missed",
 			n->denied, n->denied == 1 ? "" : "s", n->last_denied);
 		check_remedy(c, "run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE; "
 				"where these are held, a security module forbids it");

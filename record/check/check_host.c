@@ -106,10 +106,10 @@ static void check_policies(struct check *c)
 	check_report(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
 		     perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
 	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown))) {
-		check_report(c, "lockdown", CHECK_NOTE, "not known: /sys/kernel/security/lockdown: %s",
-			     strerror(errno));
-		check_remedy(c, "where BPF loads below it is no matter; mount -t securityfs none /sys/kernel/security "
-				"shows it");
+		check_report(c, "lockdown", CHECK_NOTE, "unknown: /sys/kernel/security/lockdown: %s", strerror(errno));
+		check_remedy(c,
+			     "harmless if the line BPF is ok; after mount -t securityfs none /sys/kernel/security it "
+			     "is known");
 	} else if (strstr(lockdown, "[confidentiality]")) {
 		check_report(c, "lockdown", CHECK_NO, "confidentiality: BPF may not read the kernel's memory");
 		check_remedy(c, "boot with lockdown=integrity or none");
@@ -212,9 +212,8 @@ void check_gpus(struct check *c, const char *library)
 	}
 	if (library ? !strcmp(library, "no") : !health_possible()) {
 		check_report(c, "GPUs", CHECK_NOTE, "%s: no health is recorded",
-			     library ? "not asked" : "no driver reports any");
-		check_remedy(c, library ? "leave --nvml no away"
-					: "name the driver's library with --nvml, where there is one");
+			     library ? "not asked" : "no GPU found");
+		check_remedy(c, library ? "omit --nvml no" : "name the driver's library with --nvml, if there is one");
 	} else {
 		health_start(&h, library);
 		health_await(&h, 5000);
@@ -231,7 +230,8 @@ void check_gpus(struct check *c, const char *library)
 		check_report(c, "kernel log", CHECK_NOTE, "%s is not here: no Xid errors are recorded", KMSG_PATH);
 		check_remedy(c, "in a container, mount the host's");
 	} else if (fd >= 0) {
-		check_report(c, "kernel log", CHECK_OK, "can be read: Xid errors are recorded");
+		check_report(c, "kernel log", CHECK_OK,
+			     "can be read: Xid errors of an NVIDIA driver are recorded");
 		close(fd);
 	} else {
 		check_report(c, "kernel log", CHECK_NOTE, "%s: %s: no Xid errors are recorded", KMSG_PATH,

@@ -166,7 +166,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		m->driver.version[sizeof(m->driver.version) - 1] = 0;
 		h->ngpus = m->driver.ngpus;
 		strcpy(h->driver, m->driver.version);
-		return fact_tellf(w, at_ns, why, "nvml", "driver %s, %u GPUs", h->driver, h->ngpus);
+		return fact_emitf(w, at_ns, why, "nvml", "driver %s, %u GPUs", h->driver, h->ngpus);
 	case SAID_GPU:
 		m->gpu_info.name[NVML_TEXT - 1] = m->gpu_info.uuid[NVML_TEXT - 1] = m->gpu_info.pci[NVML_TEXT - 1] = 0;
 		return emit_gpu(w, m, at_ns, why);

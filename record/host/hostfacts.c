@@ -32,10 +32,10 @@ int fact_emit_pathless(struct writer *w, uint64_t at_ns, const char *name, const
 	if (!slash)
 		return fact_emit(w, at_ns, name, value, why);
 	rest = strstr(slash, ": ");
-	return fact_tellf(w, at_ns, why, name, "(path)%s", rest ? rest : "");
+	return fact_emitf(w, at_ns, why, name, "(path)%s", rest ? rest : "");
 }
 
-int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why, const char *name, const char *fmt, ...)
+int fact_emitf(struct writer *w, uint64_t at_ns, struct fault *why, const char *name, const char *fmt, ...)
 {
 	char value[VALUE_MAX];
 	va_list args;

@@ -12,7 +12,7 @@
  */
 int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
 int fact_emit_pathless(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
-__attribute__((format(printf, 5, 6))) int fact_tellf(struct writer *w, uint64_t at_ns, struct fault *why,
+__attribute__((format(printf, 5, 6))) int fact_emitf(struct writer *w, uint64_t at_ns, struct fault *why,
 						     const char *name, const char *fmt, ...);
 
 /* Steal and frequency of each CPU: `cpu` rows when they have changed. stat_path: /proc/stat, or a test's. */

@@ -65,7 +65,7 @@ phrases='\b(is|are|was|were|be|been) told\b
 \bis none\b
 \bare none\b
 \bones? that (is|are) none\b
-\b(leave|leaves|left|leaving) [a-z, ]{0,24}away\b
+\b(leave|leaves|left|leaving) [a-z, -]{0,24}away\b
 \blooked (at|into|for) anew\b
 \bmay not be looked at\b
 \bcould not be looked at\b

@@ -8,7 +8,8 @@ demo=$BUILD/demo
 capture=$demo/run.cap
 export GPUREC_HOME=$demo/keys LC_ALL=C.UTF-8 TZ=UTC
 
-bold='' plain=''
+bold='' plain='' width=1000
+[ ! -t 1 ] || width=$(tput cols 2>/dev/null || echo 80)
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && [ "${TERM:-dumb}" != dumb ]; then
 	bold=$'\033[1m' plain=$'\033[0m'
 fi
@@ -17,18 +18,23 @@ heading() {
 	printf '\n%s%s%s\n' "$bold" "$*" "$plain"
 }
 
+# What stdin has, indented, and broken where the terminal is narrower.
+indented() {
+	fold -s -w "$((width - 2))" | sed 's/^/  /'
+}
+
 # show COMMAND...: the command as one would type it, then its output, indented; ends as the command does
 show() {
 	local status
 	echo "\$ $*"
-	"$@" </dev/null 2>&1 | sed 's/^/  /'
+	"$@" </dev/null 2>&1 | indented
 	status=${PIPESTATUS[0]}
 	return "$status"
 }
 
 query() {
 	echo "\$ sqlite3 $demo/run.db \"$1\""
-	sqlite3 -cmd ".mode column" "$demo/run.db" "$1" | sed 's/^/  /'
+	sqlite3 -cmd ".mode column" "$demo/run.db" "$1" | indented
 	[ "${PIPESTATUS[0]}" -eq 0 ] || die "the query failed"
 }
 
@@ -86,7 +92,7 @@ heading "5. What went wrong, and why?"
 show "$BUILD/gpuanalyze" "$capture" --report="$demo/report.txt" || die "the analysis failed"
 "$BUILD/gpuanalyze" -q "$capture" --report="$demo/report.html" || die "the page was not made"
 # All but the table of calls, which is long.
-awk '/^Calls$/ { hidden = 1; next } /^[A-Z]/ { hidden = 0 } !hidden { print "  " $0 }' "$demo/report.txt"
+awk '/^Calls$/ { hidden = 1; next } /^[A-Z]/ { hidden = 0 } !hidden' "$demo/report.txt" | indented
 
 heading "The files are in $demo/"
 echo "  run.cap        the capture: $(du -k "$capture" | cut -f1) KiB; lz4 -dc reads it, gpuverify checks it"
