@@ -114,6 +114,14 @@ char *completeness_words(char *buf, const struct completeness *c)
 	return buf;
 }
 
+char *completeness_missing(char *buf, const struct evidence *e)
+{
+	struct completeness c;
+
+	completeness_of(&c, e);
+	return completeness_words(buf, &c);
+}
+
 void unread_words(struct fault *why, const struct reader *r, uint64_t nread)
 {
 	const struct fault was = *why;

@@ -43,6 +43,8 @@ bool completeness_is_full(const struct completeness *c);
  * neither. Returns `buf`, of COMPLETENESS_WORDS bytes.
  */
 char *completeness_words(char *buf, const struct completeness *c);
+/* The same of a capture. */
+char *completeness_missing(char *buf, const struct evidence *e);
 
 /*
  * Where reading with --unverified stopped: *why, which says what is wrong, then begins with how many events were read,

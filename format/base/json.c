@@ -93,6 +93,15 @@ void json_hex(struct json *j, const char *key, uint64_t value)
 	text_add(j->out, "\"0x%" PRIx64 "\"", value);
 }
 
+void json_bytes(struct json *j, const char *key, const uint8_t *bytes, size_t n)
+{
+	begin(j, key);
+	text_add_bytes(j->out, "\"", 1);
+	for (size_t i = 0; i < n; i++)
+		text_add(j->out, "%02x", bytes[i]);
+	text_add_bytes(j->out, "\"", 1);
+}
+
 void json_wall(struct json *j, const char *key, const char *exact, uint64_t wall_ns)
 {
 	char text[UNITS_CHARS];

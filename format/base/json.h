@@ -28,6 +28,8 @@ void json_text(struct json *j, const char *key, const char *s, size_t n);
 void json_string(struct json *j, const char *key, const char *s);
 /* An address as the text "0x7f...": JSON's numbers are doubles in many readers. */
 void json_hex(struct json *j, const char *key, uint64_t value);
+/* Hashes and ids, as hexadecimal digits. */
+void json_bytes(struct json *j, const char *key, const uint8_t *bytes, size_t n);
 /*
  * Nanoseconds since 1970, a number that readers with binary64 numbers round by up to 128 ns, and under the key `exact`
  * the same as the text "2026-11-21T09:58:26.123456789Z" (RFC 3339).

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define WORD_ROOM 8 /* columns beside the indentation, so that there is one at all */
+
 static size_t columns(const char *s, size_t n)
 {
 	size_t count = 0;
@@ -25,9 +27,11 @@ static size_t blanks(const char *s, size_t n)
 /* Where the sentence of a line begins; n: it is a table's row. */
 static size_t sentence_begin(const char *line, size_t n)
 {
-	size_t begin = blanks(line, n), number = strspn(line + begin, "[0123456789"), gap;
+	size_t begin = blanks(line, n), number = begin, gap;
 	bool labelled = false;
 
+	while (number < n && strchr("[0123456789", line[number]))
+		number++;
 	for (size_t i = begin; i < n; i += gap + 1) {
 		gap = blanks(line + i, n - i);
 		if (gap < 2)
@@ -37,9 +41,9 @@ static size_t sentence_begin(const char *line, size_t n)
 		labelled = true;
 		begin = i + gap;
 	}
-	if (!labelled && number && number + 2 < n - begin &&
-	    (!memcmp(line + begin + number, ". ", 2) || !memcmp(line + begin + number, "] ", 2)))
-		begin += number + 2;
+	if (!labelled && number > begin && number + 2 < n &&
+	    (!memcmp(line + number, ". ", 2) || !memcmp(line + number, "] ", 2)))
+		begin = number + 2;
 	return begin;
 }
 
@@ -67,7 +71,8 @@ static void print_line(FILE *out, const char *line, size_t n, size_t width)
 		fprintf(out, "%*s%.*s\n", (int)indent, "", (int)len, line);
 		line += len + 1;
 		n -= len + 1;
-		indent = indent ? indent : begin;
+		if (begin)
+			indent = begin + WORD_ROOM <= width ? begin : 0;
 		begin = 0;
 	}
 	fprintf(out, "%*s", (int)indent, "");

@@ -30,10 +30,8 @@ int export_file(const struct replay *replay, int fd,
 void export_sentence(const struct replay *replay, char *buf, size_t size)
 {
 	char sentence[512], missing[COMPLETENESS_WORDS];
-	struct completeness c;
 
-	completeness_of(&c, replay->evidence);
-	completeness_words(missing, &c);
+	completeness_missing(missing, replay->evidence);
 	evidence_sentence(replay->evidence, sentence, sizeof(sentence));
 	snprintf(buf, size, "%s%s%s%s", sentence, missing[0] ? "; " : "", missing,
 		 replay->unverified ? "; read with --unverified" : "");

@@ -142,7 +142,7 @@ static void write_own_columns(struct csv *c, const struct event *ev)
 	c->any = true;
 }
 
-/* Of no event: where there is none to carry it, what is known of the capture has a row of its own. */
+/* The row with what is known of the capture, where no event was selected that could have it. */
 static void write_own_columns_empty(struct csv *c)
 {
 	for (uint8_t f = 0; f < c->only->nfields; f++)
@@ -299,10 +299,8 @@ static void write_head(struct csv *c, const struct replay *replay)
 static void capture_words(char *buf, size_t size, const struct replay *replay)
 {
 	char missing[COMPLETENESS_WORDS];
-	struct completeness c;
 
-	completeness_of(&c, replay->evidence);
-	completeness_words(missing, &c);
+	completeness_missing(missing, replay->evidence);
 	snprintf(buf, size, "%s%s%s%s", replay->unverified ? "UNVERIFIED:" : "",
 		 verdict_word(replay->evidence->verification.verdict), missing[0] ? ", " : "", missing);
 }

@@ -184,13 +184,6 @@ void chain_print(FILE *f, const struct chain *c)
 	fprintf(f, "  head       %s\n", hex_text(hash, k->lines[k->nlines - 1].hash, HASH_BYTES));
 }
 
-static void json_hash(struct json *j, const char *key, const uint8_t *hash)
-{
-	char hex[HASH_BYTES * 2 + 1];
-
-	json_string(j, key, hex_text(hex, hash, HASH_BYTES));
-}
-
 static void json_act(struct json *j, const struct custody_line *l, const struct trust_answer *trust)
 {
 	char keyid[KEY_ID_CHARS + 1];
@@ -202,9 +195,9 @@ static void json_act(struct json *j, const struct custody_line *l, const struct 
 	json_string(j, "who", l->who);
 	json_string(j, "note", l->note);
 	json_string(j, "verdict", verdict_word(l->verdict));
-	json_hash(j, "seal", l->seal);
-	json_hash(j, "file_hash", l->file);
-	json_hash(j, "hash", l->hash);
+	json_bytes(j, "seal", l->seal, HASH_BYTES);
+	json_bytes(j, "file_hash", l->file, HASH_BYTES);
+	json_bytes(j, "hash", l->hash, HASH_BYTES);
 	json_string(j, "signer", key_id(keyid, l->key.keynum));
 	if (trust->trust >= TRUST_DIRECT)
 		json_string(j, "signer_name", trust->name);
@@ -242,7 +235,7 @@ void chain_json(struct json *j, const struct chain *c)
 	if (chain_verdict(c) != VERDICT_OK)
 		json_string(j, "why", k->why.text);
 	if (k->state == CUSTODY_INTACT && k->nlines) {
-		json_hash(j, "head", k->lines[k->nlines - 1].hash);
+		json_bytes(j, "head", k->lines[k->nlines - 1].hash, HASH_BYTES);
 		json_bool(j, "same_file", c->same_file);
 		json_open(j, "acts", '[');
 		for (size_t i = 0; i < k->nlines; i++)

@@ -326,16 +326,6 @@ static void json_counts(struct json *j, const struct evidence *e, const struct s
 	withheld_json(j, &e->reader, s);
 }
 
-static void json_hex_bytes(struct json *j, const char *key, const uint8_t *bytes, size_t n)
-{
-	char hex[CHALLENGE_BYTES_MAX * 2 + 1];
-
-	json_string(j, key, hex_text(hex, bytes, n));
-}
-
-_Static_assert(HASH_BYTES <= CHALLENGE_BYTES_MAX && SERIES_ID_BYTES <= HASH_BYTES && CAPTURE_ID_BYTES <= HASH_BYTES,
-	       "all of these fit json_hex_bytes()'s text");
-
 static void json_proven(struct json *j, const struct evidence *e)
 {
 	const struct header *h = &e->reader.header;
@@ -344,17 +334,17 @@ static void json_proven(struct json *j, const struct evidence *e)
 	const char *reason;
 
 	summary_make(&s, e);
-	json_hex_bytes(j, "id", h->capture_id, CAPTURE_ID_BYTES);
+	json_bytes(j, "id", h->capture_id, CAPTURE_ID_BYTES);
 	if (h->incompatible & FEATURE_CONTINUES)
-		json_hex_bytes(j, "continues", h->previous, HASH_BYTES);
+		json_bytes(j, "continues", h->previous, HASH_BYTES);
 	if (s.seal)
-		json_hex_bytes(j, "seal", s.seal, HASH_BYTES);
+		json_bytes(j, "seal", s.seal, HASH_BYTES);
 	if (h->second.algorithm)
 		json_string(j, "second_signature_unchecked", h->second.name);
 	if (h->challenge_bytes)
-		json_hex_bytes(j, "challenge", h->challenge, h->challenge_bytes);
+		json_bytes(j, "challenge", h->challenge, h->challenge_bytes);
 	if (h->series_number) {
-		json_hex_bytes(j, "series", h->series, SERIES_ID_BYTES);
+		json_bytes(j, "series", h->series, SERIES_ID_BYTES);
 		json_u64(j, "series_number", h->series_number);
 	}
 	json_u64(j, "start", h->start_boot_ns);

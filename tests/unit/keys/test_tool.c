@@ -357,6 +357,8 @@ static void long_lines_are_wrapped_between_words(void **state)
 	assert_wrapped(9, "1 \302\265s 2 \302\265s x\n", "1 \302\265s 2 \302\265s\nx\n");
 	assert_wrapped(6, "a indivisible b\n", "a\nindivisible\nb\n");
 	assert_wrapped(6, "indivisible\n", "indivisible\n");
+	/* Where the terminal is too narrow for that, under the margin. */
+	assert_wrapped(12, "Run        one two\n", "Run        one\ntwo\n");
 	/* Rows of tables stay. */
 	assert_wrapped(10, "  Time  Total  Num\n", "  Time  Total  Num\n");
 	assert_wrapped(3, "", "");
