@@ -63,7 +63,7 @@ check_says 'not recorded: [0-9]+ memory maps? of (a process|processes) could not
 	"and it is told how often that was not"
 check_says 'no CUDA calls in the processes and libraries that could be inspected$' "that no call was seen does not mean that there was none"
 check_exit 0 "--check tells it before" "${enough[@]}" "$TMP/bin/gpurec" --check -o "$TMP/theirs/x.cap"
-check_prints '^note +processes .*could not be inspected.*; .*CAP_SYS_PTRACE' "with the remedy"
+check_prints '^note +processes .*memory maps? could not be read.*; .*CAP_SYS_PTRACE' "with the remedy"
 check_prints "^ok +capabilities +held: CAP_BPF CAP_PERFMON$([ "$multi" != 0 ] && echo '$' || echo ' CAP_SYS_ADMIN')" "what he holds is enough"
 kill $foreign
 check_exit 3 "a folder that is not writable is refused" "${enough[@]}" "$TMP/bin/gpurec" -o "$TMP/root/x.cap" -- true
