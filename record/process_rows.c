@@ -242,22 +242,45 @@ static void facts_of_exec(struct recording *s, const struct ring_exec *e, struct
 	}
 }
 
-static int emit_facts(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
-		      struct fault *why)
+/*
+ * One row for each part that is there and is not what the last row said: a part may be read anew because another one
+ * changed, as when exec has put the program in place, and its arguments not yet.
+ */
+static int emit_facts(struct recording *s, struct instance *in, const struct process_facts *f, struct fault *why)
 {
+	const struct {
+		bool there;
+		size_t begin, end; /* in *f */
+		int (*emit)(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+			    uint64_t at_ns, struct fault *why);
+	} parts[INSTANCE_FACTS] = {
+		{f->exe[0], offsetof(struct process_facts, exe), offsetof(struct process_facts, arguments),
+		 emit_executable},
+		{f->has_arguments && s->o.command_lines, offsetof(struct process_facts, arguments),
+		 offsetof(struct process_facts, has_arguments), emit_arguments},
+		{f->has_cgroup, offsetof(struct process_facts, cgroup), offsetof(struct process_facts, ns),
+		 emit_cgroup},
+		{f->has_namespaces, offsetof(struct process_facts, ns), sizeof(*f), emit_namespaces},
+	};
 	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
-	int r = f->exe[0] ? emit_executable(s, pid, start_ns, f, at_ns, why) : 0;
+	uint8_t hash[sizeof(in->facts[0])];
+	int r = 0;
 
-	if (r == 0 && f->has_arguments && s->o.command_lines)
-		r = emit_arguments(s, pid, start_ns, f, at_ns, why);
-	if (r == 0 && f->has_cgroup)
-		r = emit_cgroup(s, pid, start_ns, f, at_ns, why);
-	if (r == 0 && f->has_namespaces)
-		r = emit_namespaces(s, pid, start_ns, f, at_ns, why);
+	for (size_t i = 0; i < INSTANCE_FACTS && r == 0; i++) {
+		if (!parts[i].there)
+			continue;
+		crypto_generichash(hash, sizeof(hash), (const uint8_t *)f + parts[i].begin,
+				   parts[i].end - parts[i].begin, NULL, 0);
+		if (memcmp(in->facts[i], hash, sizeof(hash)) == 0)
+			continue;
+		r = parts[i].emit(s, in->pid, in->start_ns, f, at_ns, why);
+		if (r == 0)
+			memcpy(in->facts[i], hash, sizeof(hash));
+	}
 	return r;
 }
 
-/* The place of an instance in s->reported; a new one is all zero but for its key. NULL: no memory. */
+/* The place of an instance in s->emitted; a new one is all zero but for its key. NULL: no memory. */
 static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
 {
 	struct instance *more;
@@ -281,7 +304,6 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 {
 	struct instance *instance = instance_of(s, pid, start_ns);
 	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
-	uint8_t hash[sizeof(instance->facts)];
 	bool denied = false;
 	int r = 0;
 
@@ -301,13 +323,7 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 		goto out;
 	if (r == 0 && exec)
 		facts_of_exec(s, exec, f);
-	/* What was seen of it after exec may be read again when exec is reported. */
-	crypto_generichash(hash, sizeof(hash), (const uint8_t *)f, sizeof(*f), NULL, 0);
-	r = 0;
-	if (memcmp(instance->facts, hash, sizeof(hash)) != 0)
-		r = emit_facts(s, pid, start_ns, f, why);
-	if (r == 0)
-		memcpy(instance->facts, hash, sizeof(hash));
+	r = emit_facts(s, instance, f, why);
 out:
 	free(f);
 	return r;

@@ -36,14 +36,15 @@
 #define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
 #define NOT_ATTACHED_MAX 64 /* that are reported one by one */
 
+#define INSTANCE_FACTS 4
 /* A process: numbers are reused. */
 struct instance {
 	uint32_t pid;
 	uint64_t start_ns; /* boot clock */
 	bool met;
-	uint8_t facts[16];  /* hash of what was reported of it; 0: nothing */
-	uint64_t cgroup_ns; /* when its control group was read last because it was throttled */
-	uint8_t cgroup[16]; /* hash of what it was then */
+	uint8_t facts[INSTANCE_FACTS][16]; /* hash of what was reported of each (process_rows.c); 0: nothing */
+	uint64_t cgroup_ns;                /* when its control group was read last because it was throttled */
+	uint8_t cgroup[16];                /* hash of what it was then */
 };
 
 /* Processes by number, unordered. */
