@@ -226,13 +226,13 @@ left() { # NUMBER: what a failure leaves: nothing, or what is whole up to the la
 }
 full() { # a file system that is really full
 	local status=0
-	mkdir -p small && mount -t tmpfs -o size=4m tmpfs small || return 77
+	mkdir -p small && mount -t tmpfs -o size=2m tmpfs small || return 77
 	"$gpurec" -o small/run.cap -- timeout $((60 * ${SLOW:-1})) "$driver" -q --flood 120000 >out 2>err || status=$?
 	cp small/run.cap full.cap
 	umount small
 	[ "$status" -eq 3 ] && grep -q 'No space left' err || { echo "exit status $status"; cat err; return 1; }
 	verdict full.cap 5 || return 1
-	told "a file system of 4 MiB" "exit status 3 at $(stat -c %s full.cap) bytes, \`UNSEALED\`"
+	told "a file system of 2 MiB" "exit status 3 at $(stat -c %s full.cap) bytes, \`UNSEALED\`"
 }
 short() {
 	with FAULTIO_SHORT=1 -- -q --force -o "$cap" -- "$driver" -q --flood 3000 --rate 1500 --truth truth && sums truth "$cap" || return 1
