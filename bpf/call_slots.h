@@ -64,7 +64,7 @@ static __noinline struct open_calls *calls_begin(__u32 probe)
 		c = bpf_task_storage_get(&spares, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	}
 	if (!c)
-		count(probe, COUNT_no_state);
+		count_refused(probe);
 	else if (!c->start_ns)
 		c->start_ns = process_start(t);
 	return c;

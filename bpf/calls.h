@@ -230,8 +230,7 @@ static __always_inline struct frame *frame_pop(struct open_calls *s, __u64 sp, _
 		s->over--; /* counted when it was entered */
 		return 0;
 	}
-	count_rare(probe, COUNT_fired);
-	count_rare(probe, COUNT_no_entry);
+	count_unentered(probe);
 	return 0;
 }
 
@@ -406,8 +405,7 @@ static __always_inline int call_leave(struct pt_regs *ctx, struct task_struct *t
 	if (!d.calls) {
 		if (!track_of(t->tgid))
 			return 0;
-		count_rare(probe, COUNT_fired);
-		count_rare(probe, COUNT_no_entry);
+		count_unentered(probe);
 		return 0;
 	}
 	d.frame = frame_pop(d.calls, REGS_SP(ctx) - RETURN_POPS, probe);

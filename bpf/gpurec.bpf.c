@@ -415,7 +415,7 @@ int on_fork(__u64 *ctx)
 	if (!running)
 		return 0;
 	count(PROBE_FORK, COUNT_fired);
-	if (is_process && !track_add(child, track->flags)) {
+	if (is_process && !track_add(child, track->flags & TRACK_OURS)) {
 		count(PROBE_FORK, COUNT_no_state);
 		return 0;
 	}
@@ -442,15 +442,17 @@ int on_exec(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
 	struct linux_binprm *bprm = (void *)ctx[2];
+	struct track *track = track_of(t->tgid);
 	struct ring_exec *r;
 
 	if (!running)
 		return 0;
-	if (!track_of(t->tgid)) {
+	if (!track) {
 		if (notice_maps)
 			mapped_code(BPF_CORE_READ(bprm, file), 0);
 		return 0;
 	}
+	track->refused = 0;
 	abandon_calls(t, COUNT_no_return);
 	count(PROBE_EXEC, COUNT_fired);
 	emit(t, true);
@@ -493,7 +495,9 @@ int on_exit(__u64 *ctx)
 	if (!running || !track)
 		return 0;
 	/* Of threads that end at once each may find none left: the first is reported as the last then. */
-	last = exit_emits_last ? (bool)ctx[1] : !t->signal->live.counter && !__sync_lock_test_and_set(&track->ended, 1);
+	last = exit_emits_last
+		       ? (bool)ctx[1]
+		       : !t->signal->live.counter && !(__sync_fetch_and_or(&track->flags, TRACK_ENDED) & TRACK_ENDED);
 	abandon_calls(t, COUNT_thread_exit);
 	s = bpf_task_storage_get(&threads, t, 0, 0);
 	if (s && s->futex.start_ns) {
@@ -504,7 +508,7 @@ int on_exit(__u64 *ctx)
 	count(PROBE_EXIT, COUNT_fired);
 	emit(t, true);
 	if (last)
-		track->ended = 1; /* the recorder removes it: its last switches are still to come */
+		track->flags |= TRACK_ENDED; /* the recorder removes it: its last switches are still to come */
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_EXIT, COUNT_ring_full);

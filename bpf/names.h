@@ -141,7 +141,7 @@ static __always_inline struct thread_state *state_to_enter(struct task_struct *t
 	if (!s)
 		s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!s)
-		count(probe, COUNT_no_state);
+		count_refused(probe);
 	return s;
 }
 

@@ -90,11 +90,11 @@ struct tally {
 /* Value of map `tracked`, by process id. */
 struct track {
 	__u64 start_ns; /* of the process, boot clock */
-	__u64 ended;    /* 1: its last thread is gone. So wide that it can be exchanged on any kernel */
-	__u32 flags;
-	__u32 pad;
+	__u64 flags;    /* so wide that bits can be exchanged on any kernel */
+	__s64 refused;  /* calls that it is in, and that were counted as no_state when it entered them */
 };
-#define TRACK_OURS 1 /* COMMAND or a descendant: may be held while a library is attached */
+#define TRACK_OURS 1  /* COMMAND or a descendant: may be held while a library is attached */
+#define TRACK_ENDED 2 /* its last thread is gone */
 
 /* Key of map `attached`: files that were inspected for functions to probe; the value is one of the two below. */
 struct file_key {

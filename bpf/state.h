@@ -262,6 +262,31 @@ static __always_inline struct track *track_of(__u32 pid)
 	return bpf_map_lookup_elem(&tracked, &pid);
 }
 
+/* The current thread enters a call that cannot be followed, for there is no memory to keep it in. */
+static __noinline void count_refused(__u32 probe)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct track *track = track_of(t->tgid);
+
+	count(probe, COUNT_no_state);
+	if (track)
+		__sync_fetch_and_add(&track->refused, 1);
+}
+
+/* The current thread, of a tracked process, returns from a call that it was not seen to enter, or that was refused. */
+static __noinline void count_unentered(__u32 probe)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct track *track = track_of(t->tgid);
+
+	if (track && __sync_fetch_and_add(&track->refused, -1) > 0)
+		return; /* counted when it was entered */
+	if (track)
+		__sync_fetch_and_add(&track->refused, 1);
+	count(probe, COUNT_fired);
+	count(probe, COUNT_no_entry);
+}
+
 static __always_inline __u64 process_start(struct task_struct *t)
 {
 	return BPF_CORE_READ(t, group_leader, start_boottime);

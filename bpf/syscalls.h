@@ -77,8 +77,7 @@ static __always_inline void futex_leave(__s64 ret)
 	if (!s && !track_of(t->tgid))
 		return;
 	if (!s || !s->futex.start_ns) {
-		count(PROBE_FUTEX, COUNT_fired);
-		count(PROBE_FUTEX, COUNT_no_entry);
+		count_unentered(PROBE_FUTEX);
 		return;
 	}
 	if (s->futex.left_out) {

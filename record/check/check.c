@@ -15,6 +15,7 @@
 
 #include "keys/tool/confine.h"
 #include "record/probe/attach.h"
+#include "record/probe/counters.h"
 #include "record/check/check_internal.h"
 #include "record/probe/ring_reader.h"
 #include "record/rights.h"
@@ -165,12 +166,38 @@ static void check_refusals(struct check *c)
 	}
 }
 
-static void check_uprobe(struct check *c, int probe_error)
+/* Newer kernels (7.2 is one) take BPF's memory for threads from an allocator that some CPUs lack an instruction for. */
+static bool memory_refused(const struct check *c)
+{
+	struct counters counters;
+	const struct counter *rows;
+	struct fault why = {0};
+	bool refused;
+	size_t n;
+
+	if (counters_open(&counters, attach_tallies_fd(c->attach), &why) < 0)
+		return false;
+	n = counters_collect(&counters, true, &rows);
+	refused = counter_value(rows, (uint32_t)n, probe_table[nprobes - 1].id, COUNTER_no_state) > 0;
+	counters_close(&counters);
+	return refused;
+}
+
+static const char memory_remedy[] =
+	"kernels since 7.0 may take a CPU with cx16 (x86-64) or atomics (arm64) in /proc/cpuinfo for that; a virtual "
+	"machine can be given one";
+
+static void check_uprobe(struct check *c, int probe_error, bool refused)
 {
 	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_CALLER] ||
 	    c->seen[RING_CALL_STACK]) {
 		check_report(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
 			     attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
+		return;
+	}
+	if (refused) {
+		check_report(c, "uprobe", CHECK_NO, "fired, but the kernel gave no memory for the thread's state");
+		check_remedy(c, "%s", memory_remedy);
 		return;
 	}
 	check_report(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
@@ -201,7 +228,9 @@ static void check_quota(struct check *c)
 
 static void check_events(struct check *c, int probe_error)
 {
-	check_uprobe(c, probe_error);
+	bool refused = memory_refused(c);
+
+	check_uprobe(c, probe_error, refused);
 	check_absent(c);
 	check_refusals(c);
 	for (size_t i = 0; i < sizeof(proofs) / sizeof(proofs[0]); i++) {
@@ -213,7 +242,10 @@ static void check_events(struct check *c, int probe_error)
 			check_report(c, proofs[i].what, CHECK_OK, "fired");
 		else {
 			check_report(c, proofs[i].what, CHECK_NOTE, "did not fire: nothing of it is recorded");
-			check_remedy(c, "another program may have switched it off; please report it with uname -r");
+			check_remedy(
+				c, "%s",
+				refused ? memory_remedy
+					: "another program may have switched it off; please report it with uname -r");
 		}
 	}
 	check_quota(c);

@@ -230,8 +230,7 @@ void check_gpus(struct check *c, const char *library)
 		check_report(c, "kernel log", CHECK_NOTE, "%s is not here: no Xid errors are recorded", KMSG_PATH);
 		check_remedy(c, "in a container, mount the host's");
 	} else if (fd >= 0) {
-		check_report(c, "kernel log", CHECK_OK,
-			     "can be read: Xid errors of an NVIDIA driver are recorded");
+		check_report(c, "kernel log", CHECK_OK, "can be read: Xid errors of an NVIDIA driver are recorded");
 		close(fd);
 	} else {
 		check_report(c, "kernel log", CHECK_NOTE, "%s: %s: no Xid errors are recorded", KMSG_PATH,

@@ -52,7 +52,7 @@ void attach_untrack(struct attach *a, uint32_t pid)
 	struct track track;
 
 	/* Another process may have the number by now. */
-	if (bpf_map_lookup_elem(a->tracked_fd, &pid, &track) == 0 && track.ended)
+	if (bpf_map_lookup_elem(a->tracked_fd, &pid, &track) == 0 && (track.flags & TRACK_ENDED))
 		(void)bpf_map_delete_elem(a->tracked_fd, &pid);
 }
 

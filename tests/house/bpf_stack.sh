@@ -12,9 +12,9 @@ if [ ! -e "$sizes" ]; then
 	finish
 fi
 names='on_call|on_call_multi|on_return|on_return_multi|calls_begin|call_left_out|peek_arguments|peek_results|walk_stack|returns_to'
-names="$names|call_record_name|emit_first|count_rare|bulk_wakes"
+names="$names|call_record_name|emit_first|count_rare|count_refused|count_unentered|bulk_wakes"
 awk -v names="^($names)\$" '{ n = split($1, part, ":") } part[n] ~ names { print part[n], $2 }' "$sizes" >"$TMP/sizes"
-check "they are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 14 ]
+check "they are known by name" [ "$(wc -l <"$TMP/sizes")" -eq 16 ]
 small() {
 	cat "$TMP/sizes"
 	awk -v max=$BYTES_MAX '$2 > max { bad = 1 } END { exit bad }' "$TMP/sizes"

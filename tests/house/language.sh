@@ -100,7 +100,7 @@ if git rev-parse --git-dir >/dev/null 2>&1; then
 	# shellcheck disable=SC2046 # no name has a blank
 	paragraphs $(pages) >"$TMP/pages"
 else
-	find README.md docs -name '*.md' -o -name '*.[1-7]' | xargs cat >"$TMP/pages"
+	find README.md docs \( -name '*.md' -o -name '*.[1-7]' \) -exec cat {} + >"$TMP/pages"
 fi
 check "there are pages to look through" [ "$(wc -w <"$TMP/pages")" -gt 50000 ]
 without() { # FILE PHRASE: else names the paragraph, and shows what follows there

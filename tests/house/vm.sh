@@ -17,6 +17,8 @@ kernels=${GPUREC_VM_KERNELS:-$(awk '$5 == "ci" { print $1 }' $table)}
 # KERNEL=6.1 ARCH=arm64 names the row 6.1-arm64.
 [ -z "${ARCH:-}" ] || ! grep -q "^$kernels-$ARCH " $table || kernels=$kernels-$ARCH
 steps=${GPUREC_VM_STEPS:-check record flood stacks metrics detach peer}
+# The newest kernel has no memory for BPF on this CPU (tests/vm/qemu.sh): what is recorded there is counted.
+poor_kernel=newest poor_cpu=max,-cx16
 results=$BUILD/vm
 here=$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
 
@@ -134,10 +136,15 @@ for kernel in $kernels; do
 	while [ "$(jobs -pr | wc -l)" -ge "${GPUREC_VM_JOBS:-2}" ]; do wait -n; done
 	guest "$name" "$kernel" &
 done
+if [ -z "${GPUREC_VM_STEPS:-}" ] && grep -qw $poor_kernel <<<"$kernels"; then
+	names+=("$poor_kernel-poor")
+	while [ "$(jobs -pr | wc -l)" -ge "${GPUREC_VM_JOBS:-2}" ]; do wait -n; done
+	steps=refused CPU=$poor_cpu guest $poor_kernel-poor $poor_kernel &
+fi
 wait
 for name in "${names[@]}"; do
 	before=$lib_count failed_before=$lib_failed
 	judge "$name"
-	result "$name"
+	[ "$name" = $poor_kernel-poor ] || result "$name"
 done
 finish

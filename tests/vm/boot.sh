@@ -9,7 +9,7 @@
 # BUILD    the build folder to be tried, of the guest's architecture
 # OUT      a folder for the results: console (the guest's output), tap (its tests), uname, dmesg, and files of the steps
 # STEP     see steps.sh
-# In the environment: MEM (2G), CPUS (2), LIMIT (seconds, 900), APPEND (more for the kernel's command line),
+# In the environment: MEM (2G), CPUS (2), CPU (qemu.sh explains), LIMIT (seconds, 900), APPEND (more for the kernel's command line),
 # FILES (files that the guest is to have in /gpurec/vm), GPUREC_VM_CACHE (see fetch.sh).
 # Exit status: 0 the guest ended normally (OUT/tap lists its tests); 3 the kernel, packages or QEMU are not available;
 # 1 the guest did not end normally: its last lines are on stderr.
@@ -27,7 +27,6 @@ trap 'rm -rf "$work"' EXIT
 
 # shellcheck source=tests/vm/qemu.sh
 . "$here/qemu.sh"
-qemu_for "$arch"
 
 case $kernel in
 */*)
@@ -40,6 +39,10 @@ case $kernel in
 	vmlinuz=$(find "$folder" -name "vmlinuz*" -type f -print -quit)
 	;;
 esac
+case $arch/$(find "$folder" -path "*/modules/[0-9]*" -prune -printf %f 2>/dev/null) in
+amd64/[456].*) CPU=${CPU:-$cpu_before_7} ;;
+esac
+qemu_for "$arch" "${CPU:-}"
 root=$("$here/fetch.sh" root "$arch")
 busybox=$("$here/fetch.sh" busybox "$arch")
 # The root's image depends on how it is made, too; it is only read.

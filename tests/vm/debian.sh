@@ -24,7 +24,7 @@ shift
 tests=$*
 # shellcheck source=tests/vm/qemu.sh
 . "$here/qemu.sh"
-qemu_for amd64
+qemu_for amd64 "$cpu_before_7"
 root=$cache/debian/root
 [ "$(id -u)" = 0 ] || { echo "debian: debootstrap needs root" >&2; exit 3; }
 for tool in debootstrap mke2fs unshare; do

@@ -2,25 +2,28 @@
 # shellcheck shell=bash disable=SC2034 # read by those who source this file
 # For boot.sh and debian.sh: how QEMU is started, and where downloads are kept.
 #
-#   qemu_for ARCH   sets $qemu (an array: the program and what each guest has) and $append (for the kernel's command line)
+#   qemu_for ARCH [CPU]   sets $qemu (an array: the program and what each guest has) and $append (for the kernel's command
+#                         line); CPU as for QEMU's -cpu, by default one that can do everything
 #
 # There is no hardware virtualization. A guest's time is the number of instructions that it executed, one a nanosecond, and
 # idle time is skipped: the guest sees an idle machine of ordinary speed, however busy this one is, and what it measures does
 # not depend on the load here. One thread serves all CPUs of the guest: with several, QEMU 7.2 may execute a removed
 # breakpoint for ever.
 cache=${GPUREC_VM_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/gpurec-vm}
+# QEMU 7.2 sometimes spoils the flags in cmpxchg16b, and the kernel's allocator dies of it; kernels before 7.0 do without. Later
+# ones give BPF no memory then.
+cpu_before_7="max,-cx16"
 
 qemu_for() {
 	case $1 in
 	amd64)
-		# QEMU 7.2 sometimes spoils the flags in cmpxchg16b, and the kernel's allocator dies of it; it does without.
-		qemu=(qemu-system-x86_64 -cpu "max,-cx16")
+		qemu=(qemu-system-x86_64 -cpu "${2:-max}")
 		# The clock of a guest that is not always on a CPU is found fault with, and given up for one a hundred times as slow.
 		# Its other CPUs are started later: kernels before 6.5 do not find them at boot where time is counted in instructions.
 		append="console=ttyS0 tsc=reliable maxcpus=1 panic=-1"
 		;;
 	arm64)
-		qemu=(qemu-system-aarch64 -M virt -cpu "max,pauth-impdef=on")
+		qemu=(qemu-system-aarch64 -M virt -cpu "${2:-max,pauth-impdef=on}")
 		append="console=ttyAMA0 panic=-1"
 		;;
 	*)

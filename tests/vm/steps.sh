@@ -8,6 +8,7 @@
 #   stacks     of nested calls: no frame that is not of the program
 #   metrics    --metrics
 #   detach     how long it takes until gpurec has ended, and until the kernel has taken all probes off
+#   refused    where the kernel has no memory for threads' state: --check says so, and each call is counted once, as lost
 #   peer       captures of the host (/gpurec/vm/*.cap) give the same events as on the host (/gpurec/vm/sums)
 #   cli:NAME   tests/cli/NAME.sh
 #   unit       the unit tests
@@ -123,6 +124,20 @@ found() {
 	grep -q '^found' "$OUT/score" && ! grep -q '^MISSED' "$OUT/score"
 }
 
+step_refused() {
+	local truth=$TMP/refused.json
+	check_exit 3 "--check says that recording is not possible without memory" "$gpurec" --check
+	check_prints '^no +uprobe +fired, but the kernel gave no memory' "it says what the kernel refused"
+	check "calls without memory are recorded" record refused -- "$driver" -q --flood 300 --threads 2 --truth "$truth" || return
+	check "their capture's view is made" view refused
+	check "each is lost, and counted once" nothing_unaccounted "$TMP/refused.db" "$truth"
+	check "for want of memory" lost_for no_state
+}
+lost_for() { # CAUSE: all that is lost of CUDA functions
+	ask "$TMP/refused.db" "SELECT DISTINCT cause FROM losses WHERE probe LIKE 'cuda%'" | tee "$TMP/causes"
+	[ "$(cat "$TMP/causes")" = "$1" ]
+}
+
 step_flood() {
 	local truth=$TMP/flood.json ring
 	ring=$(getconf PAGESIZE)
@@ -219,7 +234,7 @@ for step in "$@"; do
 	case $step in
 	cli:*) step_cli "${step#cli:}" ;;
 	sh:*) check "${step#sh:} runs" sh -c "bash /gpurec/vm/${step#sh:} >$OUT/${step#sh:}.out 2>&1" ;;
-	check | record | flood | stacks | metrics | detach | peer | unit) "step_$step" ;;
+	check | record | refused | flood | stacks | metrics | detach | peer | unit) "step_$step" ;;
 	*) check "there is a step $step" false ;;
 	esac
 done
