@@ -79,7 +79,7 @@ static int on_end(void *self, const struct allocation *a, enum alloc_end how, ui
 	bool seen = how == ALLOC_FREED || how == ALLOC_CONTEXT;
 
 	(void)self, (void)end_ns, (void)by, (void)why;
-	if (!site || how == ALLOC_EXITED)
+	if (!site || how == ALLOC_EXITED || how == ALLOC_REPLACED)
 		return 0;
 	*(seen ? &site->freed_bytes : &site->unseen_bytes) += a->bytes;
 	*(seen ? &site->freed_count : &site->unseen_count) += 1;

@@ -51,7 +51,8 @@ struct finding *findings_add(struct findings *f)
 	return one;
 }
 
-bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what)
+static bool add_unjudged(struct findings *f, const char *rule, const char *class, uint64_t n, const char *what,
+			 const char *reason)
 {
 	struct finding *one;
 
@@ -61,14 +62,23 @@ bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const 
 	if (!one)
 		return false;
 	one->rule = rule;
-	one->class = "limit";
+	one->class = class;
 	one->severity = SEVERITY_INFO;
 	one->confidence = CONFIDENCE_HIGH;
 	one->count = one->weight = n;
 	one->unit = WEIGHT_EVENTS;
-	text_add(&one->headline, "%" PRIu64 " %s were not judged: there are more than this rule keeps in mind", n,
-		 what);
+	text_add(&one->headline, "%" PRIu64 " %s were not judged: %s", n, what, reason);
 	return !one->headline.failed;
+}
+
+bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what)
+{
+	return add_unjudged(f, rule, "limit", n, what, "there are more than this rule keeps in mind");
+}
+
+bool findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what)
+{
+	return add_unjudged(f, rule, "left-out", n, what, "calls were left out on purpose (--sample, --max-rate)");
 }
 
 bool findings_take(struct findings *f, struct findings *from, size_t i)
@@ -245,6 +255,11 @@ static struct fact *add_fact(struct finding *f, const char *key, enum fact_kind 
 void finding_number(struct finding *f, const char *key, uint64_t value)
 {
 	add_fact(f, key, FACT_NUMBER, value);
+}
+
+void finding_signed(struct finding *f, const char *key, int64_t value)
+{
+	add_fact(f, key, FACT_SIGNED, (uint64_t)value);
 }
 
 void finding_address(struct finding *f, const char *key, uint64_t value)

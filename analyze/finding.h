@@ -58,7 +58,7 @@ struct party {
 
 const char *part_name(enum part_played p); /* "waiter", "waker", "keeper" */
 
-enum fact_kind { FACT_NUMBER, FACT_ADDRESS, FACT_TEXT, FACT_BOOL };
+enum fact_kind { FACT_NUMBER, FACT_SIGNED, FACT_ADDRESS, FACT_TEXT, FACT_BOOL };
 
 /* Something that only this rule has to say. Shown in the order in which it was added. */
 struct fact {
@@ -124,6 +124,8 @@ struct finding *findings_add(struct findings *f);
 /* A rule did not judge `n` of `what` because of its limits: an info finding of class "limit", unless n is 0. False: no
  * memory. */
 bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what);
+/* The same because of calls that were left out on purpose: class "left-out". */
+bool findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what);
 /* Move number `i` of `from` over, leaving NULL behind. False: no memory, and it stays. */
 bool findings_take(struct findings *f, struct findings *from, size_t i);
 /* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: no memory. */
@@ -138,6 +140,7 @@ bool findings_relate(struct findings *f);
 void findings_clear(struct findings *f);
 
 void finding_number(struct finding *f, const char *key, uint64_t value);
+void finding_signed(struct finding *f, const char *key, int64_t value);
 void finding_address(struct finding *f, const char *key, uint64_t value);
 void finding_bool(struct finding *f, const char *key, bool value);
 /* False: no memory. */

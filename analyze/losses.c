@@ -92,6 +92,52 @@ static bool is_of_call(const struct schema *schema, const struct counter *c)
 	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
 }
 
+static uint64_t sum_left_out(const struct schema *schema, const struct counter *counters, uint32_t n, uint16_t kind)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct probe *p = schema_probe(schema, counters[i].probe);
+
+		if (absence_of(schema, counters[i].id) == ABSENCE_LEFT_OUT && p && is_of_call(schema, &counters[i]) &&
+		    (kind == 0 || p->kind == kind))
+			sum += counters[i].value;
+	}
+	return sum;
+}
+
+/* Until the end of an epoch; of the last one that of the capture. */
+static uint64_t left_out_until(const struct reader *r, uint64_t epoch, uint16_t kind)
+{
+	const struct epoch *e = &r->epochs[epoch];
+	bool last = epoch + 1 == r->nepochs && r->tail == TAIL_END;
+
+	return sum_left_out(&r->header.schema, last ? r->end.counters : e->counters,
+			    last ? r->end.ncounters : e->ncounters, kind);
+}
+
+uint64_t calls_left_out(const struct reader *r, uint16_t kind)
+{
+	return r && r->nepochs ? left_out_until(r, r->nepochs - 1, kind) : 0;
+}
+
+bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns)
+{
+	uint64_t lo = 0, hi = r->nepochs;
+
+	while (lo < hi) { /* the first that ends after begin_ns */
+		uint64_t mid = lo + (hi - lo) / 2;
+
+		if (r->epochs[mid].end_ns > begin_ns)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	while (hi < r->nepochs && r->epochs[hi].begin_ns < end_ns)
+		hi++;
+	return hi > lo && left_out_until(r, hi - 1, 0) > (lo ? left_out_until(r, lo - 1, 0) : 0);
+}
+
 bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg)
 {
 	(void)arg;

@@ -82,6 +82,15 @@ struct field {
 	uint8_t unit;     /* enum unit; others from later versions are shown as plain numbers */
 };
 
+/*
+ * Whether tools show its numbers as signed. Sizes, too: no memory has 2^63 bytes, so that a program which asks for more
+ * has computed something negative.
+ */
+static inline bool field_is_signed(const struct field *f)
+{
+	return f->encoding == ENC_SINT || f->unit == UNIT_BYTES;
+}
+
 struct kind {
 	char name[NAME_MAX_BYTES + 1];
 	uint16_t id;

@@ -122,7 +122,7 @@ struct gpucap_event {
 	const struct gpucap_kind *kind;
 	uint64_t at_ns;          /* when it was complete; a call began at at_ns - dur */
 	uint64_t epoch;          /* number of the seal that covers it */
-	const uint64_t *value;   /* by field; SINT: cast to int64_t; TEXT: its length in bytes */
+	const uint64_t *value;   /* by field; SINT and sizes (GPUCAP_UNIT_BYTES): cast to int64_t; TEXT: its length */
 	const char *const *text; /* by field; NULL but for TEXT */
 };
 

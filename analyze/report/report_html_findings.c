@@ -68,6 +68,9 @@ static void add_fact_value(struct html *h, const struct fact *f)
 	size_t n = strlen(f->key);
 
 	switch (f->kind) {
+	case FACT_SIGNED:
+		html_text(h, "%" PRId64, (int64_t)f->number);
+		break;
 	case FACT_ADDRESS:
 		html_text(h, "0x%" PRIx64, f->number);
 		break;

@@ -141,6 +141,9 @@ static void add_facts(struct json *j, const struct finding *f)
 		case FACT_NUMBER:
 			json_u64(j, fact->key, fact->number);
 			break;
+		case FACT_SIGNED:
+			json_s64(j, fact->key, (int64_t)fact->number);
+			break;
 		case FACT_ADDRESS:
 			json_hex(j, fact->key, fact->number);
 			break;

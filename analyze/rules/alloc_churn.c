@@ -110,10 +110,11 @@ static int take_free(struct churn_state *s, const struct context *ctx, const uin
 	return kept ? 0 : rule_no_memory(&alloc_churn_rule, why);
 }
 
-/* A process ended: what it has not freed, it never will. */
+/* A program ended: what it has not freed, it never will. */
 static void forget(struct churn_state *s, const struct context *ctx, const struct event *ev)
 {
-	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
+	bool ended = ev->kind == KIND_exec || ev->v[F_exit_last];
+	const struct process *p = ended ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
 
 	for (size_t i = s->born.nitems; p && i-- > 0;)
 		if (s->born.items[i]->a == p->number)
@@ -125,7 +126,7 @@ static int churn_feed(void *state, const struct context *ctx, const uint64_t *se
 {
 	struct churn_state *s = state;
 
-	if (ev->kind == KIND_exit) {
+	if (ev->kind == KIND_exit || ev->kind == KIND_exec) {
 		forget(s, ctx, ev);
 		return 0;
 	}
@@ -212,7 +213,7 @@ const struct rule alloc_churn_rule = {
 	.remedy = "Keep the buffer, or use a pool or the framework's caching allocator.",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {KIND_alloc, KIND_free, KIND_exit, 0},
+	.kinds = {KIND_alloc, KIND_free, KIND_exit, KIND_exec, 0},
 	.open = churn_open,
 	.feed = churn_feed,
 	.finish = churn_finish,

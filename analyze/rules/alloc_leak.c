@@ -10,6 +10,7 @@
 
 #include "analyze/alloc_sites.h"
 #include "analyze/callsite.h"
+#include "analyze/losses.h"
 
 enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
 
@@ -25,10 +26,15 @@ static const struct setting settings[] = {
 		 "leak: 25); what fills up levels off and leaves its last quarter empty"},
 };
 
+/* What became of a process by the time at which it is judged. */
+enum fate { FATE_RUNS, FATE_ENDED, FATE_REPLACED };
+
 struct leak_state {
 	struct sites sites;    /* NULL schema: not begun */
 	struct findings found; /* of processes that have ended, and moved to the report at the end */
-	uint64_t nlost_frees;
+	uint64_t nlost_frees;  /* those left out on purpose, too */
+	uint64_t nleft_out;    /* frees that were left out on purpose, in all of the capture */
+	uint64_t nunjudged;    /* allocations at sites for which these may be the frees */
 	bool withheld;
 };
 
@@ -116,9 +122,14 @@ static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 	text_add(t, " in an hour");
 }
 
-static int report_site(struct leak_state *s, const struct context *ctx, struct site *site, bool ended, uint64_t end_ns,
-		       struct fault *why)
+static int report_site(struct leak_state *s, const struct context *ctx, struct site *site, enum fate fate,
+		       uint64_t end_ns, struct fault *why)
 {
+	static const char *const until[] = {
+		[FATE_RUNS] = "; the process was still running when the capture ended",
+		[FATE_ENDED] = " before the process ended",
+		[FATE_REPLACED] = " before the process ran another program",
+	};
 	struct finding *f = findings_add(&s->found);
 	const char *name = call_name(ctx->schema, site->probe);
 	uint64_t span_ns = end_ns > site->first_ns ? end_ns - site->first_ns : 0;
@@ -131,7 +142,9 @@ static int report_site(struct leak_state *s, const struct context *ctx, struct s
 	f->rule = alloc_leak_rule.name;
 	f->class = "growing";
 	f->severity = doubtful ? SEVERITY_WARNING : alloc_leak_rule.severity;
-	f->confidence = doubtful ? CONFIDENCE_LOW : s->nlost_frees || !ended ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence = doubtful                              ? CONFIDENCE_LOW
+			: s->nlost_frees || fate == FATE_RUNS ? CONFIDENCE_MEDIUM
+							      : CONFIDENCE_HIGH;
 	f->process = site->process;
 	f->stack = site->stack;
 	f->weight = site->bytes;
@@ -150,19 +163,22 @@ static int report_site(struct leak_state *s, const struct context *ctx, struct s
 	text_add_size(&f->headline, site->bytes);
 	text_add(&f->headline, "), made over ");
 	text_add_ns(&f->headline, span_ns);
-	text_add(&f->headline, ", were never freed%s",
-		 ended ? " before the process ended" : "; the process was still running when the capture ended");
+	text_add(&f->headline, ", were never freed%s", until[fate]);
 	if (s->nlost_frees)
 		text_add(&f->headline, " (at most: %llu frees were not recorded)", (unsigned long long)s->nlost_frees);
 	if (doubtful)
 		text_add(&f->sure,
 			 "Low confidence: frees that were not recorded may be the ones that are missing here");
 	report_pace(&f->cost, site->bytes, span_ns);
-	text_add(&f->advice, "%s",
-		 doubtful ? "Record again so that nothing is lost (a bigger --ring, no --sample, no --max-rate); if it "
-			    "is still there, free what this site allocates"
-			  : "Free these allocations; the stack shows where they are made");
-	finding_bool(f, "given_back_by_exit", ended);
+	text_add(
+		&f->advice, "%s",
+		doubtful
+			? "Record again so that nothing is lost (a bigger --ring); if it is still there, free what this "
+			  "site allocates"
+			: "Free these allocations; the stack shows where they are made");
+	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
+	if (fate == FATE_REPLACED)
+		finding_bool(f, "given_back_by_exec", true);
 	finding_number(f, "lost_frees", s->nlost_frees);
 	report_facts(f, site);
 	if (!finding_text(f, "site", text_string(&where), where.len) ||
@@ -176,14 +192,18 @@ static int report_site(struct leak_state *s, const struct context *ctx, struct s
 }
 
 static int judge_process(struct leak_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
-			 bool ended, uint64_t end_ns, struct fault *why)
+			 enum fate fate, uint64_t end_ns, struct fault *why)
 {
 	int r = 0;
 
 	sites_count_births(&s->sites, process, end_ns);
 	for (struct site *site = sites_of(&s->sites, process); site && r == 0; site = site->next)
-		if (is_leak(site, end_ns, set))
-			r = report_site(s, ctx, site, ended, end_ns, why);
+		if (!is_leak(site, end_ns, set))
+			continue;
+		else if (s->nleft_out >= site->count)
+			s->nunjudged += site->count;
+		else
+			r = report_site(s, ctx, site, fate, end_ns, why);
 	return r;
 }
 
@@ -194,23 +214,23 @@ static void take_mark(struct leak_state *s, const struct context *ctx, const str
 	s->withheld |= epoch_withholds(epoch, CLASS_events);
 }
 
-/* What the exit ends is judged before. */
-static int take_exit(struct leak_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+/* What an exit or exec ends is judged before. */
+static int take_end(struct leak_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
+		    struct fault *why)
 {
 	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns);
-	bool last = p && ev->v[F_exit_last];
+	enum fate fate = ev->kind == KIND_exec ? FATE_REPLACED : ev->v[F_exit_last] ? FATE_ENDED : FATE_RUNS;
 	uint32_t number = p ? p->number : 0;
 	int r = 0;
 
-	if (last) {
+	if (p && fate != FATE_RUNS) {
 		r = allocations_settle(&s->sites.allocations, number, why);
 		if (r == 0)
-			r = judge_process(s, ctx, set, number, true, ev->at_ns, why);
+			r = judge_process(s, ctx, set, number, fate, ev->at_ns, why);
 	}
 	if (r == 0)
 		r = allocations_feed(&s->sites.allocations, number, ev, 0, why);
-	if (last)
+	if (p && fate != FATE_RUNS)
 		sites_forget(&s->sites, number);
 	return r;
 }
@@ -219,10 +239,12 @@ static int take_exit(struct leak_state *s, const struct context *ctx, const uint
 static __attribute__((noinline)) int feed_rare(struct leak_state *s, const struct context *ctx, const uint64_t *set,
 					       const struct event *ev, struct fault *why)
 {
-	if (!s->sites.allocations.schema)
+	if (!s->sites.allocations.schema) {
 		sites_init(&s->sites, ctx->schema);
-	if (ev->kind == KIND_exit)
-		return take_exit(s, ctx, set, ev, why);
+		s->nleft_out = calls_left_out(ctx->reader, KIND_free);
+	}
+	if (ev->kind == KIND_exit || ev->kind == KIND_exec)
+		return take_end(s, ctx, set, ev, why);
 	if (ev->kind == KIND_epoch) {
 		take_mark(s, ctx, ev->epoch);
 		return 0;
@@ -247,9 +269,11 @@ static int leak_finish(void *state, const struct context *ctx, const uint64_t *s
 	int r = allocations_finish(&s->sites.allocations, &ctx->names->tasks, why);
 
 	for (size_t i = 0; i < s->sites.processes.nitems && r == 0; i++)
-		r = judge_process(s, ctx, set, s->sites.processes.items[i]->a, false, ctx->now_ns, why);
+		r = judge_process(s, ctx, set, s->sites.processes.items[i]->a, FATE_RUNS, ctx->now_ns, why);
 	for (size_t i = 0; i < s->found.n && r == 0; i++)
 		r = findings_take(out, &s->found, i) ? 0 : no_memory(why);
+	if (r == 0 && !findings_add_left_out(out, alloc_leak_rule.name, s->nunjudged, "outstanding allocations"))
+		r = no_memory(why);
 	if (r == 0 && !findings_add_limit(out, alloc_leak_rule.name,
 					  s->sites.allocations.nunfollowed + s->sites.nbeyond, "allocations"))
 		r = no_memory(why);
@@ -268,7 +292,7 @@ const struct rule alloc_leak_rule = {
 	.summary = "device and pinned memory that grows and is not freed, by allocation site",
 	.settings = settings,
 	.nsettings = sizeof(settings) / sizeof(settings[0]),
-	.kinds = {RULE_CALLS, KIND_exit, 0},
+	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
 	.marks = true,
 	.open = leak_open,
 	.feed = leak_feed,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/losses.h"
 #include "analyze/top_threads.h"
 #include "analyze/rule.h"
 
@@ -48,6 +49,7 @@ struct group {
 struct gap_state {
 	struct table groups;
 	uint64_t nskipped;
+	uint64_t nleft_out; /* in which calls were left out on purpose: they are several, maybe */
 	struct explained scratch;
 };
 
@@ -122,6 +124,10 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	usual_ns = baseline_quantile(caller->gaps, 90);
 	if (gap_ns / set[SET_FACTOR] < usual_ns)
 		return 0;
+	if (ctx->reader && calls_left_out(ctx->reader, 0) && calls_left_out_within(ctx->reader, begin_ns, end_ns)) {
+		s->nleft_out++;
+		return 0;
+	}
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), begin_ns, end_ns);
 	class = split_main(split);
 	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_UNKNOWN || split->ns[class] < set[SET_MIN])
@@ -259,6 +265,8 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 		}
 		r = report_groups(g, &waiters, nthreads, ctx, set, out, why);
 	}
+	if (r == 0 && !findings_add_left_out(out, launch_gap_rule.name, s->nleft_out, "gaps between calls"))
+		r = rule_no_memory(&launch_gap_rule, why);
 	if (r == 0 && !findings_add_limit(out, launch_gap_rule.name, s->nskipped, "gaps"))
 		r = rule_no_memory(&launch_gap_rule, why);
 	return r;

@@ -22,10 +22,14 @@ static const struct setting settings[] = {
 #define KILLS_MAX 64
 #define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
+/* What was asked for: of memory that there is none of, or so much of it that no machine has it. */
+enum request { REQUEST_GPU, REQUEST_PINNED, REQUEST_IMPOSSIBLE };
+#define POSSIBLE_BYTES (UINT64_C(1) << 47) /* what a program can address (x86-64, arm64 with four levels of pages) */
+
 struct group {
-	struct table_key key;  /* a: process instance, b: pinned? */
+	struct table_key key;  /* a: process instance, b: enum request */
 	uint64_t probe, stack; /* of the first */
-	uint64_t largest_bytes, first_ns;
+	uint64_t first_bytes, largest_bytes, first_ns;
 	uint64_t pending_bytes, pending_ns; /* the latest refusal that was not made good yet; ns 0: none */
 	uint64_t nhelped;
 	uint64_t gpu_used; /* when it was first refused, of the fullest GPU; 0: not known */
@@ -101,17 +105,25 @@ static uint64_t fullest(const struct oom_state *s)
 	return bytes;
 }
 
+static enum request request_of(const struct event *ev)
+{
+	if (ev->v[F_alloc_bytes] > POSSIBLE_BYTES)
+		return REQUEST_IMPOSSIBLE;
+	return ev->v[F_alloc_memory] == MEM_PINNED || ev->v[F_alloc_memory] == MEM_REGISTERED ? REQUEST_PINNED
+											      : REQUEST_GPU;
+}
+
 static int take_alloc(struct oom_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
 		      struct fault *why)
 {
 	bool refused = (int64_t)ev->v[F_call_ret] == CUDA_OUT_OF_MEMORY;
-	uint64_t pinned = ev->v[F_alloc_memory] == MEM_PINNED || ev->v[F_alloc_memory] == MEM_REGISTERED;
+	enum request request = request_of(ev);
 	const struct caller *caller = ctx->caller;
 	struct group *g;
 
 	if (event_is_nested(ev) || (!refused && s->groups.nitems == 0))
 		return 0;
-	g = caller ? table_find(&s->groups, caller->key.b, pinned) : NULL;
+	g = caller ? table_find(&s->groups, caller->key.b, request) : NULL;
 	if (!refused) {
 		if (g && g->pending_ns && ev->v[F_call_ret] == 0 && ev->v[F_alloc_bytes] >= g->pending_bytes &&
 		    ev->at_ns - g->pending_ns <= set[SET_RETRY]) {
@@ -125,13 +137,14 @@ static int take_alloc(struct oom_state *s, const struct context *ctx, const uint
 		return 0;
 	}
 	if (!g) {
-		g = table_add(&s->groups, caller->key.b, pinned, sizeof(*g));
+		g = table_add(&s->groups, caller->key.b, request, sizeof(*g));
 		if (!g)
 			return rule_no_memory(&oom_rule, why);
 		g->probe = ev->v[F_call_probe];
 		g->stack = ev->v[F_alloc_stack];
 		g->first_ns = ev->at_ns;
-		g->gpu_used = pinned ? 0 : fullest(s);
+		g->first_bytes = ev->v[F_alloc_bytes];
+		g->gpu_used = request == REQUEST_GPU ? fullest(s) : 0;
 	}
 	/* Asked again and refused again, it is the same trouble. */
 	if (g->pending_ns && ev->v[F_alloc_bytes] == g->pending_bytes && ev->at_ns - g->pending_ns <= set[SET_RETRY])
@@ -158,21 +171,46 @@ static int oom_feed(void *state, const struct context *ctx, const uint64_t *set,
 	return take_alloc(state, ctx, set, ev, why);
 }
 
-static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+/* The size shows a bug in what computed it. */
+static void describe_impossible(struct finding *f, const struct group *g, const struct context *ctx, const char *name)
 {
-	struct finding *f = findings_add(out);
-	const char *name = call_name(ctx->schema, g->probe);
-	bool helped = g->nhelped >= g->tally.count, pinned = g->key.b;
+	int64_t bytes = (int64_t)g->first_bytes;
 
-	if (!f)
-		return rule_no_memory(&oom_rule, why);
-	f->rule = oom_rule.name;
+	f->class = "impossible-size";
+	f->severity = SEVERITY_ERROR;
+	if (bytes < 0) {
+		text_add(&f->headline, "A negative size: ");
+		process_add(&f->headline, ctx, g->key.a);
+		text_add(&f->headline, " asked %s", name);
+		place_add(&f->headline, ctx, g->stack);
+		text_add(&f->headline, " for %" PRId64 " bytes", bytes);
+	} else {
+		text_add(&f->headline, "An impossible size: ");
+		process_add(&f->headline, ctx, g->key.a);
+		text_add(&f->headline, " asked %s", name);
+		place_add(&f->headline, ctx, g->stack);
+		text_add(&f->headline, " for ");
+		text_add_size(&f->headline, g->first_bytes);
+		text_add(&f->headline, ", more than a program can address");
+	}
+	if (g->tally.count > 1)
+		text_add(&f->headline, ", the first of %" PRIu64 " such calls", g->tally.count);
+	text_add(&f->cost, "What needed that memory was not done");
+	text_add(
+		&f->advice, "%s",
+		bytes < INT32_MIN || bytes >= 0
+			? "Find where that size is computed: it is a bug there, not a lack of memory"
+			: "Find where that size is computed: it does not fit into 32 bits (int) there; compute it in 64 "
+			  "bits, before numbers are multiplied");
+	finding_signed(f, "bytes", bytes);
+}
+
+static void describe_lack(struct finding *f, const struct group *g, const struct context *ctx, const char *name)
+{
+	bool helped = g->nhelped >= g->tally.count, pinned = g->key.b == REQUEST_PINNED;
+
 	f->class = helped ? "recovered" : pinned ? "pinned-memory" : "gpu-memory";
 	f->severity = helped ? SEVERITY_INFO : SEVERITY_ERROR;
-	f->confidence = CONFIDENCE_HIGH;
-	f->process = g->key.a;
-	f->probe = g->probe;
-	f->stack = g->stack;
 	f->weight = g->largest_bytes;
 	f->unit = WEIGHT_BYTES;
 	text_add(&f->headline, "Out of %s: %llu allocation%s of ", pinned ? "pinned host memory" : "GPU memory",
@@ -199,6 +237,21 @@ static int report_group(struct group *g, const struct context *ctx, struct findi
 	finding_number(f, "largest_bytes", g->largest_bytes);
 	finding_number(f, "recovered", g->nhelped);
 	finding_number(f, "gpu_used_bytes", g->gpu_used);
+}
+
+static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+{
+	struct finding *f = findings_add(out);
+	const char *name = call_name(ctx->schema, g->probe);
+
+	if (!f)
+		return rule_no_memory(&oom_rule, why);
+	f->rule = oom_rule.name;
+	f->confidence = CONFIDENCE_HIGH;
+	f->process = g->key.a;
+	f->probe = g->probe;
+	f->stack = g->stack;
+	(g->key.b == REQUEST_IMPOSSIBLE ? describe_impossible : describe_lack)(f, g, ctx, name);
 	if (!finding_text(f, "function", name, strlen(name)))
 		return rule_no_memory(&oom_rule, why);
 	tally_give(&g->tally, f);

@@ -119,7 +119,7 @@ static void write_field(struct csv *c, const struct event *ev, uint8_t f)
 
 	if (field->encoding == ENC_TEXT) {
 		write_field_text(c, ev->text[f], (size_t)ev->v[f]);
-	} else if (field->encoding == ENC_SINT) {
+	} else if (field_is_signed(field)) {
 		out_s64(c->out, (int64_t)ev->v[f]);
 	} else if (field->unit == UNIT_ADDRESS) {
 		out_hex(c->out, ev->v[f]);

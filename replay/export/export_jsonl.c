@@ -51,7 +51,7 @@ static enum form form_of(const struct kind *k, uint8_t f)
 
 	if (field->encoding == ENC_TEXT)
 		return FORM_TEXT;
-	if (field->encoding == ENC_SINT)
+	if (field_is_signed(field))
 		return FORM_SINT;
 	if (field->unit == UNIT_ADDRESS)
 		return FORM_ADDRESS;

@@ -57,7 +57,7 @@ static void write_attributes(struct out *o, const struct walk *w, const struct e
 			continue; /* no call of today has one */
 		if (field->unit == UNIT_ADDRESS || ev->v[f] > INT64_MAX) {
 			snprintf(text, sizeof(text), "0x%llx", (unsigned long long)ev->v[f]);
-			if (field->encoding != ENC_SINT) {
+			if (!field_is_signed(field)) {
 				otlp_string(o, false, key, text);
 				continue;
 			}

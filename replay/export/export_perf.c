@@ -115,7 +115,7 @@ static void write_field(struct perf *p, const struct event *ev, uint8_t f)
 		out_terminal_quoted(o, name, name_shown(name, ev, f));
 	} else if (field->encoding == ENC_TEXT) {
 		out_terminal_quoted(o, ev->text[f], (size_t)ev->v[f]);
-	} else if (field->encoding == ENC_SINT) {
+	} else if (field_is_signed(field)) {
 		out_s64(o, (int64_t)ev->v[f]);
 	} else if (field->unit == UNIT_ADDRESS || field->unit == UNIT_FLAGS) {
 		out_hex(o, ev->v[f]);

@@ -46,7 +46,7 @@ static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
 		size_t n = escape_terminal(text, OUT_ROOM / 2, ev->text[f], (size_t)ev->v[f]);
 
 		proto_bytes(&p->trace.packet, ANNOTATION_STRING, text, n);
-	} else if (field->encoding == ENC_SINT) {
+	} else if (field_is_signed(field)) {
 		proto_s64(&p->trace.packet, ANNOTATION_INT, (int64_t)ev->v[f]);
 	} else {
 		proto_u64(&p->trace.packet, field->unit == UNIT_ADDRESS ? ANNOTATION_POINTER : ANNOTATION_UINT,

@@ -53,7 +53,7 @@ static enum style style_of(const struct kind *k, uint8_t f)
 		return STYLE_NESTED;
 	if (field->encoding == ENC_TEXT)
 		return STYLE_TEXT;
-	if (field->encoding == ENC_SINT)
+	if (field_is_signed(field))
 		return STYLE_SINT;
 	if (field->unit == UNIT_ID && ends_with(field->name, "tid"))
 		return STYLE_THREAD;

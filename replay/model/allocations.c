@@ -367,22 +367,33 @@ static int feed_call(struct allocations *m, uint32_t process, const struct event
 	return inner ? wait_for_outer(m, w, &c, why) : apply(m, &c, why);
 }
 
+/* A program is gone, with its contexts and all that it held. */
+static int end_process(struct allocations *m, uint32_t process, enum alloc_end how, uint64_t at_ns, struct fault *why)
+{
+	int r = allocations_settle(m, process, why);
+
+	if (r == 0)
+		r = end_all(m, process, how, at_ns, 0, why);
+	if (process < m->nholders)
+		m->holders[process].device = 0;
+	return r;
+}
+
 static int feed_exit(struct allocations *m, uint32_t process, const struct event *ev, struct fault *why)
 {
 	struct nested *w = m->nwaiting ? table_find(&m->nested, ev->v[F_exit_tid], 0) : NULL;
 	int r = w ? settle(m, w, why) : 0;
 
-	if (r || !ev->v[F_exit_last])
-		return r;
-	r = allocations_settle(m, process, why);
-	return r ? r : end_all(m, process, ALLOC_EXITED, ev->at_ns, 0, why);
+	return r || !ev->v[F_exit_last] ? r : end_process(m, process, ALLOC_EXITED, ev->at_ns, why);
 }
 
 int allocations_feed(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why)
 {
 	if (!allocations_concern(m, ev))
 		return 0;
-	return ev->kind == KIND_exit ? feed_exit(m, process, ev, why) : feed_call(m, process, ev, id, why);
+	return ev->kind == KIND_exit   ? feed_exit(m, process, ev, why)
+	       : ev->kind == KIND_exec ? end_process(m, process, ALLOC_REPLACED, ev->at_ns, why)
+				       : feed_call(m, process, ev, id, why);
 }
 
 int allocations_settle(struct allocations *m, uint32_t process, struct fault *why)

@@ -10,10 +10,10 @@
  * around which no row is seen (it was lost, or had not returned when recording ended) counts.
  *
  * What an allocation ends by. A free of its address, the destruction of the context or the reset of the device (in a
- * process that was seen with one device only, as an allocation does not report its context), the exit of its process.
- * An address that is handed out again had been freed before, though no row says so: the older allocation is gone
- * then. If a free of that address returns later that had begun before, it is the older one's; else its end was not
- * seen.
+ * process that was seen with one device only, as an allocation does not report its context), the exit of its process,
+ * or another program in its place (exec). An address that is handed out again had been freed before, though no row says
+ * so: the older allocation is gone then. If a free of that address returns later that had begun before, it is the older
+ * one's; else its end was not seen.
  */
 #ifndef GPUREC_REPLAY_MODEL_ALLOCATIONS_H
 #define GPUREC_REPLAY_MODEL_ALLOCATIONS_H
@@ -26,7 +26,7 @@
 	16 /* nested rows of a thread that wait for the call around them; more: the first ones count                   \
 	    */
 
-enum alloc_end { ALLOC_FREED, ALLOC_CONTEXT, ALLOC_EXITED, ALLOC_UNSEEN };
+enum alloc_end { ALLOC_FREED, ALLOC_CONTEXT, ALLOC_EXITED, ALLOC_UNSEEN, ALLOC_REPLACED };
 
 struct allocation {
 	uint64_t id; /* of its row, as fed */
@@ -80,12 +80,13 @@ void allocations_clear(struct allocations *m);
 static inline bool allocations_concern(const struct allocations *m, const struct event *ev)
 {
 	return ev->kind == KIND_alloc || ev->kind == KIND_free || ev->kind == KIND_context || ev->kind == KIND_exit ||
-	       (m->nwaiting && event_is_call(ev));
+	       ev->kind == KIND_exec || (m->nwaiting && event_is_call(ev));
 }
 
 /*
- * Take in the next event. `process`: number of the instance that made the call, or exits; `id`: what the row is to be
- * known by. Exits may be left out: what a process held when it exited then stays. ERR_MEMORY, or what a watch returns.
+ * Take in the next event. `process`: number of the instance that made the call, exits or runs another program; `id`:
+ * what the row is to be known by. Exits may be left out: what a process held when it exited then stays. ERR_MEMORY, or
+ * what a watch returns.
  */
 int allocations_feed(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why);
 
@@ -95,10 +96,11 @@ static inline int allocations_feed_event(struct allocations *m, const struct tas
 {
 	if (!allocations_concern(m, ev))
 		return 0;
-	/* Exits begin as calls do: at, pid, tid. */
+	/* Exits and execs begin as calls do: at, pid, tid. */
 	return allocations_feed(m, tasks_process(tasks, (uint32_t)ev->v[F_call_pid]), ev, id, why);
 }
-_Static_assert((int)F_exit_pid == (int)F_call_pid, "the PID of an exit is where that of a call is");
+_Static_assert((int)F_exit_pid == (int)F_call_pid && (int)F_exec_pid == (int)F_call_pid,
+	       "the PID of all is in one place");
 
 /* Nested rows of a process (0: of all) wait no longer: the call around them will not be seen. */
 int allocations_settle(struct allocations *m, uint32_t process, struct fault *why);

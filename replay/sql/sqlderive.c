@@ -35,7 +35,8 @@ static int insert_end(void *self, const struct allocation *a, enum alloc_end how
 	static const char *const words[] = {[ALLOC_FREED] = "free",
 					    [ALLOC_CONTEXT] = "context",
 					    [ALLOC_EXITED] = "exit",
-					    [ALLOC_UNSEEN] = "unseen"};
+					    [ALLOC_UNSEEN] = "unseen",
+					    [ALLOC_REPLACED] = "exec"};
 	struct derive *d = self;
 
 	sqlite3_bind_int64(d->allocation_end, 1, (sqlite3_int64)a->id);

@@ -128,11 +128,11 @@ static enum misfit bind_field(const struct binding *x, struct where_bound *b, co
 		b->value += x->start_ns;
 	else if (t->form == WHERE_DURATION && field->unit != UNIT_NS)
 		return MISFIT_UNIT;
-	if (t->value < 0 && field->encoding != ENC_SINT && field->unit != UNIT_BOOT_NS)
+	if (t->value < 0 && !field_is_signed(field) && field->unit != UNIT_BOOT_NS)
 		return MISFIT_SIGN;
 	if (is_bare_time(t, field))
 		return MISFIT_BARE;
-	b->way = field->encoding == ENC_SINT ? WAY_SINT : WAY_UINT;
+	b->way = field_is_signed(field) ? WAY_SINT : WAY_UINT;
 	return FITS;
 }
 

@@ -45,6 +45,9 @@ in_chrome() {
 		}
 		END { for (pid in held) printf "%d %.0f\n", pid, held[pid] }' run.trace.json | sort
 }
+in_csv() { # COLUMN
+	sqlite3 :memory: ".mode csv" ".import run.csv run" ".mode list" "SELECT $1 FROM run"
+}
 in_otlp() { # of one process
 	sqlite3 :memory: "SELECT coalesce(sum(value), 0) FROM (SELECT value, row_number() OVER (PARTITION BY kind ORDER BY at DESC, line DESC) AS n FROM
 		(SELECT l.key AS line, p.value ->> 'asInt' + 0 AS value, p.value ->> 'timeUnixNano' + 0 AS at,
@@ -96,6 +99,7 @@ begin='process at=+0s pid=200 start=999s ppid=1 tracked=1 name=driver
 thread at=+0s tid=200 pid=200 start=999s name=driver
 frame at=+0s stack=7 depth=0 address=0x1000 offset=16 symbol=leaking'
 probes='probe 1 process_exit exit
+probe 2 process_exec exec
 probe 32 cudaMalloc alloc
 probe 33 cudaFree free
 probe 34 cudaDeviceReset context
@@ -152,6 +156,19 @@ check "which the report says" is "200 999000000000 104857600 400" "$(leaks)"
 make_capture <<END
 $probes
 $begin
+$allocs
+exec at=+9s pid=200 tid=200
+end command 0
+END
+write db trace.json otlp.json perfetto-trace && report
+check "so does another program in the same process" held_everywhere driver 0 0
+check "the database says how" is "exec 400" "$(in_db "SELECT how || ' ' || count(*) FROM allocations GROUP BY how")"
+check "and the report, that the one before leaked" is "200 999000000000 104857600 400" "$(leaks)"
+check "until then" grep -q 'were never freed before the process ran another program' run.json
+
+make_capture <<END
+$probes
+$begin
 process at=+2s pid=200 start=999.004s ppid=1 tracked=1 name=driver
 executable at=+2s pid=200 start=999.004s path=/bin/driver
 kernel at=+2s pid=200 start=999.004s function=0x1000 name=_Z4stepi
@@ -185,6 +202,29 @@ check "so do lines of JSON" is "step(int) last(float*) " \
 	"$("$replay" -q --json run.cap | sed -n 's/.*"kind":"launch".*"kernel":"\([^"]*\)".*/\1/p' | tr '\n' ' ')"
 check "and a finding names that of the launch that failed" grep -q '"headline": "cudaLaunchKernel of last(float\*) returned error 719' run.json
 check "also as a fact" grep -q '"kernel": "last(float\*)"' run.json
+
+# A size that a program computed in 32 bits, of 46341 x 46341 elements.
+make_capture <<END
+$probes
+$begin
+alloc at=+1s pid=200 tid=200 dur=10us bytes=18446744071562072601 memory=1 ret=2 probe=cudaMalloc stack=7
+end command 0
+END
+write db perf.txt && report
+"$replay" -q --force --kind alloc run.cap -o run.csv
+"$replay" -q --json run.cap >run.jsonl
+"$replay" -q run.cap >run.txt
+size=-2147479015
+check "a negative size is that number in the database" is $size "$(in_db "SELECT bytes FROM calls")"
+check "in the module" is $size "$(in_module "SELECT bytes FROM calls")"
+check "in lines of JSON" is $size "$(sed -n 's/.*"kind":"alloc".*"bytes":\([-0-9]*\).*/\1/p' run.jsonl)"
+check "in text" grep -qE "alloc .*bytes=$size( |\$)" run.txt
+check "in CSV" is $size "$(in_csv bytes)"
+check "in perf's lines" grep -qE " bytes=$size( |\$)" run.perf.txt
+check "for a filter" is "1 0" "$("$replay" -q --where 'bytes < 0' run.cap | grep -c cudaMalloc) $("$replay" -q --where 'bytes > 1G' run.cap | grep -c cudaMalloc)"
+check "and in the report" is $size "$(sqlite3 :memory: "SELECT f.value ->> '$.facts.bytes'
+	FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports[0].findings') f WHERE f.value ->> 'class' = 'impossible-size'")"
+check "which calls it a bug, and no lack of memory" sh -c 'grep -q "\"headline\": \"A negative size: " "$1" && ! grep -q batches "$1"' sh run.json
 
 # --- random histories ---
 

@@ -26,7 +26,7 @@ function row(kind, end, dur, tid, rest) {
 
 function end_of(slot, how, at) {
 	print pid, START + born[slot], how, START + at >(dir "/ends")
-	if (how != "held" && how != "exit")
+	if (how != "held" && how != "exit") # what an exec took away was given back, as the process goes on
 		kept[name] -= size[slot]
 	if (how != "held")
 		held -= size[slot]
@@ -175,13 +175,20 @@ function tell_again() {
 	printf "process at=+%s pid=%d start=+%s tracked=1 name=%s\n", ms(t), pid, ms(start - draw(2) * draw(4000000)), name
 }
 
+# Another program in the same process: what the one before held is gone, and with it its contexts.
+function exec_program() {
+	printf "exec at=+%s pid=%d tid=%d\n", ms(t + 5000), pid, tid1
+	all_end("exec", t + 5000)
+	seen_device = several = 0
+}
+
 function exit_process() {
 	printf "exit at=+%s pid=%d tid=%d last=1\n", ms(t + 5000), pid, tid1
 	all_end("exit", t + 5000)
 }
 
 function step(calm,   what, addr) {
-	what = draw(calm ? 14 : 20)
+	what = draw(calm ? 14 : 21)
 	addr = 4096 * (1 + draw(5))
 	if (what < 6)
 		alloc(addr, 1000 + draw(100000), 7, draw(4), draw(2) ? tid1 : tid2)
@@ -197,6 +204,8 @@ function step(calm,   what, addr) {
 		tell_again()
 	else if (what < 18)
 		context(draw(4))
+	else if (what == 18)
+		exec_program()
 	else {
 		exit_process()
 		t += 20000000
@@ -229,9 +238,9 @@ BEGIN {
 	START = 1000000000000
 	split("cudaMalloc alloc cuMemAlloc_v2 alloc cudaFree free cuMemFree_v2 free cudaDeviceReset context " \
 		"cuCtxDestroy_v2 context cuDevicePrimaryCtxReset context cudaLaunchKernel launch cudaStreamSynchronize wait", p, " ")
-	print "probe 1 process_exit exit"
+	print "probe 1 process_exit exit\nprobe 2 process_exec exec"
 	for (i = 1; (2 * i) in p; i++)
-		print "probe", i + 1, p[2 * i - 1], p[2 * i]
+		print "probe", i + 2, p[2 * i - 1], p[2 * i]
 	print "frame at=+0s stack=7 depth=0 address=4096 symbol=usual\nframe at=+0s stack=8 depth=0 address=4097 symbol=inner"
 	print "frame at=+0s stack=9 depth=0 address=4098 symbol=leaking"
 	for (h = 0; h < n; h++) {

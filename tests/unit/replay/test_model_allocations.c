@@ -48,7 +48,7 @@ static int on_gone(void *self, const struct allocation *a, uint64_t at_ns, struc
 static int on_end(void *self, const struct allocation *a, enum alloc_end how, uint64_t end_ns, uint64_t by,
 		  struct fault *why)
 {
-	static const char *const words[] = {"freed", "context", "exit", "unseen"};
+	static const char *const words[] = {"freed", "context", "exit", "unseen", "exec"};
 
 	(void)why;
 	say(self, "%d:%s@%d/%d ", (int)a->id, words[how], (int)end_ns, (int)by);
@@ -288,6 +288,24 @@ static void an_exit_ends_the_rest(void **state)
 	assert_null(allocations_next(&s->m, 1, NULL));
 }
 
+static void another_program_begins_with_nothing(void **state)
+{
+	struct story *s = *state;
+	struct event ev = event_made(KIND_exec, schema_kind(&s->schema, KIND_exec), 30);
+
+	context(s, CREATE, 7, 8, 1, false);
+	alloc(s, 9, 10, 0x1000, false);
+	alloc(s, 22, 23, 0x2000, true);
+	event_set(&ev, F_exec_tid, 1);
+	feed(s, &ev);
+	assert_string_equal(s->emitted, "+10 +23 -10@30 10:exec@30/0 -23@30 23:exec@30/0 ");
+	assert_int_equal(held(s), 0);
+	alloc(s, 39, 40, 0x1000, false);
+	context(s, CREATE, 41, 42, 2, false); /* the only device that this program was seen with */
+	context(s, RESET, 43, 44, 2, false);
+	assert_int_equal(held(s), 0);
+}
+
 static void beyond_the_limit_none_is_followed_until_one_ends(void **state)
 {
 	struct story *s = *state;
@@ -315,6 +333,7 @@ int main(void)
 		T(an_address_that_is_handed_out_again_was_given_back),
 		T(a_reset_ends_all_of_a_process_with_one_device),
 		T(an_exit_ends_the_rest),
+		T(another_program_begins_with_nothing),
 		T(beyond_the_limit_none_is_followed_until_one_ends),
 	};
 
