@@ -10,7 +10,8 @@ struct sites_process {
 
 static int find_site(struct sites *s, const struct allocation *a, struct site **out, struct fault *why)
 {
-	uint64_t b = a->stack ? a->stack & ~SITE_NO_STACK : a->probe | SITE_NO_STACK;
+	uint64_t what = s->allocations.objects ? (uint64_t)a->memory << SITE_OBJECT_SHIFT : 0;
+	uint64_t b = what | (a->stack ? a->stack & SITE_STACK_MASK : a->probe | SITE_NO_STACK);
 	struct site *site = table_find(&s->all, a->process, b);
 	struct sites_process *p = table_find(&s->processes, a->process, 0);
 
@@ -86,11 +87,13 @@ static int on_end(void *self, const struct allocation *a, enum alloc_end how, ui
 	return 0;
 }
 
-void sites_init(struct sites *s, const struct schema *schema)
+void sites_init(struct sites *s, const struct schema *schema, bool objects)
 {
 	static const struct alloc_watch watch = {.begin = on_begin, .gone = on_gone, .end = on_end};
 
-	*s = (struct sites){.allocations = {.schema = schema, .watch = &watch, .self = s, .max = ALLOCATIONS_MAX}};
+	*s = (struct sites){
+		.allocations = {
+			.schema = schema, .objects = objects, .watch = &watch, .self = s, .max = ALLOCATIONS_MAX}};
 }
 
 void sites_clear(struct sites *s)
@@ -121,6 +124,20 @@ void sites_count_births(struct sites *s, uint64_t process, uint64_t end_ns)
 		if (site && a->held)
 			site->births[q < 4 ? q : 3]++;
 	}
+}
+
+bool site_grows(struct site *s, uint64_t end_ns, uint64_t percent)
+{
+	uint64_t low[3];
+
+	for (unsigned q = 0; q < 4; q++)
+		if (s->births[q] < 2 || s->births[q] * 100 / s->count < percent)
+			return false;
+	/* The last tenth is left out: programs give much back before they end, and the leak stays. */
+	low[0] = levels_lowest(&s->levels, end_ns, 25, 50);
+	low[1] = levels_lowest(&s->levels, end_ns, 50, 75);
+	low[2] = levels_lowest(&s->levels, end_ns, 75, 90);
+	return low[0] < low[1] && low[1] < low[2];
 }
 
 void sites_forget(struct sites *s, uint64_t process)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory held (replay/model/allocations.h) by the place in the program that allocated it. */
+/* Memory or objects held (replay/model/allocations.h) by the place in the program that made them. */
 #ifndef GPUREC_ANALYZE_ALLOC_SITES_H
 #define GPUREC_ANALYZE_ALLOC_SITES_H
 
@@ -11,9 +11,9 @@
 
 /* Where memory is allocated: a stack, or without one the probed function. */
 struct site {
-	struct table_key key; /* a: process instance; b: stack, or probe with SITE_NO_STACK */
+	struct table_key key; /* a: process instance; b: stack, or probe with SITE_NO_STACK; and the object */
 	uint64_t process, stack, probe;
-	uint64_t memory;       /* MEM_* of the latest */
+	uint64_t memory;       /* MEM_* or enum object of the latest */
 	uint64_t tid;          /* of the latest */
 	uint64_t bytes, count; /* outstanding */
 	uint64_t peak_bytes;
@@ -27,6 +27,8 @@ struct site {
 };
 
 #define SITE_NO_STACK (1ULL << 63)
+#define SITE_OBJECT_SHIFT 60 /* of objects their type: one place may make several */
+#define SITE_STACK_MASK ((1ULL << SITE_OBJECT_SHIFT) - 1)
 
 struct sites {
 	struct allocations allocations;
@@ -36,7 +38,7 @@ struct sites {
 };
 
 /* It must stay where it is until sites_clear(). */
-void sites_init(struct sites *s, const struct schema *schema);
+void sites_init(struct sites *s, const struct schema *schema, bool objects);
 void sites_clear(struct sites *s);
 
 /* The sites of a process, linked by `next`, in order of their first allocation; NULL: none. */
@@ -44,6 +46,12 @@ struct site *sites_of(const struct sites *s, uint64_t process);
 
 /* Count how many of a process' outstanding allocations were made in each quarter from a site's first to end_ns. */
 void sites_count_births(struct sites *s, uint64_t process, uint64_t end_ns);
+
+/*
+ * Whether what is outstanding at a site rises from quarter to quarter of its life, and at least `percent` of it was
+ * made in each. After sites_count_births().
+ */
+bool site_grows(struct site *s, uint64_t end_ns, uint64_t percent);
 
 /* Drop the sites of a process that has ended and holds nothing any more. */
 void sites_forget(struct sites *s, uint64_t process);

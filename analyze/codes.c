@@ -22,7 +22,9 @@ struct error_code {
 /* cudaError_t and CUresult share these numbers. */
 static const struct error_code cuda_errors[] = {
 	{1, ORDINARY, "invalid value", ARGUMENTS},
-	{2, ORDINARY, "out of memory", NULL},
+	{2, ORDINARY, "out of memory",
+	 "GPU memory ran out, for memory that this call needs and no allocation shows: check alloc-leak and object-leak, and "
+	 "other processes on that GPU"},
 	{3, ORDINARY, "not initialised", "Initialise CUDA in this process first; after fork() only the parent has it"},
 	{4, ORDINARY, "the driver is shutting down",
 	 "Let threads end their GPU work before the process exits: CUDA was being shut down"},

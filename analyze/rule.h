@@ -76,12 +76,12 @@ struct rule {
 	void (*close)(void *state);
 };
 
-#define NRULES 16
+#define NRULES 17
 
 extern const struct rule *const rules[NRULES];
 extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule, failed_call_rule,
 	sync_stall_rule, memcpy_sync_rule, memcpy_pageable_rule, alloc_churn_rule, launch_gap_rule, runqueue_rule,
-	throttle_rule, xid_rule, oom_rule, straggler_rule, cpu_quota_rule;
+	throttle_rule, xid_rule, oom_rule, straggler_rule, cpu_quota_rule, object_leak_rule;
 
 /* The values of all settings. */
 struct settings {

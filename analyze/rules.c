@@ -13,7 +13,7 @@ const struct rule *const rules[NRULES] = {
 	&futex_stall_rule, &launch_gap_rule,  &runqueue_rule,
 	&sync_stall_rule,  &memcpy_sync_rule, &memcpy_pageable_rule,
 	&alloc_churn_rule, &straggler_rule,   &throttle_rule,
-	&cpu_quota_rule,
+	&cpu_quota_rule,   &object_leak_rule,
 };
 
 void settings_default(struct settings *s)

@@ -125,8 +125,9 @@ bool report_series(const struct finding *f, struct series *s)
 	}
 	if (!f->levels || f->levels->width_ns == 0)
 		return false;
-	*s = (struct series){.label = "Memory not yet freed, the least in each interval",
-			     .unit = SERIES_BYTES,
+	*s = (struct series){.label = f->unit == WEIGHT_BYTES ? "Memory not yet freed, the least in each interval"
+							      : "Objects not yet destroyed, the least in each interval",
+			     .unit = f->unit == WEIGHT_BYTES ? SERIES_BYTES : SERIES_COUNT,
 			     .begin_ns = f->levels->begin_ns,
 			     .width_ns = f->levels->width_ns,
 			     .n = f->levels->n};

@@ -19,12 +19,52 @@ struct alloc_holder {
 struct change {
 	uint16_t kind;
 	uint8_t memory;
-	bool destroys; /* a context */
+	uint8_t effect; /* enum effect */
+	bool destroys;  /* a context, with what was made in it */
 	uint32_t process;
 	uint64_t id, tid, probe;
 	uint64_t begin_ns, at_ns;
 	uint64_t addr, bytes, stack, device;
 };
+
+/* What a call does to memory or an object at an address. */
+enum effect {
+	EFFECT_NONE,
+	EFFECT_MAKES,
+	EFFECT_MAKES_ONCE, /* or returns one that was made before */
+	EFFECT_ENDS,
+};
+
+/*
+ * Functions that make and destroy objects, by the begins of their names behind "cuda" or "cu". Primary contexts, which
+ * are retained and released, are not among them: no row shows how often they were before.
+ */
+static const struct object_call {
+	const char *name;
+	uint16_t kind;
+	uint8_t object, effect, field;
+} object_calls[] = {
+	{"StreamCreate", KIND_stream, OBJECT_STREAM, EFFECT_MAKES, F_stream_stream},
+	{"GreenCtxStreamCreate", KIND_stream, OBJECT_STREAM, EFFECT_MAKES, F_stream_stream},
+	{"StreamDestroy", KIND_stream, OBJECT_STREAM, EFFECT_ENDS, F_stream_stream},
+	{"EventCreate", KIND_stream, OBJECT_EVENT, EFFECT_MAKES, F_stream_object},
+	{"EventDestroy", KIND_stream, OBJECT_EVENT, EFFECT_ENDS, F_stream_object},
+	{"StreamEndCapture", KIND_stream, OBJECT_GRAPH, EFFECT_MAKES_ONCE, F_stream_object},
+	{"GraphCreate", KIND_graph, OBJECT_GRAPH, EFFECT_MAKES, F_graph_graph},
+	{"GraphClone", KIND_graph, OBJECT_GRAPH, EFFECT_MAKES, F_graph_graph},
+	{"GraphDestroy", KIND_graph, OBJECT_GRAPH, EFFECT_ENDS, F_graph_graph},
+	{"GraphInstantiate", KIND_graph, OBJECT_EXEC, EFFECT_MAKES, F_graph_exec},
+	{"GraphExecDestroy", KIND_graph, OBJECT_EXEC, EFFECT_ENDS, F_graph_exec},
+	{"CtxCreate", KIND_context, OBJECT_CONTEXT, EFFECT_MAKES, F_context_context},
+	{"CtxDestroy", KIND_context, OBJECT_CONTEXT, EFFECT_ENDS, F_context_context},
+	{"GreenCtxCreate", KIND_context, OBJECT_CONTEXT, EFFECT_MAKES, F_context_context},
+	{"GreenCtxDestroy", KIND_context, OBJECT_CONTEXT, EFFECT_ENDS, F_context_context},
+	{"ModuleLoad", KIND_load, OBJECT_MODULE, EFFECT_MAKES, F_load_module},
+	{"ModuleUnload", KIND_load, OBJECT_MODULE, EFFECT_ENDS, F_load_module},
+	{"LibraryLoad", KIND_load, OBJECT_MODULE, EFFECT_MAKES, F_load_module},
+	{"LibraryUnload", KIND_load, OBJECT_MODULE, EFFECT_ENDS, F_load_module},
+};
+#define NOBJECT_CALLS (sizeof(object_calls) / sizeof(object_calls[0]))
 
 struct nested {
 	struct table_key key; /* a: TID */
@@ -41,9 +81,11 @@ void allocations_clear(struct allocations *m)
 {
 	free(m->all);
 	free(m->holders);
+	free(m->object_calls);
 	map_clear(&m->open);
 	table_clear(&m->nested);
-	*m = (struct allocations){.schema = m->schema, .watch = m->watch, .self = m->self, .max = m->max};
+	*m = (struct allocations){
+		.schema = m->schema, .objects = m->objects, .watch = m->watch, .self = m->self, .max = m->max};
 }
 
 const char *memory_word(unsigned memory)
@@ -51,6 +93,15 @@ const char *memory_word(unsigned memory)
 	const char *word = enum_word(KIND_alloc, F_alloc_memory, memory);
 
 	return word ? word : "other";
+}
+
+const char *object_word(unsigned object)
+{
+	static const char *const words[OBJECTS] = {
+		[OBJECT_STREAM] = "stream",         [OBJECT_EVENT] = "event",     [OBJECT_GRAPH] = "graph",
+		[OBJECT_EXEC] = "executable graph", [OBJECT_CONTEXT] = "context", [OBJECT_MODULE] = "module"};
+
+	return words[object];
 }
 
 uint64_t allocations_held(const struct allocations *m, uint32_t process, unsigned memory)
@@ -186,6 +237,8 @@ static int apply_alloc(struct allocations *m, const struct change *c, struct fau
 	uint32_t n;
 	int r;
 
+	if (c->effect == EFFECT_MAKES_ONCE && map_get(&m->open, c->process, c->addr))
+		return 0;
 	if (c->addr == 0 || (m->max && m->nopen >= m->max)) {
 		m->nunfollowed++;
 		return 0;
@@ -261,9 +314,11 @@ static int apply_context(struct allocations *m, const struct change *c, struct f
 
 static int apply(struct allocations *m, const struct change *c, struct fault *why)
 {
-	return c->kind == KIND_alloc  ? apply_alloc(m, c, why)
-	       : c->kind == KIND_free ? apply_free(m, c, why)
-				      : apply_context(m, c, why);
+	int r = c->effect == EFFECT_NONE   ? 0
+		: c->effect == EFFECT_ENDS ? apply_free(m, c, why)
+					   : apply_alloc(m, c, why);
+
+	return r || c->kind != KIND_context ? r : apply_context(m, c, why);
 }
 
 /* --- nested rows --- */
@@ -318,11 +373,60 @@ static bool destroys_context(const struct schema *schema, const struct event *ev
 {
 	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_context_probe]);
 
-	return probe && (strstr(probe->name, "Reset") || strstr(probe->name, "CtxDestroy"));
+	return probe && (strstr(probe->name, "Reset") ||
+			 (strstr(probe->name, "CtxDestroy") && !strstr(probe->name, "GreenCtx")));
 }
 
+static uint8_t find_object_call(const char *name)
+{
+	const char *behind = name + (strncmp(name, "cuda", 4) == 0 ? 4 : 2);
+	uint8_t i = 0;
+
+	if (strncmp(name, "cu", 2) != 0)
+		return NOBJECT_CALLS;
+	while (i < NOBJECT_CALLS && strncmp(behind, object_calls[i].name, strlen(object_calls[i].name)) != 0)
+		i++;
+	return i;
+}
+
+/* What the function does to objects; *out NULL: nothing. */
+static int object_call_of(struct allocations *m, const struct event *ev, const struct object_call **out,
+			  struct fault *why)
+{
+	const struct probe *probe = schema_probe(m->schema, (uint16_t)ev->v[F_call_probe]);
+	uint8_t *known;
+
+	if (!probe)
+		return 0;
+	if (!m->object_calls)
+		m->object_calls = calloc(UINT16_MAX + 1, 1);
+	if (!m->object_calls)
+		return no_memory(why);
+	known = &m->object_calls[probe->id];
+	if (!*known)
+		*known = find_object_call(probe->name) + 1;
+	if (*known <= NOBJECT_CALLS && object_calls[*known - 1].kind == ev->kind)
+		*out = &object_calls[*known - 1];
+	return 0;
+}
+
+static uint64_t stack_of(const struct event *ev)
+{
+	switch (ev->kind) {
+	case KIND_stream:
+		return ev->v[F_stream_stack];
+	case KIND_graph:
+		return ev->v[F_graph_stack];
+	case KIND_context:
+		return ev->v[F_context_stack];
+	default:
+		return ev->v[F_load_stack];
+	}
+}
+
+/* o: what it does to an object; NULL: to memory, or to none. */
 static struct change change_of(const struct allocations *m, uint32_t process, const struct event *ev, uint64_t id,
-			       uint64_t begin_ns)
+			       uint64_t begin_ns, const struct object_call *o)
 {
 	struct change c = {.kind = ev->kind,
 			   .process = process,
@@ -332,14 +436,23 @@ static struct change change_of(const struct allocations *m, uint32_t process, co
 			   .begin_ns = begin_ns,
 			   .at_ns = ev->at_ns};
 
-	if (ev->kind == KIND_alloc) {
+	if (o) {
+		c.effect = o->effect;
+		c.addr = ev->v[o->field];
+		c.bytes = 1;
+		c.memory = o->object;
+		c.stack = stack_of(ev);
+	} else if (ev->kind == KIND_alloc) {
+		c.effect = EFFECT_MAKES;
 		c.addr = ev->v[F_alloc_addr];
 		c.bytes = ev->v[F_alloc_bytes];
 		c.memory = ev->v[F_alloc_memory] < MEMORY_KINDS ? (uint8_t)ev->v[F_alloc_memory] : 0;
 		c.stack = ev->v[F_alloc_stack];
 	} else if (ev->kind == KIND_free) {
+		c.effect = EFFECT_ENDS;
 		c.addr = ev->v[F_free_addr];
-	} else {
+	}
+	if (ev->kind == KIND_context) {
 		c.device = ev->v[F_context_device];
 		c.destroys = destroys_context(m->schema, ev);
 	}
@@ -348,22 +461,24 @@ static struct change change_of(const struct allocations *m, uint32_t process, co
 
 static int feed_call(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why)
 {
-	bool counts =
-		(ev->kind == KIND_alloc || ev->kind == KIND_free || ev->kind == KIND_context) && ev->v[F_call_ret] == 0;
+	const struct object_call *o = NULL;
+	bool counts = ev->v[F_call_ret] == 0;
 	bool inner = ev->v[F_call_flags] & CALL_NESTED;
 	uint64_t begin_ns = ev->v[F_call_dur] < ev->at_ns ? ev->at_ns - ev->v[F_call_dur] : 0;
 	struct nested *w = m->nwaiting || inner ? table_find(&m->nested, ev->v[F_call_tid], 0) : NULL;
 	struct change c;
-	int r = 0;
+	int r = m->objects && counts ? object_call_of(m, ev, &o, why) : 0;
 
-	if (w && w->n) {
+	counts = counts &&
+		 (o || ev->kind == KIND_context || (!m->objects && (ev->kind == KIND_alloc || ev->kind == KIND_free)));
+	if (!r && w && w->n) {
 		r = take_inner(m, w, ev->kind, begin_ns, why);
 		if (!r && !inner)
 			r = settle(m, w, why);
 	}
 	if (r || !counts)
 		return r;
-	c = change_of(m, process, ev, id, begin_ns);
+	c = change_of(m, process, ev, id, begin_ns, o);
 	return inner ? wait_for_outer(m, w, &c, why) : apply(m, &c, why);
 }
 

@@ -14,6 +14,9 @@
  * or another program in its place (exec). An address that is handed out again had been freed before, though no row says
  * so: the older allocation is gone then. If a free of that address returns later that had begun before, it is the older
  * one's; else its end was not seen.
+ *
+ * Objects other than memory are followed by the same rules, by a tracker of their own: they are made and destroyed by
+ * calls of kinds stream, graph, context and load, and known by their handles.
  */
 #ifndef GPUREC_REPLAY_MODEL_ALLOCATIONS_H
 #define GPUREC_REPLAY_MODEL_ALLOCATIONS_H
@@ -26,13 +29,17 @@
 	16 /* nested rows of a thread that wait for the call around them; more: the first ones count                   \
 	    */
 
+/* What a tracker of objects has in place of the kind of memory; each has one "byte". */
+enum object { OBJECT_STREAM, OBJECT_EVENT, OBJECT_GRAPH, OBJECT_EXEC, OBJECT_CONTEXT, OBJECT_MODULE, OBJECTS };
+_Static_assert((int)OBJECTS <= MEMORY_KINDS, "sums are kept for each");
+
 enum alloc_end { ALLOC_FREED, ALLOC_CONTEXT, ALLOC_EXITED, ALLOC_UNSEEN, ALLOC_REPLACED };
 
 struct allocation {
 	uint64_t id; /* of its row, as fed */
 	uint64_t at_ns, bytes, addr, stack, probe, tid;
 	uint32_t process; /* number of the instance */
-	uint8_t memory;   /* MEM_*, 0: unknown */
+	uint8_t memory;   /* MEM_*, 0: unknown; of an object enum object */
 	bool held;        /* its bytes are in the sums: the address was not handed out again */
 	void *owner;      /* for an observer */
 	/* The tracker's own: numbers of other allocations, 0: none. */
@@ -58,7 +65,8 @@ struct alloc_holder;
 
 /* Zeroed but for the first members, which its owner sets, it is empty. */
 struct allocations {
-	const struct schema *schema;     /* names of functions say which calls destroy a context */
+	const struct schema *schema; /* names of functions show which calls destroy contexts, and make or end objects */
+	bool objects;                /* these are followed, and no memory */
 	const struct alloc_watch *watch; /* may be NULL */
 	void *self;
 	uint32_t max;         /* that are followed at a time; 0: no limit */
@@ -70,7 +78,8 @@ struct allocations {
 	struct map open;              /* (process, address) -> oldest allocation that has not ended */
 	struct alloc_holder *holders; /* by number of the process */
 	uint32_t nholders;
-	struct table nested; /* by TID: rows that wait for the call around them */
+	uint8_t *object_calls; /* by probe: what it does to objects, once looked up */
+	struct table nested;   /* by TID: rows that wait for the call around them */
 	uint32_t nwaiting;
 };
 
@@ -79,8 +88,10 @@ void allocations_clear(struct allocations *m);
 /* Whether allocations_feed() does anything with an event: with most it does not. */
 static inline bool allocations_concern(const struct allocations *m, const struct event *ev)
 {
-	return ev->kind == KIND_alloc || ev->kind == KIND_free || ev->kind == KIND_context || ev->kind == KIND_exit ||
-	       ev->kind == KIND_exec || (m->nwaiting && event_is_call(ev));
+	return ev->kind == KIND_context || ev->kind == KIND_exit || ev->kind == KIND_exec ||
+	       (m->objects ? ev->kind == KIND_stream || ev->kind == KIND_graph || ev->kind == KIND_load
+			   : ev->kind == KIND_alloc || ev->kind == KIND_free) ||
+	       (m->nwaiting && event_is_call(ev));
 }
 
 /*
@@ -116,5 +127,8 @@ const struct allocation *allocations_next(const struct allocations *m, uint32_t 
 
 /* "device", "managed", ... */
 const char *memory_word(unsigned memory);
+
+/* "stream", "event", "graph", "executable graph", "context", "module" */
+const char *object_word(unsigned object);
 
 #endif

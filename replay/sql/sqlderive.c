@@ -29,19 +29,20 @@ static void bind_id(sqlite3_stmt *st, int column, uint64_t id)
 
 /* --- allocations --- */
 
+static const char *const end_words[] = {[ALLOC_FREED] = "free",
+					[ALLOC_CONTEXT] = "context",
+					[ALLOC_EXITED] = "exit",
+					[ALLOC_UNSEEN] = "unseen",
+					[ALLOC_REPLACED] = "exec"};
+
 static int insert_end(void *self, const struct allocation *a, enum alloc_end how, uint64_t end_ns, uint64_t by,
 		      struct fault *why)
 {
-	static const char *const words[] = {[ALLOC_FREED] = "free",
-					    [ALLOC_CONTEXT] = "context",
-					    [ALLOC_EXITED] = "exit",
-					    [ALLOC_UNSEEN] = "unseen",
-					    [ALLOC_REPLACED] = "exec"};
 	struct derive *d = self;
 
 	sqlite3_bind_int64(d->allocation_end, 1, (sqlite3_int64)a->id);
 	sqlite3_bind_int64(d->allocation_end, 2, (sqlite3_int64)end_ns);
-	sqlite3_bind_text(d->allocation_end, 3, words[how], -1, SQLITE_STATIC);
+	sqlite3_bind_text(d->allocation_end, 3, end_words[how], -1, SQLITE_STATIC);
 	bind_id(d->allocation_end, 4, by);
 	return sql_insert(d->db, d->allocation_end, why);
 }
@@ -56,6 +57,39 @@ static int insert_inner(void *self, uint64_t id, struct fault *why)
 
 static const struct alloc_watch watch = {.end = insert_end, .inner = insert_inner};
 
+static int insert_object(struct derive *d, const struct allocation *a, const char *how, uint64_t end_ns, uint64_t by,
+			 struct fault *why)
+{
+	sqlite3_bind_int64(d->object_life, 1, (sqlite3_int64)a->id);
+	sqlite3_bind_text(d->object_life, 2, object_word(a->memory), -1, SQLITE_STATIC);
+	bind_id(d->object_life, 3, end_ns);
+	sqlite3_bind_text(d->object_life, 4, how, -1, SQLITE_STATIC);
+	bind_id(d->object_life, 5, by);
+	return sql_insert(d->db, d->object_life, why);
+}
+
+static int end_object(void *self, const struct allocation *a, enum alloc_end how, uint64_t end_ns, uint64_t by,
+		      struct fault *why)
+{
+	return insert_object(self, a, how == ALLOC_FREED ? "destroyed" : end_words[how], end_ns, by, why);
+}
+
+/* Those that were there to the end. */
+static int insert_objects_left(struct derive *d, struct fault *why)
+{
+	int r = 0;
+
+	for (uint32_t p = 0; p < d->objects.nholders && r == 0; p++) {
+		const struct allocation *a = NULL;
+
+		while (r == 0 && (a = allocations_next(&d->objects, p, a)))
+			r = insert_object(d, a, NULL, 0, 0, why);
+	}
+	return r;
+}
+
+static const struct alloc_watch watch_objects = {.end = end_object};
+
 int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, struct fault *why)
 {
 	static const char ends[] = "INSERT INTO allocation_ends(allocation, end_ns, how, free) VALUES(?,?,?,?)";
@@ -65,10 +99,16 @@ int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, stru
 	static const char states[] = "INSERT INTO enums(kind, field, value, name) VALUES(?,'prev_state',?,?)";
 	int r;
 
-	*d = (struct derive){.db = db, .allocations = {.schema = schema, .watch = &watch, .self = d}};
+	*d = (struct derive){
+		.db = db,
+		.allocations = {.schema = schema, .watch = &watch, .self = d},
+		.objects = {.schema = schema, .objects = true, .watch = &watch_objects, .self = d},
+	};
 	r = sql_prepare(db, ends, &d->allocation_end, why);
 	if (!r)
 		r = sql_prepare(db, "INSERT INTO inner_calls(call) VALUES(?)", &d->inner_call, why);
+	if (!r)
+		r = sql_prepare(db, "INSERT INTO object_lives VALUES(?,?,?,?,?)", &d->object_life, why);
 	if (!r)
 		r = sql_prepare(db, offs, &d->offcpu, why);
 	if (!r)
@@ -80,9 +120,11 @@ void derive_close(struct derive *d)
 {
 	sqlite3_finalize(d->allocation_end);
 	sqlite3_finalize(d->inner_call);
+	sqlite3_finalize(d->object_life);
 	sqlite3_finalize(d->offcpu);
 	sqlite3_finalize(d->state);
 	allocations_clear(&d->allocations);
+	allocations_clear(&d->objects);
 	map_clear(&d->states);
 	timeline_close(d->timeline);
 	moment_clear(&d->moment);
@@ -228,7 +270,9 @@ int derive_see(struct derive *d, const struct walk *w, const struct event *ev, s
 	d->tasks = &w->tasks;
 	if (timeline_wants(ev))
 		r = moment_pass(&d->moment, d->timeline, ev, take, d, why);
-	return r ? r : allocations_feed_event(&d->allocations, &w->tasks, ev, ev->number, why);
+	if (!r)
+		r = allocations_feed_event(&d->allocations, &w->tasks, ev, ev->number, why);
+	return r ? r : allocations_feed_event(&d->objects, &w->tasks, ev, ev->number, why);
 }
 
 int derive_epoch(struct derive *d, struct fault *why)
@@ -240,5 +284,9 @@ int derive_finish(struct derive *d, const struct walk *w, struct fault *why)
 {
 	int r = derive_epoch(d, why);
 
-	return r ? r : allocations_finish(&d->allocations, &w->tasks, why);
+	if (!r)
+		r = allocations_finish(&d->allocations, &w->tasks, why);
+	if (!r)
+		r = allocations_finish(&d->objects, &w->tasks, why);
+	return r ? r : insert_objects_left(d, why);
 }

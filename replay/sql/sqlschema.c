@@ -105,6 +105,7 @@ const char *const sqlschema_tables[] = {
 	" lossy INTEGER, waker_tid INTEGER, waker INTEGER, context INTEGER, syscall INTEGER, flags INTEGER)",
 	"CREATE TABLE allocation_ends(allocation INTEGER PRIMARY KEY, end_ns INTEGER, how TEXT, free INTEGER)",
 	"CREATE TABLE inner_calls(call INTEGER PRIMARY KEY)",
+	"CREATE TABLE object_lives(object INTEGER PRIMARY KEY, type TEXT, end_ns INTEGER, how TEXT, destroyed_by INTEGER)",
 	NULL,
 };
 
@@ -237,6 +238,13 @@ const char *const sqlschema_views[] = {
 	"CREATE VIEW outstanding_at_end AS SELECT process, pid, process_name, memory, stack, count(*) AS num,"
 	" sum(bytes) AS bytes, min(at_ns) AS first_ns, max(at_ns) AS last_ns FROM allocations WHERE end_ns IS NULL"
 	" GROUP BY process, memory, stack",
+
+	"CREATE VIEW objects AS SELECT " CALL_COLUMNS ", o.type, " HEX("CASE o.type WHEN 'stream' THEN c.stream"
+	" WHEN 'event' THEN c.object WHEN 'graph' THEN iif(c.kind = 8, c.graph, c.object) WHEN 'executable graph' THEN c.exec"
+	" WHEN 'context' THEN c.context ELSE c.module END") " AS handle, c.stack, o.end_ns, o.how, o.destroyed_by,"
+	" o.end_ns - c.at_ns AS lifetime_ns FROM object_lives o JOIN calls c ON c.id = o.object"
+	" LEFT JOIN processes p ON p.process = c.process LEFT JOIN threads t ON t.thread = c.thread"
+	" LEFT JOIN probes f ON f.probe = c.probe",
 
 	"CREATE VIEW copies AS SELECT " CALL_COLUMNS ", " WORD("4", "direction", "c.direction") " AS direction, c.bytes,"
 	" CASE WHEN c.dur_ns > 0 THEN c.bytes * 1e9 / c.dur_ns END AS bytes_per_second, " HEX("c.dst") " AS dst,"

@@ -26,8 +26,8 @@ int sql_insert(sqlite3 *db, sqlite3_stmt *st, struct fault *why);
 /* What follows from events: how allocations ended, intervals off the CPU. */
 struct derive {
 	sqlite3 *db;
-	sqlite3_stmt *allocation_end, *inner_call, *offcpu, *state;
-	struct allocations allocations;
+	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state;
+	struct allocations allocations, objects;
 	struct timeline *timeline;
 	struct moment moment;
 	const struct tasks *tasks; /* as the last event left them */

@@ -147,7 +147,8 @@ static unsigned needs_of(const char *table)
 	if (!strcmp(table, "processes") || !strcmp(table, "threads") || !strcmp(table, "frames") ||
 	    !strcmp(table, "kernels"))
 		return LEARNT_NAMES;
-	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls"))
+	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls") ||
+	    !strcmp(table, "object_lives"))
 		return LEARNT_DERIVED;
 	return strcmp(table, "enums") ? LEARNT_SEALS : LEARNT_SEALS | LEARNT_DERIVED;
 }

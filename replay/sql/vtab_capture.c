@@ -156,7 +156,8 @@ static void choose_fields(struct pass *p)
 	for (size_t k = 0; k < schema->nkinds && p->learns & ~(unsigned)LEARNT_SEALS; k++) {
 		const struct kind *kind = &schema->kinds[k];
 		bool call = kind->flags == KIND_CALL || kind->id == KIND_futex || kind->id == KIND_fault;
-		bool followed = kind->id == KIND_alloc || kind->id == KIND_free || kind->id == KIND_context;
+		bool followed = kind->id == KIND_alloc || kind->id == KIND_free || kind->id == KIND_context ||
+				kind->id == KIND_stream || kind->id == KIND_graph || kind->id == KIND_load;
 
 		p->fields[k] = UINT32_MAX;
 		if (!call || (followed && p->learns & LEARNT_DERIVED))

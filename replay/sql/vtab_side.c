@@ -47,17 +47,19 @@ static const struct {
 	const char *table, *column;
 	double rows;
 } lookups[] = {
-	{"processes", "process", 1}, {"threads", "thread", 1},  {"kinds", "kind", 1},
-	{"probes", "probe", 1},      {"causes", "cause", 1},    {"epochs", "epoch", 1},
-	{"offcpu", "id", 1},         {"offcpu", "thread", 100}, {"allocation_ends", "allocation", 1},
-	{"frames", "stack", 10},     {"frames", "id", 1},       {"kernels", "function", 1},
-	{"kernels", "id", 1},        {"enums", "kind", 8},      {"inner_calls", "call", 1},
+	{"processes", "process", 1},   {"threads", "thread", 1},  {"kinds", "kind", 1},
+	{"probes", "probe", 1},        {"causes", "cause", 1},    {"epochs", "epoch", 1},
+	{"offcpu", "id", 1},           {"offcpu", "thread", 100}, {"allocation_ends", "allocation", 1},
+	{"frames", "stack", 10},       {"frames", "id", 1},       {"kernels", "function", 1},
+	{"kernels", "id", 1},          {"enums", "kind", 8},      {"inner_calls", "call", 1},
+	{"object_lives", "object", 1},
 };
 
 /* Rows that a table may have: only the order of magnitude matters. */
 static double rows_of(const char *table)
 {
-	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls"))
+	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls") ||
+	    !strcmp(table, "object_lives"))
 		return 1e6;
 	if (!strcmp(table, "capture"))
 		return 1;

@@ -203,6 +203,28 @@ check "so do lines of JSON" is "step(int) last(float*) " \
 check "and a finding names that of the launch that failed" grep -q '"headline": "cudaLaunchKernel of last(float\*) returned error 719' run.json
 check "also as a fact" grep -q '"kernel": "last(float\*)"' run.json
 
+make_capture <<END
+$probes
+probe 40 cudaGraphInstantiate graph
+probe 41 cudaGraphExecDestroy graph
+probe 42 cudaEventCreate stream
+$begin
+repeat 400 20ms graph at=+10ms pid=200 tid=200 dur=10us exec=0x10000000~0x100 stack=7 probe=cudaGraphInstantiate
+repeat 100 80ms graph at=+15ms pid=200 tid=200 dur=10us exec=0x10000000~0x400 probe=cudaGraphExecDestroy
+stream at=+8.5s pid=200 tid=200 dur=10us object=0x20000000 stack=7 probe=cudaEventCreate
+end command 0
+END
+write db && report
+objects="SELECT type || ' ' || coalesce(how, 'left') || ' ' || count(*) FROM objects GROUP BY type, how ORDER BY type, how"
+check "the database has each object, and how it ended" is "event left 1
+executable graph left 300
+executable graph destroyed 100" "$(in_db "$objects")"
+check "so has the module" is "$(in_db "$objects")" "$(in_module "$objects")"
+check "with its handle" is 0x20000000 "$(in_db "SELECT handle FROM objects WHERE type = 'event'")"
+check "and the report says which were not destroyed" is "300 400 100" "$(sqlite3 -separator ' ' :memory: "SELECT
+	f.value ->> '$.facts.objects', f.value ->> '$.facts.made', f.value ->> '$.facts.destroyed'
+	FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports[0].findings') f WHERE f.value ->> 'rule' = 'object-leak'")"
+
 # A size that a program computed in 32 bits, of 46341 x 46341 elements.
 make_capture <<END
 $probes

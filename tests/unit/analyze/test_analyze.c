@@ -285,7 +285,7 @@ static void births_are_counted_by_quarter_of_the_sites_life(void **state)
 
 	(void)state;
 	feed_open(&f);
-	sites_init(&s, &f.schema);
+	sites_init(&s, &f.schema, false);
 	for (uint64_t i = 0; i < 125; i++) {
 		bool alloc = i < 100;
 

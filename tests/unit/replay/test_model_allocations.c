@@ -11,7 +11,27 @@
 #include "replay/model/allocations.h"
 #include "tests/unit/event.h"
 
-enum { MALLOC = 1, DRIVER_MALLOC, FREE, RESET, CREATE, LAUNCH, NPROBES = LAUNCH };
+enum {
+	MALLOC = 1,
+	DRIVER_MALLOC,
+	FREE,
+	RESET,
+	CREATE,
+	LAUNCH,
+	STREAM,
+	DRIVER_STREAM,
+	STREAM_DESTROY,
+	STREAM_QUERY,
+	END_CAPTURE,
+	GRAPH_CREATE,
+	INSTANTIATE,
+	EXEC_DESTROY,
+	CTX_DESTROY,
+	GREEN_DESTROY,
+	LOAD,
+	UNLOAD,
+	NPROBES = UNLOAD
+};
 
 struct story {
 	struct allocations m;
@@ -65,12 +85,25 @@ static int on_inner(void *self, uint64_t id, struct fault *why)
 static int begin_story(void **state)
 {
 	static const struct alloc_watch watch = {.begin = on_begin, .gone = on_gone, .end = on_end, .inner = on_inner};
-	static const struct probe probes[NPROBES] = {{.id = MALLOC, .name = "cudaMalloc", .kind = KIND_alloc},
-						     {.id = DRIVER_MALLOC, .name = "cuMemAlloc_v2", .kind = KIND_alloc},
-						     {.id = FREE, .name = "cudaFree", .kind = KIND_free},
-						     {.id = RESET, .name = "cudaDeviceReset", .kind = KIND_context},
-						     {.id = CREATE, .name = "cuCtxCreate_v2", .kind = KIND_context},
-						     {.id = LAUNCH, .name = "cudaLaunchKernel", .kind = KIND_launch}};
+	static const struct probe probes[NPROBES] = {
+		{.id = MALLOC, .name = "cudaMalloc", .kind = KIND_alloc},
+		{.id = DRIVER_MALLOC, .name = "cuMemAlloc_v2", .kind = KIND_alloc},
+		{.id = FREE, .name = "cudaFree", .kind = KIND_free},
+		{.id = RESET, .name = "cudaDeviceReset", .kind = KIND_context},
+		{.id = CREATE, .name = "cuCtxCreate_v2", .kind = KIND_context},
+		{.id = LAUNCH, .name = "cudaLaunchKernel", .kind = KIND_launch},
+		{.id = STREAM, .name = "cudaStreamCreate", .kind = KIND_stream},
+		{.id = DRIVER_STREAM, .name = "cuStreamCreate", .kind = KIND_stream},
+		{.id = STREAM_DESTROY, .name = "cudaStreamDestroy", .kind = KIND_stream},
+		{.id = STREAM_QUERY, .name = "cudaStreamQuery", .kind = KIND_stream},
+		{.id = END_CAPTURE, .name = "cudaStreamEndCapture_ptsz", .kind = KIND_stream},
+		{.id = GRAPH_CREATE, .name = "cudaGraphCreate", .kind = KIND_graph},
+		{.id = INSTANTIATE, .name = "cuGraphInstantiateWithFlags", .kind = KIND_graph},
+		{.id = EXEC_DESTROY, .name = "cudaGraphExecDestroy", .kind = KIND_graph},
+		{.id = CTX_DESTROY, .name = "cuCtxDestroy_v2", .kind = KIND_context},
+		{.id = GREEN_DESTROY, .name = "cuGreenCtxDestroy", .kind = KIND_context},
+		{.id = LOAD, .name = "cuModuleLoadData", .kind = KIND_load},
+		{.id = UNLOAD, .name = "cuModuleUnload", .kind = KIND_load}};
 	struct story *s = calloc(1, sizeof(*s));
 
 	assert_non_null(s);
@@ -306,6 +339,53 @@ static void another_program_begins_with_nothing(void **state)
 	assert_int_equal(held(s), 0);
 }
 
+/* A call that makes or destroys an object, whose handle is in `field`. */
+static void object(struct story *s, uint16_t kind, uint16_t probe, uint64_t at, uint8_t field, uint64_t handle,
+		   bool nested)
+{
+	struct event ev = call(s, kind, probe, at - (nested ? 1 : 3), at, nested);
+
+	event_set(&ev, field, handle);
+	feed(s, &ev);
+}
+
+static void objects_are_held_until_they_are_destroyed(void **state)
+{
+	struct story *s = *state;
+
+	s->m.objects = true;
+	alloc(s, 1, 2, 0x1000, false); /* memory is another tracker's */
+	object(s, KIND_stream, DRIVER_STREAM, 10, F_stream_stream, 0xa0, true);
+	object(s, KIND_stream, STREAM, 11, F_stream_stream, 0xa0, false);
+	object(s, KIND_stream, STREAM_QUERY, 20, F_stream_stream, 0xa0, false);
+	object(s, KIND_graph, GRAPH_CREATE, 30, F_graph_graph, 0xb0, false);
+	object(s, KIND_stream, END_CAPTURE, 40, F_stream_object, 0xb0, false); /* into that graph */
+	object(s, KIND_stream, END_CAPTURE, 50, F_stream_object, 0xb1, false);
+	object(s, KIND_graph, INSTANTIATE, 60, F_graph_exec, 0xc0, false);
+	object(s, KIND_load, LOAD, 70, F_load_module, 0xd0, false);
+	assert_string_equal(s->emitted, "(10) +11 +30 +50 +60 +70 ");
+	assert_int_equal(allocations_held(&s->m, 1, OBJECT_STREAM), 1);
+	assert_int_equal(allocations_held(&s->m, 1, OBJECT_GRAPH), 2);
+	s->emitted[0] = 0;
+	object(s, KIND_stream, STREAM_DESTROY, 80, F_stream_stream, 0xa0, false);
+	object(s, KIND_graph, EXEC_DESTROY, 90, F_graph_exec, 0xc0, false);
+	object(s, KIND_load, UNLOAD, 100, F_load_module, 0xd0, false);
+	assert_string_equal(s->emitted, "-11@80 11:freed@80/80 -60@90 60:freed@90/90 -70@100 70:freed@100/100 ");
+}
+
+static void objects_end_with_their_context(void **state)
+{
+	struct story *s = *state;
+
+	s->m.objects = true;
+	object(s, KIND_context, CREATE, 10, F_context_context, 0xe0, false);
+	object(s, KIND_stream, STREAM, 20, F_stream_stream, 0xa0, false);
+	object(s, KIND_context, GREEN_DESTROY, 30, F_context_context, 0xe9, false);
+	assert_string_equal(s->emitted, "+10 +20 ");
+	object(s, KIND_context, CTX_DESTROY, 40, F_context_context, 0xe0, false);
+	assert_string_equal(s->emitted, "+10 +20 -10@40 10:freed@40/40 -20@40 20:context@40/40 ");
+}
+
 static void beyond_the_limit_none_is_followed_until_one_ends(void **state)
 {
 	struct story *s = *state;
@@ -334,6 +414,8 @@ int main(void)
 		T(a_reset_ends_all_of_a_process_with_one_device),
 		T(an_exit_ends_the_rest),
 		T(another_program_begins_with_nothing),
+		T(objects_are_held_until_they_are_destroyed),
+		T(objects_end_with_their_context),
 		T(beyond_the_limit_none_is_followed_until_one_ends),
 	};
 

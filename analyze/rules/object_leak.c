@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Streams, events, graphs, executable graphs, contexts and modules that are made all through the run and not destroyed,
+ * by process and the place that makes them; by the measure of alloc_leak.c, in numbers instead of bytes.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyze/callsite.h"
+#include "analyze/leaks.h"
+
+enum { SET_COUNT, SET_LIFE, SET_QUARTER };
+
+static const struct setting settings[] = {
+	[SET_COUNT] = {"count", SETTING_COUNT, 16, 4, 1000000000,
+		       "objects of a site that were not destroyed; with fewer no trend can be known"},
+	[SET_LIFE] = {"life", SETTING_NS, 2000000000, 1000000, 1000000000000000,
+		      "time from a site's first object to the end; shorter, starting up looks like leaking"},
+	[SET_QUARTER] = {"quarter", SETTING_PERCENT, 10, 1, 24,
+			 "share of these objects that must have been made in each quarter of that time (a steady leak: "
+			 "25); what fills up levels off and leaves its last quarter empty"},
+};
+
+/* How many objects are named, and what ends them. */
+static const struct {
+	const char *plural, *ender;
+} words[OBJECTS] = {
+	[OBJECT_STREAM] = {"streams", "cudaStreamDestroy"},
+	[OBJECT_EVENT] = {"events", "cudaEventDestroy"},
+	[OBJECT_GRAPH] = {"graphs", "cudaGraphDestroy"},
+	[OBJECT_EXEC] = {"executable graphs", "cudaGraphExecDestroy"},
+	[OBJECT_CONTEXT] = {"contexts", "cuCtxDestroy"},
+	[OBJECT_MODULE] = {"modules", "cuModuleUnload"},
+};
+
+static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
+{
+	return s->count >= set[SET_COUNT] && end_ns >= s->first_ns && end_ns - s->first_ns >= set[SET_LIFE] &&
+	       site_grows(s, end_ns, set[SET_QUARTER]);
+}
+
+static void report_facts(struct finding *f, const struct leaks *l, const struct site *s, enum fate fate)
+{
+	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
+					    "born_4th_quarter"};
+
+	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
+	if (fate == FATE_REPLACED)
+		finding_bool(f, "given_back_by_exec", true);
+	finding_number(f, "lost_calls", l->nlost_ends);
+	finding_number(f, "objects", s->count);
+	finding_number(f, "made", s->allocated_count);
+	finding_number(f, "destroyed", s->freed_count);
+	finding_number(f, "unseen_destroyed", s->unseen_count);
+	finding_number(f, "peak", s->peak_bytes);
+	finding_number(f, "first_ns", s->first_ns);
+	finding_number(f, "last_ns", s->last_ns);
+	finding_number(f, "tid", s->tid);
+	for (unsigned q = 0; q < 4; q++)
+		finding_number(f, keys[q], s->births[q]);
+}
+
+static int report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
+		       struct fault *why)
+{
+	struct finding *f = leak_finding(l, site, fate, end_ns);
+	const char *name = call_name(ctx->schema, site->probe), *word = object_word((unsigned)site->memory);
+	uint64_t span_ns = end_ns > site->first_ns ? end_ns - site->first_ns : 0;
+	bool doubtful = leak_is_doubtful(l, site);
+	struct text where = {0};
+
+	if (!f)
+		return rule_no_memory(&object_leak_rule, why);
+	place_name(&where, ctx, site->stack, site->probe);
+	f->unit = WEIGHT_EVENTS;
+	text_add_function(&f->headline, text_string(&where), where.len);
+	text_add(&f->headline, " %s %s: %" PRIu64 " of them, made by %s over ", doubtful ? "may leak" : "leaks",
+		 words[site->memory].plural, site->count, name);
+	text_add_ns(&f->headline, span_ns);
+	text_add(&f->headline, ", were never destroyed%s", leak_until(fate));
+	if (l->nlost_ends)
+		text_add(&f->headline, " (at most: %" PRIu64 " calls were not recorded)", l->nlost_ends);
+	text_add(&f->cost, "%.1f more each second; each takes memory of the driver or the GPU that no allocation shows",
+		 span_ns ? (double)site->count * 1e9 / (double)span_ns : 0.0);
+	text_add(&f->advice,
+		 "%sDestroy them by %s when they are no longer used, or use a bounded number of them again; "
+		 "the stack shows where they are made",
+		 doubtful ? "Record again so that nothing is lost (a bigger --ring); if it is still there: " : "",
+		 words[site->memory].ender);
+	report_facts(f, l, site, fate);
+	if (!finding_text(f, "object", word, strlen(word)) ||
+	    !finding_text(f, "site", text_string(&where), where.len) ||
+	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
+	    f->advice.failed) {
+		text_clear(&where);
+		return rule_no_memory(&object_leak_rule, why);
+	}
+	text_clear(&where);
+	return 0;
+}
+
+static const uint16_t end_kinds[] = {KIND_stream, KIND_graph, KIND_context, KIND_load, 0};
+static const struct leak_subject objects = {
+	.rule = &object_leak_rule,
+	.objects = true,
+	.end_kinds = end_kinds,
+	.things = "objects",
+	.open_things = "objects that were not destroyed",
+	.ends = "calls",
+	.is_leak = is_leak,
+	.report = report_site,
+};
+
+static int leak_open(void **state, struct fault *why)
+{
+	return leaks_open(state, &objects, why);
+}
+
+const struct rule object_leak_rule = {
+	.name = "object-leak",
+	.severity = SEVERITY_WARNING,
+	.summary =
+		"streams, events, graphs, contexts and modules that are made and not destroyed, by the place that makes them",
+	.meaning =
+		"One place in the program makes such objects all through the run and does not destroy them: their number "
+		"rises from quarter to quarter. Each takes memory that no allocation shows.",
+	.wrong =
+		"A program that keeps each new object for later use, and would go on to need it, looks the same; record for "
+		"longer. A cache that fills and stays level is no leak.",
+	.remedy = "The frames name who makes them: destroy them there when their user is done, or bound the cache.",
+	.settings = settings,
+	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
+	.marks = true,
+	.open = leak_open,
+	.feed = leaks_feed,
+	.finish = leaks_finish,
+	.close = leaks_close,
+};
