@@ -8,10 +8,16 @@ struct sites_process {
 	struct site *first, *last;
 };
 
-static int find_site(struct sites *s, const struct allocation *a, struct site **out, struct fault *why)
+static uint64_t place_of(const struct sites *s, const struct allocation *a)
 {
 	uint64_t what = s->allocations.objects ? (uint64_t)a->memory << SITE_OBJECT_SHIFT : 0;
-	uint64_t b = what | (a->stack ? a->stack & SITE_STACK_MASK : a->probe | SITE_NO_STACK);
+
+	return what | (a->stack ? a->stack & SITE_STACK_MASK : a->probe | SITE_NO_STACK);
+}
+
+static int find_site(struct sites *s, const struct allocation *a, struct site **out, struct fault *why)
+{
+	uint64_t b = place_of(s, a);
 	struct site *site = table_find(&s->all, a->process, b);
 	struct sites_process *p = table_find(&s->processes, a->process, 0);
 
@@ -50,6 +56,7 @@ static int on_begin(void *self, struct allocation *a, struct fault *why)
 	site->memory = a->memory;
 	site->tid = a->tid;
 	site->last_ns = a->at_ns;
+	site->nrefused = 0;
 	site->bytes += a->bytes;
 	site->count++;
 	site->allocated_bytes += a->bytes;
@@ -57,6 +64,17 @@ static int on_begin(void *self, struct allocation *a, struct fault *why)
 	if (site->bytes > site->peak_bytes)
 		site->peak_bytes = site->bytes;
 	levels_change(&site->levels, a->at_ns, site->bytes);
+	return 0;
+}
+
+static int on_refused(void *self, const struct allocation *a, struct fault *why)
+{
+	struct sites *s = self;
+	struct site *site = table_find(&s->all, a->process, place_of(s, a));
+
+	(void)why;
+	if (site && site->nrefused++ == 0)
+		site->refused_ns = a->at_ns;
 	return 0;
 }
 
@@ -89,7 +107,8 @@ static int on_end(void *self, const struct allocation *a, enum alloc_end how, ui
 
 void sites_init(struct sites *s, const struct schema *schema, bool objects)
 {
-	static const struct alloc_watch watch = {.begin = on_begin, .gone = on_gone, .end = on_end};
+	static const struct alloc_watch watch = {
+		.begin = on_begin, .refused = on_refused, .gone = on_gone, .end = on_end};
 
 	*s = (struct sites){
 		.allocations = {
@@ -118,7 +137,8 @@ void sites_count_births(struct sites *s, uint64_t process, uint64_t end_ns)
 		memset(site->births, 0, sizeof(site->births));
 	while ((a = allocations_next(&s->allocations, (uint32_t)process, a))) {
 		struct site *site = a->owner;
-		uint64_t quarter_ns = site && end_ns > site->first_ns ? (end_ns - site->first_ns) / 4 : 0;
+		uint64_t until_ns = site ? site_end_ns(site, end_ns) : 0;
+		uint64_t quarter_ns = site && until_ns > site->first_ns ? (until_ns - site->first_ns) / 4 : 0;
 		uint64_t q = quarter_ns ? (a->at_ns - site->first_ns) / quarter_ns : 0;
 
 		if (site && a->held)
@@ -130,6 +150,7 @@ bool site_grows(struct site *s, uint64_t end_ns, uint64_t percent)
 {
 	uint64_t low[3];
 
+	end_ns = site_end_ns(s, end_ns);
 	for (unsigned q = 0; q < 4; q++)
 		if (s->births[q] < 2 || s->births[q] * 100 / s->count < percent)
 			return false;

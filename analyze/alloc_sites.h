@@ -21,9 +21,10 @@ struct site {
 	uint64_t freed_bytes, freed_count;   /* also with their context */
 	uint64_t unseen_bytes, unseen_count; /* freed without a row: the address was handed out again */
 	uint64_t first_ns, last_ns;          /* allocation */
-	struct levels levels;                /* of outstanding bytes */
-	uint64_t births[4];                  /* of those outstanding, by quarter of its life: sites_count_births() */
-	struct site *next;                   /* of this process */
+	uint64_t refused_ns, nrefused; /* calls that failed since the latest that did not: the first, and how many */
+	struct levels levels;          /* of outstanding bytes */
+	uint64_t births[4];            /* of those outstanding, by quarter of its life: sites_count_births() */
+	struct site *next;             /* of this process */
 };
 
 #define SITE_NO_STACK (1ULL << 63)
@@ -41,6 +42,19 @@ struct sites {
 void sites_init(struct sites *s, const struct schema *schema, bool objects);
 void sites_clear(struct sites *s);
 
+#define SITE_REFUSED_LEAST 4 /* failures one after the other from which on it gets no more */
+
+static inline bool site_is_refused(const struct site *s)
+{
+	return s->nrefused >= SITE_REFUSED_LEAST;
+}
+
+/* Until when a site is judged at end_ns. */
+static inline uint64_t site_end_ns(const struct site *s, uint64_t end_ns)
+{
+	return site_is_refused(s) ? s->refused_ns : end_ns;
+}
+
 /* The sites of a process, linked by `next`, in order of their first allocation; NULL: none. */
 struct site *sites_of(const struct sites *s, uint64_t process);
 
@@ -49,7 +63,8 @@ void sites_count_births(struct sites *s, uint64_t process, uint64_t end_ns);
 
 /*
  * Whether what is outstanding at a site rises from quarter to quarter of its life, and at least `percent` of it was
- * made in each. After sites_count_births().
+ * made in each. A site that gets no more lives until then: a leak levels off where nothing is left. After
+ * sites_count_births().
  */
 bool site_grows(struct site *s, uint64_t end_ns, uint64_t percent);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyze/callsite.h"
-#include "analyze/leaks.h"
+#include "analyze/rules/leaks.h"
 
 enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
 
@@ -34,8 +34,10 @@ static const char *memory_name(uint64_t memory)
 
 static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 {
-	return s->count >= set[SET_COUNT] && s->bytes >= set[SET_BYTES] && end_ns >= s->first_ns &&
-	       end_ns - s->first_ns >= set[SET_LIFE] && site_grows(s, end_ns, set[SET_QUARTER]);
+	uint64_t until_ns = site_end_ns(s, end_ns);
+
+	return s->count >= set[SET_COUNT] && s->bytes >= set[SET_BYTES] && until_ns >= s->first_ns &&
+	       until_ns - s->first_ns >= set[SET_LIFE] && site_grows(s, end_ns, set[SET_QUARTER]);
 }
 
 static void report_facts(struct finding *f, const struct site *s)
@@ -80,7 +82,8 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 {
 	struct finding *f = leak_finding(l, site, fate, end_ns);
 	const char *name = call_name(ctx->schema, site->probe);
-	uint64_t span_ns = end_ns > site->first_ns ? end_ns - site->first_ns : 0;
+	uint64_t until_ns = site_end_ns(site, end_ns),
+		 span_ns = until_ns > site->first_ns ? until_ns - site->first_ns : 0;
 	bool doubtful = leak_is_doubtful(l, site);
 	struct text where = {0};
 
@@ -97,6 +100,8 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 	text_add(&f->headline, ", were never freed%s", leak_until(fate));
 	if (l->nlost_ends)
 		text_add(&f->headline, " (at most: %llu frees were not recorded)", (unsigned long long)l->nlost_ends);
+	if (site_is_refused(site))
+		text_add(&f->headline, "; then its allocations failed");
 	report_pace(&f->cost, site->bytes, span_ns);
 	text_add(
 		&f->advice, "%s",

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyze/callsite.h"
-#include "analyze/leaks.h"
+#include "analyze/rules/leaks.h"
 
 enum { SET_COUNT, SET_LIFE, SET_QUARTER };
 
@@ -35,7 +35,9 @@ static const struct {
 
 static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 {
-	return s->count >= set[SET_COUNT] && end_ns >= s->first_ns && end_ns - s->first_ns >= set[SET_LIFE] &&
+	uint64_t until_ns = site_end_ns(s, end_ns);
+
+	return s->count >= set[SET_COUNT] && until_ns >= s->first_ns && until_ns - s->first_ns >= set[SET_LIFE] &&
 	       site_grows(s, end_ns, set[SET_QUARTER]);
 }
 
@@ -65,7 +67,10 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 {
 	struct finding *f = leak_finding(l, site, fate, end_ns);
 	const char *name = call_name(ctx->schema, site->probe), *word = object_word((unsigned)site->memory);
-	uint64_t span_ns = end_ns > site->first_ns ? end_ns - site->first_ns : 0;
+	uint64_t until_ns = site_end_ns(site, end_ns),
+		 span_ns = until_ns > site->first_ns ? until_ns - site->first_ns : 0;
+	uint64_t tenths =
+		span_ns ? (uint64_t)(((unsigned __int128)site->count * 10000000000 + span_ns / 2) / span_ns) : 0;
 	bool doubtful = leak_is_doubtful(l, site);
 	struct text where = {0};
 
@@ -80,8 +85,12 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 	text_add(&f->headline, ", were never destroyed%s", leak_until(fate));
 	if (l->nlost_ends)
 		text_add(&f->headline, " (at most: %" PRIu64 " calls were not recorded)", l->nlost_ends);
-	text_add(&f->cost, "%.1f more each second; each takes memory of the driver or the GPU that no allocation shows",
-		 span_ns ? (double)site->count * 1e9 / (double)span_ns : 0.0);
+	if (site_is_refused(site))
+		text_add(&f->headline, "; then the calls failed");
+	text_add(&f->cost,
+		 "%" PRIu64 ".%" PRIu64 " more each second; each takes memory of the driver or the GPU that no "
+		 "allocation shows",
+		 tenths / 10, tenths % 10);
 	text_add(&f->advice,
 		 "%sDestroy them by %s when they are no longer used, or use a bounded number of them again; "
 		 "the stack shows where they are made",

@@ -231,6 +231,19 @@ static int link_in(struct allocations *m, uint32_t n, struct alloc_holder *h, st
 	return r;
 }
 
+static struct allocation allocation_of(const struct change *c)
+{
+	return (struct allocation){.id = c->id,
+				   .at_ns = c->at_ns,
+				   .bytes = c->bytes,
+				   .addr = c->addr,
+				   .stack = c->stack,
+				   .probe = c->probe,
+				   .tid = c->tid,
+				   .process = c->process,
+				   .memory = c->memory};
+}
+
 static int apply_alloc(struct allocations *m, const struct change *c, struct fault *why)
 {
 	struct alloc_holder *h;
@@ -247,17 +260,9 @@ static int apply_alloc(struct allocations *m, const struct change *c, struct fau
 	n = h ? make(m) : 0;
 	if (!n)
 		return no_memory(why);
-	m->all[n] = (struct allocation){.id = c->id,
-					.at_ns = c->at_ns,
-					.bytes = c->bytes,
-					.addr = c->addr,
-					.stack = c->stack,
-					.probe = c->probe,
-					.tid = c->tid,
-					.process = c->process,
-					.memory = c->memory,
-					.held = true,
-					.youngest = n};
+	m->all[n] = allocation_of(c);
+	m->all[n].held = true;
+	m->all[n].youngest = n;
 	r = link_in(m, n, h, why);
 	if (!r && m->watch && m->watch->begin)
 		r = m->watch->begin(m->self, &m->all[n], why);
@@ -459,26 +464,33 @@ static struct change change_of(const struct allocations *m, uint32_t process, co
 	return c;
 }
 
+static int refuse(struct allocations *m, const struct change *c, struct fault *why)
+{
+	const struct allocation a = allocation_of(c);
+	bool makes = c->effect == EFFECT_MAKES || c->effect == EFFECT_MAKES_ONCE;
+
+	return makes && m->watch && m->watch->refused ? m->watch->refused(m->self, &a, why) : 0;
+}
+
 static int feed_call(struct allocations *m, uint32_t process, const struct event *ev, uint64_t id, struct fault *why)
 {
 	const struct object_call *o = NULL;
-	bool counts = ev->v[F_call_ret] == 0;
 	bool inner = ev->v[F_call_flags] & CALL_NESTED;
 	uint64_t begin_ns = ev->v[F_call_dur] < ev->at_ns ? ev->at_ns - ev->v[F_call_dur] : 0;
 	struct nested *w = m->nwaiting || inner ? table_find(&m->nested, ev->v[F_call_tid], 0) : NULL;
 	struct change c;
-	int r = m->objects && counts ? object_call_of(m, ev, &o, why) : 0;
+	int r = m->objects ? object_call_of(m, ev, &o, why) : 0;
 
-	counts = counts &&
-		 (o || ev->kind == KIND_context || (!m->objects && (ev->kind == KIND_alloc || ev->kind == KIND_free)));
 	if (!r && w && w->n) {
 		r = take_inner(m, w, ev->kind, begin_ns, why);
 		if (!r && !inner)
 			r = settle(m, w, why);
 	}
-	if (r || !counts)
+	if (r || !(o || ev->kind == KIND_context || (!m->objects && (ev->kind == KIND_alloc || ev->kind == KIND_free))))
 		return r;
 	c = change_of(m, process, ev, id, begin_ns, o);
+	if (ev->v[F_call_ret] != 0)
+		return refuse(m, &c, why);
 	return inner ? wait_for_outer(m, w, &c, why) : apply(m, &c, why);
 }
 

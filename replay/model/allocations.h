@@ -57,6 +57,8 @@ struct alloc_watch {
 		   struct fault *why);
 	/* The call of this row is the inside of another of its kind. */
 	int (*inner)(void *self, uint64_t id, struct fault *why);
+	/* A call that was to make `a` failed; only what is known of it before it is made is set. */
+	int (*refused)(void *self, const struct allocation *a, struct fault *why);
 	/* A process holds more or less than before. */
 	int (*changed)(void *self, uint32_t process, uint64_t at_ns, struct fault *why);
 };

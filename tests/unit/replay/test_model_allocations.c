@@ -75,6 +75,13 @@ static int on_end(void *self, const struct allocation *a, enum alloc_end how, ui
 	return 0;
 }
 
+static int on_refused(void *self, const struct allocation *a, struct fault *why)
+{
+	(void)why;
+	say(self, "no%d ", (int)a->id);
+	return 0;
+}
+
 static int on_inner(void *self, uint64_t id, struct fault *why)
 {
 	(void)why;
@@ -84,7 +91,8 @@ static int on_inner(void *self, uint64_t id, struct fault *why)
 
 static int begin_story(void **state)
 {
-	static const struct alloc_watch watch = {.begin = on_begin, .gone = on_gone, .end = on_end, .inner = on_inner};
+	static const struct alloc_watch watch = {
+		.begin = on_begin, .refused = on_refused, .gone = on_gone, .end = on_end, .inner = on_inner};
 	static const struct probe probes[NPROBES] = {
 		{.id = MALLOC, .name = "cudaMalloc", .kind = KIND_alloc},
 		{.id = DRIVER_MALLOC, .name = "cuMemAlloc_v2", .kind = KIND_alloc},
@@ -213,7 +221,11 @@ static void failed_calls_and_those_without_an_address_hold_nothing(void **state)
 	alloc(s, 11, 12, 0, false);
 	assert_int_equal(held(s), 0);
 	assert_int_equal(s->m.nunfollowed, 1);
-	assert_string_equal(s->emitted, "");
+	assert_string_equal(s->emitted, "no10 ");
+	ev = call(s, KIND_free, FREE, 13, 14, false);
+	event_set(&ev, F_call_ret, 1);
+	feed(s, &ev);
+	assert_string_equal(s->emitted, "no10 ");
 }
 
 static void a_call_within_one_of_its_kind_counts_as_that(void **state)

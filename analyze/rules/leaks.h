@@ -3,8 +3,8 @@
  * What the leak rules share: things that are made and not ended (replay/model/allocations.h), by process and by the
  * place that makes them, judged when their process ends, runs another program, or the capture ends.
  */
-#ifndef GPUREC_ANALYZE_LEAKS_H
-#define GPUREC_ANALYZE_LEAKS_H
+#ifndef GPUREC_ANALYZE_RULES_LEAKS_H
+#define GPUREC_ANALYZE_RULES_LEAKS_H
 
 #include "analyze/alloc_sites.h"
 #include "analyze/rule.h"

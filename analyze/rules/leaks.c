@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyze/leaks.h"
+#include "analyze/rules/leaks.h"
 
 #include <stdlib.h>
 
