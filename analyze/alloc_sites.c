@@ -67,14 +67,25 @@ static int on_begin(void *self, struct allocation *a, struct fault *why)
 	return 0;
 }
 
-static int on_refused(void *self, const struct allocation *a, struct fault *why)
+static void mark_refused(struct sites *s, const struct allocation *a)
 {
-	struct sites *s = self;
 	struct site *site = table_find(&s->all, a->process, place_of(s, a));
 
-	(void)why;
 	if (site && site->nrefused++ == 0)
 		site->refused_ns = a->at_ns;
+}
+
+/* Of failed calls stacks are taken that others may lack: then it is the place without one, too. */
+static int on_refused(void *self, const struct allocation *a, struct fault *why)
+{
+	struct allocation stackless = *a;
+	struct sites *s = self;
+
+	(void)why;
+	stackless.stack = 0;
+	mark_refused(s, a);
+	if (a->stack)
+		mark_refused(s, &stackless);
 	return 0;
 }
 

@@ -127,7 +127,7 @@ static int leak_open(void **state, struct fault *why)
 
 const struct rule object_leak_rule = {
 	.name = "object-leak",
-	.severity = SEVERITY_WARNING,
+	.severity = SEVERITY_ERROR,
 	.summary =
 		"streams, events, graphs, contexts and modules that are made and not destroyed, by the place that makes them",
 	.meaning =

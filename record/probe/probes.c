@@ -212,6 +212,16 @@ static uint32_t factor_words(uint32_t factor)
 	}
 }
 
+/* Memory, or an object by whose handle it is known: who made what is never freed is asked later. */
+static bool makes_something(const struct probe_spec *spec)
+{
+	bool of_objects = spec->kind == KIND_stream || spec->kind == KIND_graph || spec->kind == KIND_context ||
+			  spec->kind == KIND_load;
+
+	return spec->kind == KIND_alloc ||
+	       (of_objects && spec->plan.peek[0].n && !spec->plan.early && !spec->plan.name);
+}
+
 struct call_plan probe_plan(const struct probe_spec *spec)
 {
 	struct call_plan plan = spec->plan;
@@ -227,7 +237,7 @@ struct call_plan probe_plan(const struct probe_spec *spec)
 		used = plan.name_at + 1u;
 	plan.used = (__u8)used;
 	plan.kind = (__u8)spec->kind;
-	plan.stack = spec->kind == KIND_alloc;
+	plan.stack = makes_something(spec);
 	return plan;
 }
 
