@@ -62,7 +62,7 @@ lib_result() {
 	fi
 	lib_failed=$((lib_failed + 1))
 	echo "not ok $lib_count - $2"
-	head -c 8000 | sed 's/^/# /'
+	{ head -c 8000; echo; } | sed 's/^/# /' # the end of a line, too, where it was cut
 	return 1
 }
 

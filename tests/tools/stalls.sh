@@ -68,7 +68,7 @@ judge() {
 	"$verify" --json run.cap >verdict.json 2>verdict.err || status=$?
 	sealed=$(number epochs)
 	case $1/$status in
-	0/0)
+	0/0 | 137/0) # killed when the end had been written already
 		echo whole >>"$TMP/counts"
 		complete
 		return
@@ -217,7 +217,7 @@ all() {
 	true >"$TMP/days"
 	for ((i = FIRST; i < FIRST + ROUNDS; i++)); do
 		one "$i" >"$TMP/said" 2>&1 && continue
-		echo "round $i of seed $SEED: $(cat "$TMP/said")" | tee -a ${KEEP:+"$KEEP/failed"} >&3
+		echo "round $i of seed $SEED: $(cat "$TMP/said")" | tee -a ${KEEP:+"$KEEP/failed"} /dev/fd/3
 		[ -z "$KEEP" ] || cp -r "$TMP/round" "$KEEP/$SEED-$i"
 		failed=1
 	done
