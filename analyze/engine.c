@@ -114,16 +114,16 @@ static int look_ahead(struct engine *e, struct fault *why)
 /* Where the facts were withheld, the counters must show whether the kernel reported switches: it always does. */
 static bool lacks_switches(const struct reader *r)
 {
-	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
-	const struct schema *schema = &r->header.schema;
+	uint32_t n;
+	const struct counter *counters = reader_counters(r, r->nepochs, &n);
 
-	for (uint32_t i = 0; last && i < last->ncounters; i++) {
-		const struct probe *p = schema_probe(schema, last->counters[i].probe);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct probe *p = schema_probe(&r->header.schema, counters[i].probe);
 
-		if (p && p->kind == KIND_switch && last->counters[i].value)
+		if (p && p->kind == KIND_switch && counters[i].value)
 			return false;
 	}
-	return last && reader_withholds(r, CLASS_host);
+	return r->nepochs && reader_withholds(r, CLASS_host);
 }
 
 /* Without switches a thread that calls looks as if it ran all the time, whatever it did. */

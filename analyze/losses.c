@@ -72,10 +72,7 @@ bool loss_alarms(const struct schema *schema, const struct counter *c, const voi
 
 const struct counter *counters_last(const struct reader *r, uint32_t *n)
 {
-	const struct epoch *last = r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
-
-	*n = r->tail == TAIL_END ? r->end.ncounters : last ? last->ncounters : 0;
-	return r->tail == TAIL_END ? r->end.counters : last ? last->counters : NULL;
+	return reader_counters(r, r->nepochs, n);
 }
 
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)
@@ -92,8 +89,12 @@ static bool is_of_call(const struct schema *schema, const struct counter *c)
 	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
 }
 
-static uint64_t sum_left_out(const struct schema *schema, const struct counter *counters, uint32_t n, uint16_t kind)
+/* In the first so many epochs. */
+static uint64_t left_out_in(const struct reader *r, uint64_t nepochs, uint16_t kind)
 {
+	const struct schema *schema = &r->header.schema;
+	uint32_t n;
+	const struct counter *counters = reader_counters(r, nepochs, &n);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -106,25 +107,17 @@ static uint64_t sum_left_out(const struct schema *schema, const struct counter *
 	return sum;
 }
 
-/* Until the end of an epoch; of the last one that of the capture. */
-static uint64_t left_out_until(const struct reader *r, uint64_t epoch, uint16_t kind)
-{
-	const struct epoch *e = &r->epochs[epoch];
-	bool last = epoch + 1 == r->nepochs && r->tail == TAIL_END;
-
-	return sum_left_out(&r->header.schema, last ? r->end.counters : e->counters,
-			    last ? r->end.ncounters : e->ncounters, kind);
-}
-
 uint64_t calls_left_out(const struct reader *r, uint16_t kind)
 {
-	return r && r->nepochs ? left_out_until(r, r->nepochs - 1, kind) : 0;
+	return r ? left_out_in(r, r->nepochs, kind) : 0;
 }
 
 bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns)
 {
-	uint64_t lo = 0, hi = r->nepochs;
+	uint64_t lo = 0, hi = r ? r->nepochs : 0;
 
+	if (calls_left_out(r, 0) == 0)
+		return false;
 	while (lo < hi) { /* the first that ends after begin_ns */
 		uint64_t mid = lo + (hi - lo) / 2;
 
@@ -133,9 +126,11 @@ bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t e
 		else
 			lo = mid + 1;
 	}
+	while (lo > 0 && r->epochs[lo - 1].anchor.boot_ns > begin_ns) /* counters are read a little after the end */
+		lo--;
 	while (hi < r->nepochs && r->epochs[hi].begin_ns < end_ns)
 		hi++;
-	return hi > lo && left_out_until(r, hi - 1, 0) > (lo ? left_out_until(r, lo - 1, 0) : 0);
+	return left_out_in(r, hi, 0) > left_out_in(r, lo, 0);
 }
 
 bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg)
@@ -204,12 +199,12 @@ const char *loss_remedy(uint8_t counter)
 /* The cause that took most of the rows from which the states of threads are known; false: none did. */
 static bool worst_cause(const struct context *ctx, uint8_t *worst)
 {
-	const struct reader *r = ctx->reader;
-	const struct epoch *last = r && r->nepochs ? &r->epochs[r->nepochs - 1] : NULL;
+	uint32_t ncounters = 0;
+	const struct counter *all = ctx->reader ? reader_counters(ctx->reader, ctx->reader->nepochs, &ncounters) : NULL;
 	uint64_t n[256] = {0}, most = 0;
 
-	for (uint32_t i = 0; last && i < last->ncounters; i++) {
-		const struct counter *c = &last->counters[i];
+	for (uint32_t i = 0; i < ncounters; i++) {
+		const struct counter *c = &all[i];
 		const struct probe *p = schema_probe(ctx->schema, c->probe);
 		const struct counter_type *type = schema_counter(ctx->schema, c->id);
 

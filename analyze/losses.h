@@ -37,7 +37,7 @@ bool loss_alarms(const struct schema *schema, const struct counter *c, const voi
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg);
 /* How many calls of a kind (0: of all) were left out on purpose; reader NULL: 0. */
 uint64_t calls_left_out(const struct reader *r, uint16_t kind);
-/* Whether some were in [begin_ns, end_ns), as exactly as seals show it. */
+/* Whether some were in [begin_ns, end_ns), as exactly as seals show it; reader NULL: no. */
 bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns);
 /* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
 bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg);

@@ -335,8 +335,21 @@ uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t prob
 	return lo < n && counters[lo].probe == probe && counters[lo].id == id ? counters[lo].value : 0;
 }
 
-static uint64_t sum_lost(const struct schema *s, const struct counter *counters, uint32_t n, uint16_t kind)
+const struct counter *reader_counters(const struct reader *r, uint64_t nepochs, uint32_t *n)
 {
+	const struct epoch *last = nepochs > 0 ? &r->epochs[nepochs - 1] : NULL;
+	bool ended = nepochs == r->nepochs && r->tail == TAIL_END;
+
+	*n = ended ? r->end.ncounters : last ? last->ncounters : 0;
+	return ended ? r->end.counters : last ? last->counters : NULL;
+}
+
+/* In the first so many epochs. */
+static uint64_t lost_in(const struct reader *r, uint64_t nepochs, uint16_t kind)
+{
+	const struct schema *s = &r->header.schema;
+	uint32_t n;
+	const struct counter *counters = reader_counters(r, nepochs, &n);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -351,15 +364,8 @@ static uint64_t sum_lost(const struct schema *s, const struct counter *counters,
 
 uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind)
 {
-	const struct schema *s = &r->header.schema;
-	const struct epoch *e = &r->epochs[number];
-	uint64_t until, before = 0;
+	uint64_t until = lost_in(r, number + 1, kind), before = lost_in(r, number, kind);
 
-	until = sum_lost(s, e->counters, e->ncounters, kind);
-	if (number + 1 == r->nepochs && r->tail == TAIL_END)
-		until = sum_lost(s, r->end.counters, r->end.ncounters, kind);
-	if (number > 0)
-		before = sum_lost(s, e[-1].counters, e[-1].ncounters, kind);
 	return until > before ? until - before : 0;
 }
 

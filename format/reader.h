@@ -178,6 +178,12 @@ uint64_t reader_wall_ns(const struct reader *r, uint64_t boot_ns);
 uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t probe, uint8_t id);
 
 /*
+ * The counters after the first `nepochs` epochs, sorted, and how many. After all of a capture with END they are END's.
+ * NULL: before the first epoch.
+ */
+const struct counter *reader_counters(const struct reader *r, uint64_t nepochs, uint32_t *n);
+
+/*
  * Sum of all LOST counters that grew in epoch `number` compared with the epoch before, for the probes
  * yielding `kind` (0: all probes). In the last epoch of a capture with END, END's counters count too.
  */

@@ -193,10 +193,8 @@ int gpucap_losses(const struct gpucap *c, int (*each)(void *arg, const char *pro
 		  void *arg)
 {
 	const struct reader *r = &c->evidence.reader;
-	bool whole = r->tail == TAIL_END && c->nepochs == r->nepochs;
-	const struct epoch *last = c->nepochs ? &r->epochs[c->nepochs - 1] : NULL;
-	const struct counter *rows = whole ? r->end.counters : last ? last->counters : NULL;
-	uint32_t n = whole ? r->end.ncounters : last ? last->ncounters : 0;
+	uint32_t n;
+	const struct counter *rows = reader_counters(r, c->nepochs, &n);
 	int result = 0;
 
 	for (uint32_t i = 0; i < n && result == 0; i++) {

@@ -88,15 +88,11 @@ void report_gather(const struct report *r, struct report_facts *f)
 		const struct epoch *last = &reader->epochs[f->nepochs - 1];
 
 		f->end_ns = last->end_ns;
-		f->counters = last->counters;
-		f->ncounters = last->ncounters;
 		seal = last->hash;
 	}
-	if (f->ended) {
-		f->counters = reader->end.counters;
-		f->ncounters = reader->end.ncounters;
+	if (f->ended)
 		seal = reader->end.hash;
-	}
+	f->counters = reader_counters(reader, reader->nepochs, &f->ncounters);
 	if (r->stopped && r->stopped_ns < f->end_ns)
 		f->end_ns = r->stopped_ns;
 	completeness_of(&f->complete, r->evidence);

@@ -124,7 +124,7 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	usual_ns = baseline_quantile(caller->gaps, 90);
 	if (gap_ns / set[SET_FACTOR] < usual_ns)
 		return 0;
-	if (ctx->reader && calls_left_out(ctx->reader, 0) && calls_left_out_within(ctx->reader, begin_ns, end_ns)) {
+	if (calls_left_out_within(ctx->reader, begin_ns, end_ns)) {
 		s->nleft_out++;
 		return 0;
 	}
