@@ -348,9 +348,17 @@ const char *const sqlschema_views[] = {
 	" LEFT JOIN processes p ON p.process = c.process LEFT JOIN threads t ON t.thread = c.thread"
 	" LEFT JOIN probes f ON f.probe = c.probe ORDER BY c.dur_ns DESC",
 
-	"CREATE VIEW launch_gaps AS SELECT g.id, g.previous, g.begin_ns, g.start_ns AS end_ns,"
+	/* Counters are read a little after an epoch's end; what was learnt when recording ended is the last epoch's. */
+	"CREATE VIEW launch_gaps AS WITH missed AS MATERIALIZED (SELECT min(coalesce(e.begin_ns,"
+	" (SELECT max(begin_ns) FROM epochs), c.begin_ns)) AS begin_ns, max(c.end_ns, coalesce(e.anchor_boot_ns, 0)) AS end_ns,"
+	" sum(c.delta) AS num"
+	" FROM counters c JOIN causes a ON a.cause = c.cause AND a.role = 'lost'"
+	" JOIN probes f ON f.probe = c.probe AND f.kind = 1 LEFT JOIN epochs e ON e.epoch = c.epoch GROUP BY c.epoch)"
+	" SELECT g.id, g.previous, g.begin_ns, g.start_ns AS end_ns,"
 	" g.start_ns - g.begin_ns AS gap_ns, g.process, g.thread, g.pid, g.tid, p.name AS process_name,"
-	" t.name AS thread_name FROM (SELECT id, start_ns, process, thread, pid, tid, lag(id) OVER w AS previous,"
+	" t.name AS thread_name, (SELECT coalesce(sum(m.num), 0) FROM missed m"
+	" WHERE m.end_ns > g.begin_ns AND m.begin_ns < g.start_ns) AS missing"
+	" FROM (SELECT id, start_ns, process, thread, pid, tid, lag(id) OVER w AS previous,"
 	" lag(at_ns) OVER w AS begin_ns FROM calls WHERE kind = 1 AND flags & 1 = 0"
 	" WINDOW w AS (PARTITION BY thread ORDER BY at_ns, id)) g LEFT JOIN processes p ON p.process = g.process"
 	" LEFT JOIN threads t ON t.thread = g.thread WHERE g.previous IS NOT NULL",

@@ -248,6 +248,36 @@ gives "a reset frees what its process held, but says nothing of a process with s
 11|held|
 12|held|" context.db
 
+# A gap in which launches are missing is none, maybe: the first epoch lost none, the second 7, and the end tells of 1.
+cat >gaps.script <<'END'
+start 500s 1790000000s
+process at=+0 pid=100 start=+0 name=one
+repeat 3 100ms launch at=+100ms pid=100 tid=100 dur=1us
+epoch +500ms
+repeat 2 300ms launch at=+600ms pid=100 tid=100 dur=1us
+lost cudaLaunchKernel sampled_out 5
+lost cudaLaunchKernel ring_full 2
+lost cudaMalloc ring_full 9
+epoch +1s
+repeat 2 100ms launch at=+1.1s pid=100 tid=100 dur=1us
+lost cudaMalloc ring_full 9
+epoch +1.5s
+repeat 2 100ms launch at=+1.6s pid=100 tid=100 dur=1us
+epoch +2s
+lost cudaLaunchKernel in_flight 1
+end duration
+END
+"$mkcap" -o gaps.cap gaps.script && "$replay" -q --trust run.pub gaps.cap -o gaps.db || exit 1
+gives "a gap has the number of launches that are missing in its epochs" \
+	"SELECT ((end_ns - 500000000000) / 1000000) || ' ' || missing FROM launch_gaps ORDER BY id" "199 0
+299 0
+599 7
+899 7
+1099 7
+1199 0
+1599 1
+1699 1" gaps.db
+
 # Failures.
 check_exit 3 "a database that is there is not replaced" "$replay" --trust run.pub run.cap -o run.db
 cp run.cap flip.cap
