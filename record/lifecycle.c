@@ -54,7 +54,7 @@ static int emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, ui
 	int r = s->deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
 
 	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, exec))
-		s->facts_gone++;
+		r = recording_emit_unread(s, pid, start_ns, exec, why);
 	return r < 0 ? r : 0;
 }
 
@@ -308,7 +308,8 @@ static int work_at(struct recording *s, const struct deferred *d, struct fault *
 /* No answer came in time, and none is waited for any more. */
 static int give_up(struct recording *s, const struct deferred *d, struct fault *why)
 {
-	s->facts_gone += d->what == DEFERRED_FACTS;
+	if (d->what == DEFERRED_FACTS)
+		return recording_emit_unread(s, d->pid, d->start_ns, d->exec, why);
 	return d->what == DEFERRED_MAPPED ? too_late(s, &d->mapped, why) : 0;
 }
 

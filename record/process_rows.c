@@ -299,6 +299,24 @@ static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t 
 	return &s->emitted[s->nemitted++];
 }
 
+int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			  struct fault *why)
+{
+	struct instance *instance = exec ? instance_of(s, pid, start_ns) : NULL;
+	struct process_facts *f = calloc(1, sizeof(*f));
+	int r = 0;
+
+	s->facts_gone++;
+	if (!f || (exec && !instance)) {
+		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	} else if (exec) {
+		facts_of_exec(s, exec, f);
+		r = emit_facts(s, instance, f, why);
+	}
+	free(f);
+	return r;
+}
+
 int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why)
 {

@@ -118,7 +118,7 @@ struct recording {
 	uint64_t cut_life, cut_bulk;
 	uint64_t nepochs;
 	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were reported */
-	struct instance *emitted;            /* about whom notice_process.c has written rows, and who lives */
+	struct instance *emitted;            /* about whom process_rows.c has written rows, and who lives */
 	size_t nemitted, emitted_room;
 	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
 	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
@@ -180,11 +180,14 @@ void recording_defer_whole(struct recording *s, uint32_t pid);
 int recording_notice(void *self, const struct ring_head *record, struct fault *why);
 
 /*
- * notice_process.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; forgotten
+ * process_rows.c: rows about a process instance, when it is first met (exec: NULL) and after each exec; forgotten
  * when it has ended. INSPECT_LATER: not all is known yet, call it again.
  */
 int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why);
+/* The same where it cannot be read any more: what the kernel side saw of exec. Counted as gone. */
+int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
+			  struct fault *why);
 /* A recorded process was throttled: it may be in another control group than was reported. */
 int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why);
 void recording_leave_process(struct recording *s, uint32_t pid);

@@ -360,6 +360,14 @@ else
 	check "that not all could be read of them is told" holds 1 "count(*)" fact "WHERE [name] = 'processes_gone'"
 fi
 
+# What was not read yet when recording ends, as its helpers do not answer.
+# shellcheck disable=SC2016 # of that shell
+unread='"$0" 3 50; keeper=$(pgrep -P $PPID gpurec-inspect); kill -STOP $keeper $(pgrep -P $keeper); exec "$0" 4'
+check "a program that could not be read before recording ended is recorded" record -- sh -c "$unread" "$TMP/static"
+check "as the file that the kernel saw" holds 2 "count(DISTINCT [pid])" executable "WHERE [path] LIKE '%/static'"
+check "with its arguments" holds 1 "count(*)" command_line "WHERE [text] LIKE '%/static 4'"
+check "that not all was read is reported" holds 1 "count(*)" fact "WHERE [name] = 'processes_gone'"
+
 # again: a program whose process gets the number that one before it had
 cat >"$TMP/again" <<END
 #!/bin/sh
