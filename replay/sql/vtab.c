@@ -142,20 +142,9 @@ static int read_arguments(struct arguments *a, int argc, const char *const *argv
 
 /* --- tables --- */
 
-static unsigned needs_of(const char *table)
-{
-	if (!strcmp(table, "processes") || !strcmp(table, "threads") || !strcmp(table, "frames") ||
-	    !strcmp(table, "kernels"))
-		return LEARNT_NAMES;
-	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls") ||
-	    !strcmp(table, "object_lives"))
-		return LEARNT_DERIVED;
-	return strcmp(table, "enums") ? LEARNT_SEALS : LEARNT_SEALS | LEARNT_DERIVED;
-}
-
 static bool is_of_events(const char *table)
 {
-	if (needs_of(table) == LEARNT_NAMES)
+	if (side_table_of(table)->needs == LEARNT_NAMES)
 		return false;
 	return mapping_is_table(table) || !strcmp(table, "other_events") || !strcmp(table, "other_fields");
 }
@@ -243,7 +232,7 @@ static int table_make(sqlite3 *db, struct shared *shared, const char *name, stru
 			      "gpucap: there is no table '%.60s'; docs/SCHEMA.md lists them", name);
 	if (!r)
 		r = ask(shared, "SELECT name FROM pragma_table_info(?) ORDER BY cid", name, add_column, t, why);
-	t->needs = needs_of(name);
+	t->needs = side_table_of(name)->needs;
 	t->of_events = is_of_events(name);
 	find_start(t);
 	if (!r && t->of_events && events_prepare(t))

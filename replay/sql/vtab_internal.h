@@ -117,6 +117,15 @@ int events_eof(sqlite3_vtab_cursor *cursor);
 int events_column(sqlite3_vtab_cursor *cursor, sqlite3_context *ctx, int column);
 int events_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
+/* A table of the side database: what has to be learnt for it, and about how many rows it has. */
+struct side_table {
+	const char *name;
+	unsigned needs; /* LEARNT_* */
+	double rows;    /* only the order of magnitude matters */
+};
+
+const struct side_table *side_table_of(const char *name);
+
 int side_best_index(sqlite3_vtab *table, sqlite3_index_info *info);
 int side_open(sqlite3_vtab *table, sqlite3_vtab_cursor **out);
 int side_close(sqlite3_vtab_cursor *cursor);

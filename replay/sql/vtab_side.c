@@ -55,15 +55,27 @@ static const struct {
 	{"object_lives", "object", 1},
 };
 
-/* Rows that a table may have: only the order of magnitude matters. */
-static double rows_of(const char *table)
+const struct side_table *side_table_of(const char *name)
 {
-	if (!strcmp(table, "offcpu") || !strcmp(table, "allocation_ends") || !strcmp(table, "inner_calls") ||
-	    !strcmp(table, "object_lives"))
-		return 1e6;
-	if (!strcmp(table, "capture"))
-		return 1;
-	return strcmp(table, "counters") && strcmp(table, "frames") ? 300 : 1e4;
+	static const struct side_table tables[] = {
+		{"capture", LEARNT_SEALS, 1},
+		{"counters", LEARNT_SEALS, 1e4},
+		{"enums", LEARNT_SEALS | LEARNT_DERIVED, 300},
+		{"processes", LEARNT_NAMES, 300},
+		{"threads", LEARNT_NAMES, 300},
+		{"kernels", LEARNT_NAMES, 300},
+		{"frames", LEARNT_NAMES, 1e4},
+		{"offcpu", LEARNT_DERIVED, 1e6},
+		{"allocation_ends", LEARNT_DERIVED, 1e6},
+		{"inner_calls", LEARNT_DERIVED, 1e6},
+		{"object_lives", LEARNT_DERIVED, 1e6},
+	};
+	static const struct side_table other = {"", LEARNT_SEALS, 300};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		if (!strcmp(tables[i].name, name))
+			return &tables[i];
+	return &other;
 }
 
 static double rows_by(const char *table, const char *column)
@@ -92,7 +104,7 @@ static void add_name(sqlite3_str *sql, const struct module_table *t, int column)
 
 static void add_constraints(sqlite3_str *sql, const struct module_table *t, sqlite3_index_info *info)
 {
-	double rows = rows_of(t->name), found;
+	double rows = side_table_of(t->name)->rows, found;
 	int n = 0;
 
 	for (int i = 0; i < info->nConstraint; i++) {
