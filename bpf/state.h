@@ -273,16 +273,15 @@ static __noinline void count_refused(__u32 probe)
 		__sync_fetch_and_add(&track->refused, 1);
 }
 
-/* The current thread, of a tracked process, returns from a call that it was not seen to enter, or that was refused. */
+/* The current thread, if tracked, returns from a call that it was not seen to enter, or that was refused. */
 static __noinline void count_unentered(__u32 probe)
 {
 	struct task_struct *t = bpf_get_current_task_btf();
 	struct track *track = track_of(t->tgid);
 
-	if (track && __sync_fetch_and_add(&track->refused, -1) > 0)
+	if (!track || __sync_fetch_and_add(&track->refused, -1) > 0)
 		return; /* counted when it was entered */
-	if (track)
-		__sync_fetch_and_add(&track->refused, 1);
+	__sync_fetch_and_add(&track->refused, 1);
 	count(probe, COUNT_fired);
 	count(probe, COUNT_no_entry);
 }

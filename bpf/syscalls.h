@@ -74,8 +74,6 @@ static __always_inline void futex_leave(__s64 ret)
 	if (TASK_IS_COMPAT(t))
 		return;
 	s = bpf_task_storage_get(&threads, t, 0, 0);
-	if (!s && !track_of(t->tgid))
-		return;
 	if (!s || !s->futex.start_ns) {
 		count_unentered(PROBE_FUTEX);
 		return;

@@ -166,23 +166,6 @@ static void check_refusals(struct check *c)
 	}
 }
 
-/* Newer kernels (7.2 is one) take BPF's memory for threads from an allocator that some CPUs lack an instruction for. */
-static bool memory_refused(const struct check *c)
-{
-	struct counters counters;
-	const struct counter *rows;
-	struct fault why = {0};
-	bool refused;
-	size_t n;
-
-	if (counters_open(&counters, attach_tallies_fd(c->attach), &why) < 0)
-		return false;
-	n = counters_collect(&counters, true, &rows);
-	refused = counter_value(rows, (uint32_t)n, probe_table[nprobes - 1].id, COUNTER_no_state) > 0;
-	counters_close(&counters);
-	return refused;
-}
-
 static const char memory_remedy[] =
 	"kernels since 7.0 may take a CPU with cx16 (x86-64) or atomics (arm64) in /proc/cpuinfo for that; a virtual "
 	"machine can be given one";
@@ -226,10 +209,8 @@ static void check_quota(struct check *c)
 						    : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
 }
 
-static void check_events(struct check *c, int probe_error)
+static void check_events(struct check *c, int probe_error, bool refused)
 {
-	bool refused = memory_refused(c);
-
 	check_uprobe(c, probe_error, refused);
 	check_absent(c);
 	check_refusals(c);
@@ -297,6 +278,25 @@ static void print_refused(struct check *c, const char *what, const struct fault 
 		check_remedy(c, "gpurec --check -v -v shows the kernel's message; please report it with uname -r");
 }
 
+/* Newer kernels (7.2 is one) take BPF's memory for threads from an allocator that some CPUs lack an instruction for. */
+static bool memory_refused(struct check *c)
+{
+	struct counters counters;
+	const struct counter *rows;
+	struct fault why = {0};
+	bool refused;
+	size_t n;
+
+	if (counters_open(&counters, attach_tallies_fd(c->attach), &why) < 0) {
+		print_refused(c, "counters", &why);
+		return false;
+	}
+	n = counters_collect(&counters, true, &rows);
+	refused = counter_value(rows, (uint32_t)n, probe_table[nprobes - 1].id, COUNTER_no_state) > 0;
+	counters_close(&counters);
+	return refused;
+}
+
 static void check_recording(struct check *c)
 {
 	const struct attach_options o = {.ring_bytes = 1 << 20,
@@ -336,7 +336,7 @@ static void check_recording(struct check *c)
 	ring_drain(&life, ring_head(&life), take, c, &why);
 	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
 	check_report(c, "ring buffer", CHECK_OK, "records arrive");
-	check_events(c, probe_error);
+	check_events(c, probe_error, memory_refused(c));
 out:
 	ring_close(&life);
 	ring_close(&bulk);

@@ -43,7 +43,7 @@ static const struct object_call {
 	const char *name;
 	uint16_t kind;
 	uint8_t object, effect, field;
-} object_calls[] = {
+} object_functions[] = {
 	{"StreamCreate", KIND_stream, OBJECT_STREAM, EFFECT_MAKES, F_stream_stream},
 	{"GreenCtxStreamCreate", KIND_stream, OBJECT_STREAM, EFFECT_MAKES, F_stream_stream},
 	{"StreamDestroy", KIND_stream, OBJECT_STREAM, EFFECT_ENDS, F_stream_stream},
@@ -64,7 +64,7 @@ static const struct object_call {
 	{"LibraryLoad", KIND_load, OBJECT_MODULE, EFFECT_MAKES, F_load_module},
 	{"LibraryUnload", KIND_load, OBJECT_MODULE, EFFECT_ENDS, F_load_module},
 };
-#define NOBJECT_CALLS (sizeof(object_calls) / sizeof(object_calls[0]))
+#define NOBJECT_CALLS (sizeof(object_functions) / sizeof(object_functions[0]))
 
 struct nested {
 	struct table_key key; /* a: TID */
@@ -389,7 +389,7 @@ static uint8_t find_object_call(const char *name)
 
 	if (strncmp(name, "cu", 2) != 0)
 		return NOBJECT_CALLS;
-	while (i < NOBJECT_CALLS && strncmp(behind, object_calls[i].name, strlen(object_calls[i].name)) != 0)
+	while (i < NOBJECT_CALLS && strncmp(behind, object_functions[i].name, strlen(object_functions[i].name)) != 0)
 		i++;
 	return i;
 }
@@ -410,8 +410,8 @@ static int object_call_of(struct allocations *m, const struct event *ev, const s
 	known = &m->object_calls[probe->id];
 	if (!*known)
 		*known = find_object_call(probe->name) + 1;
-	if (*known <= NOBJECT_CALLS && object_calls[*known - 1].kind == ev->kind)
-		*out = &object_calls[*known - 1];
+	if (*known <= NOBJECT_CALLS && object_functions[*known - 1].kind == ev->kind)
+		*out = &object_functions[*known - 1];
 	return 0;
 }
 

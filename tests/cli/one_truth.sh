@@ -215,11 +215,12 @@ stream at=+8.5s pid=200 tid=200 dur=10us object=0x20000000 stack=7 probe=cudaEve
 end command 0
 END
 write db && report
-objects="SELECT type || ' ' || coalesce(how, 'left') || ' ' || count(*) FROM objects GROUP BY type, how ORDER BY type, how"
-check "the database has each object, and how it ended" is "event left 1
+ends="event left 1
 executable graph left 300
-executable graph destroyed 100" "$(in_db "$objects")"
-check "so has the module" is "$(in_db "$objects")" "$(in_module "$objects")"
+executable graph destroyed 100"
+objects="SELECT type || ' ' || coalesce(how, 'left') || ' ' || count(*) FROM objects GROUP BY type, how ORDER BY type, how"
+check "the database has each object, and how it ended" is "$ends" "$(in_db "$objects")"
+check "so has the module" is "$ends" "$(in_module "$objects")"
 check "with its handle" is 0x20000000 "$(in_db "SELECT handle FROM objects WHERE type = 'event'")"
 check "and the report says which were not destroyed" is "300 400 100" "$(sqlite3 -separator ' ' :memory: "SELECT
 	f.value ->> '$.facts.objects', f.value ->> '$.facts.made', f.value ->> '$.facts.destroyed'

@@ -18,7 +18,9 @@ kernels=${GPUREC_VM_KERNELS:-$(awk '$5 == "ci" { print $1 }' $table)}
 [ -z "${ARCH:-}" ] || ! grep -q "^$kernels-$ARCH " $table || kernels=$kernels-$ARCH
 steps=${GPUREC_VM_STEPS:-check record flood stacks metrics detach peer}
 # The newest kernel has no memory for BPF on this CPU (tests/vm/qemu.sh): what is recorded there is counted.
-poor_kernel=newest poor_cpu=max,-cx16
+poor_kernel=newest
+# shellcheck source=tests/vm/qemu.sh
+. tests/vm/qemu.sh
 results=$BUILD/vm
 here=$(uname -m | sed 's/x86_64/amd64/; s/aarch64/arm64/')
 
@@ -139,7 +141,7 @@ done
 if [ -z "${GPUREC_VM_STEPS:-}" ] && grep -qw $poor_kernel <<<"$kernels"; then
 	names+=("$poor_kernel-poor")
 	while [ "$(jobs -pr | wc -l)" -ge "${GPUREC_VM_JOBS:-2}" ]; do wait -n; done
-	steps=refused CPU=$poor_cpu guest $poor_kernel-poor $poor_kernel &
+	steps=refused CPU=$cpu_before_7 guest $poor_kernel-poor $poor_kernel &
 fi
 wait
 for name in "${names[@]}"; do
