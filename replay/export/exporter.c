@@ -11,18 +11,34 @@ static const struct exporter table[] = {
 	{".db", "a SQLite database", sqlview_write_file},
 	{".csv", "comma-separated values; with one --kind, its fields as columns", csv_write_file},
 	{".perfetto-trace", "a trace for Perfetto", perfetto_write_file},
-	{".trace.json", "a trace for Perfetto and chrome://tracing", chrome_write_file},
 	{".otlp.json", "OpenTelemetry spans, metrics and log records, lines of OTLP JSON", otlp_write_file},
 	{".folded", "time in calls, as folded stacks for a flame graph", folded_time_write_file},
 	{".alloc.folded", "bytes by allocation site, as folded stacks", folded_bytes_write_file},
-	{".perf.txt", "lines as `perf script` prints them", perf_write_file},
 	{".cap", "a narrower capture, which still verifies", narrowed_write_file},
 	{0},
+};
+
+/*
+ * Formats that are no longer written, and what to use instead. They come before the table: by its endings alone
+ * run.trace.json would be lines of JSON, and run.perf.txt lines of text.
+ */
+static const struct {
+	const char *suffix, *what, *instead;
+} dropped[] = {
+	{".trace.json", "the Chrome trace format", ".perfetto-trace, which ui.perfetto.dev reads"},
+	{".perf.txt", "the format of perf script", ".folded for flame graphs"},
 };
 
 const struct exporter *exporters(void)
 {
 	return table;
+}
+
+static bool ends_in(const char *path, const char *suffix)
+{
+	size_t len = strlen(path), n = strlen(suffix);
+
+	return len >= n && !strcmp(path + len - n, suffix);
 }
 
 int exporter_for(const struct exporter **out, const char *path, struct fault *why)
@@ -31,11 +47,15 @@ int exporter_for(const struct exporter **out, const char *path, struct fault *wh
 	char known[160] = "";
 	size_t len = strlen(path), longest = 0, used = 0;
 
-	/* The longest ending that fits: run.trace.json is a trace, not lines of JSON. */
+	for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++)
+		if (ends_in(path, dropped[i].suffix))
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.60s: %s is no longer written; use %s", path,
+					 dropped[i].what, dropped[i].instead);
+	/* The longest ending that fits: run.otlp.json is OpenTelemetry, not lines of JSON. */
 	for (const struct exporter *e = table; e->suffix; e++) {
 		size_t n = strlen(e->suffix);
 
-		if (len > n && n > longest && !strcmp(path + len - n, e->suffix)) {
+		if (len > n && n > longest && ends_in(path, e->suffix)) {
 			best = e;
 			longest = n;
 		}

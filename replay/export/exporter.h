@@ -16,7 +16,7 @@ struct exporter {
 	int (*write_file)(const struct replay *replay, int fd, struct fault *why);
 };
 
-/* By the suffix of `path`: ERR_INPUT, with a sentence that lists the known ones. */
+/* By the suffix of `path`. ERR_INPUT: it is not known, or no longer; the sentence names what there is. */
 int exporter_for(const struct exporter **out, const char *path, struct fault *why);
 
 /* The table; ends with a zeroed one. */
@@ -26,11 +26,9 @@ const struct exporter *exporters(void);
 int sqlview_write_file(const struct replay *replay, int fd, struct fault *why);
 int csv_write_file(const struct replay *replay, int fd, struct fault *why);
 int perfetto_write_file(const struct replay *replay, int fd, struct fault *why);
-int chrome_write_file(const struct replay *replay, int fd, struct fault *why);
 int otlp_write_file(const struct replay *replay, int fd, struct fault *why);
 int folded_time_write_file(const struct replay *replay, int fd, struct fault *why);
 int folded_bytes_write_file(const struct replay *replay, int fd, struct fault *why);
-int perf_write_file(const struct replay *replay, int fd, struct fault *why);
 int narrowed_write_file(const struct replay *replay, int fd, struct fault *why); /* replay/narrowed.h */
 
 /* These two also write to whatever else is open for writing; a closed pipe ends them quietly, with 0. */

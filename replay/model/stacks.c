@@ -135,7 +135,8 @@ uint32_t stacks_depth(const struct stacks *s, uint64_t stack)
 	return depth;
 }
 
-const char *stacks_path(const struct stacks *s, const struct frame *f)
+/* The path of a frame's file, "" if it has none or is not reported. */
+static const char *path_of(const struct stacks *s, const struct frame *f)
 {
 	uint32_t n = f->module ? map_get(&s->by_module, f->module, 0) : 0;
 
@@ -144,7 +145,7 @@ const char *stacks_path(const struct stacks *s, const struct frame *f)
 
 void stacks_describe(const struct stacks *s, const struct frame *f, char *buf, size_t size)
 {
-	const char *path = stacks_path(s, f), *slash = strrchr(path, '/');
+	const char *path = path_of(s, f), *slash = strrchr(path, '/');
 
 	if (f->symbol[0])
 		snprintf(buf, size, "%s", f->symbol);

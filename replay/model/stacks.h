@@ -34,9 +34,6 @@ const struct frame *stacks_frame(const struct stacks *s, uint64_t stack, uint32_
 /* How deep it is, up to STACK_DEPTH_MAX. */
 uint32_t stacks_depth(const struct stacks *s, uint64_t stack);
 
-/* The path of a frame's file, "" if it has none or is not reported. */
-const char *stacks_path(const struct stacks *s, const struct frame *f);
-
 /* What to call a frame: its symbol, else file+offset, else its address. */
 void stacks_describe(const struct stacks *s, const struct frame *f, char *buf, size_t size);
 

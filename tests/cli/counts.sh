@@ -42,7 +42,7 @@ sort want.unsorted >want
 "$mkcap" -o run.cap --pub run.pub run.script || exit 1
 mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" && cp run.pub "$GPUREC_HOME/trust/lab.pub" || exit 1
 
-formats="txt jsonl csv db perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
+formats="txt jsonl csv db perfetto-trace otlp.json folded alloc.folded"
 write_all() { # NAME
 	local suffix
 	for suffix in $formats; do
@@ -65,8 +65,6 @@ in_text() {
 }
 in_csv() { sql ".import --csv $1.csv t" "SELECT kind || ' ' || count(*) FROM t GROUP BY kind" | of_kinds; }
 in_db() { sqlite3 "$1.db" "SELECT name || ' ' || rows FROM kind_counts WHERE rows > 0" | sort; }
-in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('$1.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
-in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z_]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' "$1.perf.txt" | sum_up; }
 in_perfetto() {
 	protoc -I "$here/schemas" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words" && awk '
 		/^    event_categories/ { list = 1 } /^    (event_names|debug_annotation_names)/ { list = 0 }
@@ -88,8 +86,6 @@ check "lines of JSON have each event" same in_jsonl
 check "text has the same counts" same in_text
 check "so has CSV" same in_csv
 check "the database" same in_db
-check "the Chrome trace" same in_chrome
-check "and what perf script prints" same in_perf
 if command -v protoc >/dev/null; then
 	check "the Perfetto trace, too" same in_perfetto
 	check "protoc knows every field of it" sh -c '! grep -qE "^ *[0-9]+( \{|:)" run.words'
@@ -120,7 +116,7 @@ whole_or_not() { # NAME WORD
 	write_all "$1" || return 1
 	in_jsonl "$1" >want
 	[ -s want ] || return 1
-	for way in in_text in_csv in_db in_chrome in_perf in_module $(command -v protoc >/dev/null && echo in_perfetto); do
+	for way in in_text in_csv in_db in_module $(command -v protoc >/dev/null && echo in_perfetto); do
 		same "$way" "$1" || { echo "$way"; return 1; }
 	done
 	for suffix in $formats; do
@@ -137,7 +133,7 @@ cp want.all want
 
 # Harm. What may stand in a line of text is letters, signs and line feeds: nothing that moves a cursor, hides or turns.
 no_raw() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xff|\xc0|\xe2\x80\xae' "$1"; }
-for suffix in txt jsonl csv trace.json otlp.json folded alloc.folded perf.txt; do
+for suffix in txt jsonl csv otlp.json folded alloc.folded; do
 	check "nothing in $suffix could move a cursor, hide or deceive" no_raw "run.$suffix"
 done
 if [ -s run.words ]; then # in which protoc shows such bytes in octal
@@ -148,7 +144,6 @@ check "no tab breaks a line of text" sh -c '! grep -q "	" run.txt'
 check "each line of JSON is JSON" [ "$(sql "SELECT json_valid(CAST(readfile('lines.json') AS TEXT))")" = 1 ]
 { echo '['; sed '$!s/$/,/' run.otlp.json; echo ']'; } >lines.json
 check "each line of OTLP, too" [ "$(sql "SELECT json_valid(CAST(readfile('lines.json') AS TEXT))")" = 1 ]
-check "the Chrome trace is JSON" [ "$(sql "SELECT json_valid(CAST(readfile('run.trace.json') AS TEXT))")" = 1 ]
 check "a row of CSV is a line" [ "$(wc -l <run.csv)" -eq "$(sql ".import --csv run.csv t" "SELECT count(*) + 1 FROM t")" ]
 no_formula() {
 	local kind

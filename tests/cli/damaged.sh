@@ -40,7 +40,7 @@ outputs() { # NAME
 		[ $? -eq 1 ] || { echo "gpuanalyze: a $form of $1.cap"; return 1; }
 		files+=("$1.report.$form")
 	done
-	for form in txt jsonl csv folded perfetto-trace perf-script.txt otlp.jsonl trace.json; do
+	for form in txt jsonl csv folded perfetto-trace otlp.json; do
 		"$replay" -q --unverified --force -o "$1.$form" "$1.cap" 2>err
 		[ $? -eq 1 ] || { echo "gpureplay: $1.$form"; cat err; return 1; }
 		files+=("$1.$form")

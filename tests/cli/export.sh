@@ -56,7 +56,7 @@ END
 mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" || exit 1
 cp run.pub "$GPUREC_HOME/trust/lab.pub" && cp "$golden/demo.pub" "$GPUREC_HOME/trust/demo.pub" || exit 1
 
-formats="csv perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
+formats="csv perfetto-trace otlp.json folded alloc.folded"
 kinds="launch alloc free copy set wait switch waking futex fork exec exit process thread module executable attach fact frame"
 
 # export_all NAME: every format of NAME.cap
@@ -78,6 +78,9 @@ have_protoc() { command -v protoc >/dev/null; }
 decode() { # NAME: the Perfetto trace in words
 	protoc -I "$here/schemas" --decode=Trace perfetto.proto <"$1.perfetto-trace" >"$1.words"
 }
+on_tracks() { # NAME: what is on its tracks, in NAME.tracks
+	decode "$1" && awk -f "$here/tools/slices.awk" "$1.words" >"$1.tracks"
+}
 
 # Counts by kind, one "KIND N" a line, sorted.
 in_json() { "$replay" -q --json "$1.cap" | sed -n 's/^{"at":[0-9]*,"kind":"\([a-z]*\)".*/\1/p' | sort | uniq -c | awk '{print $2, $1}'; }
@@ -90,8 +93,6 @@ in_text() {
 }
 of_kinds() { grep -E "^(${kinds// /|}) "; }
 in_csv() { sql ".import --csv $1.csv t" "SELECT kind || ' ' || count(*) FROM t GROUP BY kind" | of_kinds; }
-in_chrome() { sql "SELECT value ->> 'cat' || ' ' || count(*) FROM json_each(CAST(readfile('$1.trace.json') AS TEXT), '\$.traceEvents') GROUP BY value ->> 'cat'" | of_kinds; }
-in_perf() { sed -n 's/.* [0-9.]*: gpurec:\([a-z]*\): .*/\1/p; s/.* [0-9.]*: sched:sched_\([a-z]*\): .*/\1/p' "$1.perf.txt" | sort | uniq -c | awk '{print $2, $1}'; }
 in_perfetto() {
 	decode "$1" && awk '
 		/^    event_categories/ { list = 1 } /^    (event_names|debug_annotation_names)/ { list = 0 }
@@ -105,7 +106,7 @@ spans() { grep -o '"key":"gpurec.kind","value":{"stringValue":"[a-z]*"' "$1.otlp
 same_counts() { # NAME
 	in_json "$1" >want
 	[ -s want ] || return 1
-	for way in in_text in_csv in_chrome in_perf $(have_protoc && echo in_perfetto); do
+	for way in in_text in_csv $(have_protoc && echo in_perfetto); do
 		"$way" "$1" >got
 		cmp want got || { diff want got; echo "$way"; return 1; }
 	done
@@ -115,7 +116,7 @@ same_counts() { # NAME
 
 check "every format is written" export_all run
 check "the capture has every kind that it names" [ "$(in_json run | wc -l)" -eq "$(wc -w <<<"$kinds")" ]
-check "text, JSON, CSV, Chrome, perf and Perfetto hold the same events, OpenTelemetry the same calls" same_counts run
+check "text, JSON, CSV and Perfetto hold the same events, OpenTelemetry the same calls" same_counts run
 for name in demo lossy; do
 	cp "$golden/$name.cap" . || exit 1
 	check "the golden capture $name is written in every format" export_all "$name"
@@ -127,7 +128,7 @@ check "in OpenTelemetry, too" cmp first.json run.otlp.json
 
 # Perfetto.
 if have_protoc; then
-	decode run
+	on_tracks run
 	check "protoc knows every field of the Perfetto trace" sh -c '! grep -qE "^ *[0-9]+( \{|:)" run.words'
 	check "as many slices end as begin" [ "$(grep -c TYPE_SLICE_BEGIN run.words)" -eq "$(grep -c TYPE_SLICE_END run.words)" ]
 	check "who wakes and who is woken are connected" [ "$(grep -c ' flow_ids: 1$' run.words) $(grep -c 'terminating_flow_ids: 1$' run.words)" = "1 1" ]
@@ -137,28 +138,29 @@ if have_protoc; then
 		/counter_value/ && $2 > 0 && $2 < 2000000 { print $2 }' run.words | tr '\n' ' ')" = "1048576 1114112 1114112 4096 65536 4096 " ]
 	check "losses are slices over the time in which they happened" grep -q 'name: "lost: 3 cudaMalloc: no room in the ring"' run.words
 	check "a sleep is told as the kernel tells it" grep -q 'prev_state: 1$' run.words
+	check "with its time, its CPU and who comes next" grep -qF 'cpu: 1 event { timestamp: 500046000000 pid: 100 sched_switch { prev_comm: "a;b,\"c\"\\x0a\\x1b[2J</script>" prev_pid: 100 prev_prio: 120 prev_state: 1 next_comm: "swapper" next_pid: 0 next_prio: 120 } }' <(tr -s ' \n' ' ' <run.words)
 	check "and a preemption" grep -q 'prev_state: 2048$' run.words
 	check "the verdict is a mark" grep -q 'name: "capture: OK, signed by' run.words
+	check "of such marks there are no more than these" [ "$(cut -f 5 run.tracks | grep -cxE 'lost|capture')" -eq 2 ]
+	check "a slice lasts from the call to its return, on the track of its thread" grep -qP '\t100/100\t500005000000\t500025000000\tlaunch\tcudaLaunchKernel$' run.tracks
+	check "what is of no thread is the recorder's, not the idle task's" grep -qP '\tcapture\t500000000000\t500000000000\tfact\tfact$' run.tracks
+	check "and nothing of ours is the idle task's" sh -c '! cut -f 2 run.tracks | grep -q "/0$"'
 else
 	skip "the Perfetto trace is decoded" "there is no protoc here"
 fi
 
-# Chrome.
-check "the Chrome trace is JSON" [ "$(sql "SELECT json_valid(CAST(readfile('run.trace.json') AS TEXT))")" = 1 ]
-check "a slice has its times in microseconds" grep -q '"name":"cudaLaunchKernel","cat":"launch","ph":"X","ts":500005000\.000,"pid":100,"tid":100,"dur":20000\.000,' run.trace.json
-check "flows begin and end" [ "$(grep -c '"cat":"flow","ph":"s"' run.trace.json) $(grep -c '"cat":"flow","ph":"f"' run.trace.json)" = "1 1" ]
-check "memory is a counter" grep -q '"ph":"C".*"device":1114112,"managed":0,"pinned":4096' run.trace.json
-check "losses and the verdict are marks" [ "$(grep -cE '"cat":"(lost|capture)"' run.trace.json)" -eq 2 ]
-# What is lost in one epoch, and withheld over another time, lies across what a CPU did.
+# What is lost in one epoch, and withheld over another time, lies across what threads did.
 "$mkcap" -o across.cap - <<'END' || exit 1
 start 500s 1790000000s
 process at=+0 pid=100 start=+0 name="trainer"
 fact at=+0 name=kernel value=x
 switch at=+900ms cpu=0 prev_tid=100 prev_state=1 next_tid=0
 thread at=+950ms tid=100 pid=100 start=+0 name="main"
+launch at=+980ms pid=100 tid=100 dur=20ms
 lost cudaMalloc ring_full 3
 epoch +1s
 switch at=+1100ms cpu=0 prev_tid=0 next_tid=100
+launch at=+1200ms pid=100 tid=100 dur=350ms
 process at=+1500ms pid=101 start=+0 name="other"
 fact at=+1600ms name=more value=y
 lost cudaMalloc ring_full 3
@@ -166,17 +168,29 @@ lost cudaFree ring_full 1
 epoch +2s
 end command 0
 END
-slices="SELECT value ->> 'name' AS name, value ->> 'cat' AS cat, value ->> 'ph' AS ph, value ->> 'pid' || '/' || (value ->> 'tid') AS track,
-	value ->> 'ts' AS ts, (value ->> 'ts') + (value ->> 'dur') AS until FROM json_each(CAST(readfile('across.trace.json') AS TEXT), '\$.traceEvents')"
-"$mkcap" --narrow across.cap --withhold process,host -o across-less.cap >/dev/null
-for name in across across-less; do
-	"$replay" --force -q $name.cap -o across.trace.json
-	check "of $name no two slices of a track overlap in part, which viewers cannot nest" [ "$(sql "WITH s AS ($slices)
-		SELECT count(*) FILTER (WHERE a.ts < b.ts AND b.ts < a.until AND a.until < b.until), count(*) > 20 FROM s a, s b WHERE a.track = b.track")" = "0|1" ]
-	check "nothing but its threads stands on the track of a CPU" [ "$(sql "WITH s AS ($slices)
-		SELECT group_concat(DISTINCT cat), count(*) FROM s WHERE ph <> 'M' AND track IN (SELECT track FROM s WHERE cat = 'switch')")" = "switch|2" ]
-	check "each track of slices has a name" [ "$(sql "WITH s AS ($slices), named AS (SELECT track FROM s WHERE name = 'thread_name')
-		SELECT count(DISTINCT track) FILTER (WHERE track NOT IN named), count(DISTINCT track) > 1 FROM s WHERE ph = 'X'")" = "0|1" ]
+"$mkcap" --narrow across.cap --withhold process,host -o across-less.cap >/dev/null || exit 1
+nest() { # NAME: no two slices of a track overlap in part
+	awk -F'\t' '
+		function crosses(a, b) { return begin[a] < begin[b] && begin[b] < end[a] && end[a] < end[b] }
+		{ track[NR] = $1; begin[NR] = $3 + 0; end[NR] = $4 + 0 }
+		{ for (i = 1; i < NR; i++) if (track[i] == $1 && (crosses(i, NR) || crosses(NR, i))) { print; bad = 1 } }
+		END { exit bad || NR < 5 }' "$1.tracks"
+}
+own_tracks() { # NAME WHAT...: each of these marks is there, and on tracks with nothing else
+	awk -F'\t' -v want="${*:2}" '
+		{ what = $5 ~ /^(lost|withheld)$/ ? $5 : "event" }
+		($1 in on) && on[$1] != what { print; bad = 1 }
+		{ on[$1] = what; seen[what] }
+		END { for (n = split(want, each, " "); n; n--) if (!(each[n] in seen)) bad = 1; exit bad }' "$1.tracks"
+}
+for name in $(have_protoc && echo across across-less); do
+	withheld=
+	[ $name = across ] || withheld=withheld
+	check "$name is written as a trace" "$replay" -q $name.cap -o $name.perfetto-trace
+	on_tracks $name
+	check "of $name no two slices of a track overlap in part, which viewers cannot nest" nest $name
+	check "what is lost or withheld has tracks of its own" own_tracks $name event lost $withheld
+	check "each track has a name" awk -F'\t' '$2 == "" { print; bad = 1 } END { exit bad || NR < 5 }' $name.tracks
 done
 
 # CSV.
@@ -190,6 +204,8 @@ check "with its values" [ "$(sql ".import --csv copies.csv t" "SELECT at, probe,
 check "no cell begins like a formula" [ "$("$replay" -q --kind process run.cap -o p.csv && sql ".import --csv p.csv t" \
 	"SELECT group_concat(name, ' ') FROM t")" = "\\x3dcmd|' /C calc'!A0 \\x40SUM(1+1)" ]
 check "nor in the common columns" [ "$(sql ".import --csv run.csv t" "SELECT count(*) FROM t WHERE process GLOB '[=+@-]*' OR thread GLOB '[=+@-]*'")" = 0 ]
+check "what is of a process, a thread or neither is that in the common columns" [ "$(sql ".import --csv run.csv t" "SELECT group_concat(kind || ':' || pid || '/' || tid, ' ')
+	FROM t WHERE kind IN ('fact', 'executable', 'free')")" = "executable:100/ fact:/ free:100/101" ]
 
 # Formulas that a spreadsheet would find in a cell. By OWASP's list: = + - @, their full-width forms; and after each list
 # separator that a spreadsheet may be set to, whatever quotes or blanks stand before.
@@ -259,16 +275,9 @@ check "what was lost stands in the lowest frame" sh -c '! grep -qv "^OK, signed 
 "$replay" -q demo.cap -o whole.folded
 check "of a whole capture that is the process" grep -qE '^driver \([0-9]+\);' whole.folded
 
-# perf.
-check "an event with a stack is followed by it" [ "$(grep -c '^	' run.perf.txt)" -eq 4 ]
-check "what is of no thread is the recorder's, not the idle task's" grep -qE '^gpurec +0/0 \[000\] 500\.000000000: gpurec:fact: ' run.perf.txt
-check "what is of a process is its" grep -qE ' 100/100 \[000\] 500\.000000000: gpurec:executable: ' run.perf.txt
-check "and nothing of ours is the idle task's" sh -c '! grep -E "^swapper .* gpurec:" run.perf.txt'
-check "switches are told as the kernel tells them" grep -qE ' \[001\] 500\.046000000: sched:sched_switch: .* prev_state=S ==> next_comm=swapper next_pid=0 ' run.perf.txt
-
 # Hostile text.
 no_raw() { ! LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xff|\xc0|\xe2\x80\xae' "$1"; }
-for suffix in csv trace.json otlp.json folded alloc.folded perf.txt; do
+for suffix in csv otlp.json folded alloc.folded; do
 	check "nothing in $suffix could move a cursor, hide or deceive" no_raw "run.$suffix"
 done
 check "nor in the Perfetto trace's texts" sh -c '! LC_ALL=C grep -qaP "\x1b\[2J|\x1b\]0|\xe2\x80\xae" run.perfetto-trace'
@@ -297,11 +306,11 @@ each_says() { # what a filter leaves of the capture is an empty part; that the c
 check "each export of a part says how many events are missing of the whole" each_says --kind launch
 check "also where no event was selected" each_says --kind launch --pid 999999
 check "then CSV has one row, of nothing but that" [ "$(sed 1d part.csv | tr -d ,)" = '"OK 3 of 21 events (14.3 %) were lost"' ]
-for suffix in csv trace.json perf.txt perfetto-trace; do
+for suffix in csv perfetto-trace; do
 	check "what is withheld is marked in $suffix" grep -qa 'withheld: 5 rows of class process' "redacted.$suffix"
 	check "and the missing end" grep -qa 'unsealed: the capture stops here without an end' "cut.$suffix"
 done
-check "names that were withheld are nowhere" sh -c '! grep -laE "SUM\(1|C calc" redacted.csv redacted.*trace* redacted.*json redacted.*folded redacted.perf.txt'
+check "names that were withheld are nowhere" sh -c '! grep -laE "SUM\(1|C calc" redacted.csv redacted.*trace* redacted.*json redacted.*folded'
 rm "$GPUREC_HOME/trust/lab.pub"
 unverified() {
 	local suffix
@@ -325,13 +334,20 @@ check "calls of a thread without a number are written in every format" export_al
 	echo "repeat 300000 1us alloc at=+1ms pid=100 tid=101 addr=0x1000 bytes=64"
 	echo "epoch +2s"
 } | "$mkcap" -o same.cap - || exit 1
-check "many allocations at one address, never freed, do not take for ever" bash -c 'ulimit -t 20; exec "$@"' sh "$replay" -q same.cap -o same.trace.json
+check "many allocations at one address, never freed, do not take for ever" bash -c 'ulimit -t 20; exec "$@"' sh "$replay" -q same.cap -o same.perfetto-trace
 check "nor in a database" bash -c 'ulimit -t 20; exec "$@"' sh "$replay" -q same.cap -o same.db
 
 # Files.
 check_exit 2 "an ending that is not known is a usage error" "$replay" run.cap -o out.xyz
 check_says '\.perfetto-trace.*\.folded' "that lists the known ones"
-check "the longest ending counts" [ "$(head -c 18 run.trace.json)" = '{"displayTimeUnit"' ]
+for name in run.trace.json dir/run.trace.json .trace.json; do
+	check_exit 2 "so is $name, which is no longer written" "$replay" run.cap -o "$name"
+	check_says ': the Chrome trace format is no longer written; use \.perfetto-trace, ' "the sentence names what to use"
+done
+check_exit 2 "so is .perf.txt" "$replay" run.cap -o run.perf.txt
+check_says '^gpureplay: run\.perf\.txt: the format of perf script is no longer written; use \.folded ' "which names folded stacks"
+check "of these nothing is left" [ -z "$(ls -d ./*.trace.json .trace.json ./*.perf.txt 2>/dev/null)" ]
+check "the longest ending counts" [ "$(head -c 10 run.otlp.json)" = '{"resource' ]
 check_exit 0 "--help" "$replay" --help
 for suffix in $formats; do
 	check_prints "^ +\\.$suffix +" "names .$suffix"
@@ -343,13 +359,13 @@ done
 } | "$mkcap" -o big.cap - || exit 1
 interrupted() {
 	local pid status
-	"$replay" -q big.cap -o big.trace.json &
+	"$replay" -q big.cap -o big.perfetto-trace &
 	pid=$!
 	while kill -0 "$pid" 2>/dev/null && [ -z "$(find . -name '.*big*' -size +0 -o -name '*.part' -size +0)" ]; do :; done
 	kill -TERM "$pid"
 	wait "$pid"
 	status=$?
-	[ "$status" -eq 143 ] && [ -z "$(find . -name '*big.trace*' -o -name '*.part')" ]
+	[ "$status" -eq 143 ] && [ -z "$(find . -name '*big.perfetto*' -o -name '*.part')" ]
 }
 check "an interrupted export leaves no half file" interrupted
 

@@ -57,7 +57,7 @@ end duration
 END
 "$BUILD/tests/mkcap" -o run.cap --pub run.pub run.script || exit 1
 mkdir -p "$GPUREC_HOME/trust" && chmod 700 "$GPUREC_HOME" "$GPUREC_HOME/trust" && cp run.pub "$GPUREC_HOME/trust/lab.pub" || exit 1
-for suffix in perfetto-trace trace.json otlp.json folded perf.txt; do
+for suffix in perfetto-trace otlp.json folded; do
 	"$replay" -q run.cap -o "run.$suffix" || exit 1
 done
 
@@ -87,11 +87,14 @@ check "JSON has the kernel's name, too" grep -q '"function":"0x1000".*"kernel":"
 if command -v protoc >/dev/null; then
 	protoc -I "$here/schemas" --decode=Trace perfetto.proto <run.perfetto-trace >run.words
 	check "protoc knows every field of the Perfetto trace" sh -c '! grep -qE "^ *[0-9]+( \{|:)" run.words'
-	counter() { # NAME VALUE: a track of that name has that value
-		awk -v name="\"$1\"" -v value="$2" '/^ *uuid:/ { u = $2 } index($0, "name: " name) { track = u }
-			/track_uuid:/ { t = $2 } /counter_value:/ && t == track && $2 == value { found = 1 } END { exit !found }' run.words
+	awk -f "$here/tools/slices.awk" run.words >run.tracks
+	counter() { # NAME VALUE [TIME]: a track of that name has that value, then
+		awk -v name="\"$1\"" -v value="$2" -v then="${3:-}" '/^ *uuid:/ { u = $2 } index($0, "name: " name) { track = u }
+			/^  timestamp:/ { at = $2 } /track_uuid:/ { t = $2 }
+			/counter_value:/ && t == track && $2 == value && (then == "" || at == then) { found = 1 } END { exit !found }' run.words
 	}
 	check "a GPU's figures are counters" counter "GPU 0: power (mW)" 250123
+	check "with the time of each" counter "GPU 0: busy (%)" 50 500005000000
 	check "its memory, too" counter "GPU 0: memory used" 1073741824
 	check "those that are not known are none" sh -c '! grep -q "GPU 0: corrected" run.words'
 	check "so is the time that the hypervisor took of a CPU" counter "CPU 3: time taken by the hypervisor" 5000000
@@ -104,18 +107,11 @@ if command -v protoc >/dev/null; then
 	check "and has its symbol as it was" grep -qF 'string_value: "_ZN1a1bEv+0x1b"' run.words
 	check "a launch has its kernel" grep -qF 'string_value: "vecAdd(float const*, float const*, float*, int)"' run.words
 	check "calls of all kinds and page faults are slices" [ "$(grep -c TYPE_SLICE_BEGIN run.words)" -eq 13 ]
+	check "a collective lasts as long as it took" grep -qP '\t100/101\t500008000000\t500009000000\tcollective\tncclAllReduce$' run.tracks
+	check "so does a page fault" grep -qP '\t100/101\t500009700000\t500010000000\tfault\tfault$' run.tracks
 else
 	skip "the Perfetto trace is decoded" "there is no protoc here"
 fi
-
-# Chrome.
-check "the Chrome trace is JSON" [ "$(sqlite3 :memory: "SELECT json_valid(CAST(readfile('run.trace.json') AS TEXT))")" = 1 ]
-check "a GPU's figures are counters there, too" grep -qF '{"name":"GPU 0: busy (%)","cat":"gauge","ph":"C","ts":500005000.000,"pid":4194306,"tid":0,"args":{"value":50}}' run.trace.json
-check "marks have their text" [ "$(grep -cE '^\{"name":"(xid 79: GPU has|oom: trainer|reduced: |no longer reduced)' run.trace.json)" -eq 5 ]
-check "a collective is a slice" grep -qE '"name":"ncclAllReduce","cat":"collective","ph":"X","ts":500008000\.000,"pid":100,"tid":101,"dur":1000\.000,' run.trace.json
-check "so is a page fault" grep -qE '"name":"fault","cat":"fault","ph":"X",.*"dur":300\.000,' run.trace.json
-check "a frame is called as people write it, and has its symbol as it was" grep -qE '"name":"frame: a::b\(\)\+0x1b","cat":"frame",.*"symbol":"_ZN1a1bEv\+0x1b"' run.trace.json
-check "a launch has its kernel there" grep -qE '"cat":"launch".*"kernel":"vecAdd\(float' run.trace.json
 
 # OpenTelemetry.
 metric() { # NAME UNIT ATTRIBUTES VALUE
@@ -137,9 +133,9 @@ check "each line has spans, metrics or log records, and no other thing" [ "$(sql
 	WHERE (value -> 'resourceSpans' IS NOT NULL) + (value -> 'resourceMetrics' IS NOT NULL) + (value -> 'resourceLogs' IS NOT NULL) <> 1")" = 0 ]
 check "a span has its kernel" grep -q '"gpurec.kernel","value":{"stringValue":"vecAdd(float' run.otlp.json
 
-# perf and folded stacks.
-check "so have rows about frames" grep -qE 'gpurec:frame: .* symbol="a::b\(\)\+0x1b"$' run.perf.txt
-check "perf's lines have a stack for calls of whatever kind, as people write it" grep -qE '^	 +5 a::b\(\)\+0x1b \(\[unknown\]\)$' run.perf.txt
-check "and the kernel" grep -q ' kernel=vecAdd(float const\*' run.perf.txt
+# Stacks.
+"$replay" -q run.cap -o run.db || exit 1
+check "the database has the stack of a launch, as people write it" [ "$(sqlite3 -readonly run.db "SELECT c.at_ns, s.shown
+	FROM calls c JOIN stacks s USING (stack)")" = '500002000000|a::b()+0x1b' ]
 check "folded stacks have collectives" grep -qE ';ncclAllReduce 1000000$' run.folded
 finish

@@ -107,7 +107,7 @@ cat decimal >>marks
 check "the narrower captures of both are of one key" cmp run.pub every.pub
 
 # views CAPTURE FOLDER: all that can be made of it
-formats="txt jsonl csv db perfetto-trace trace.json otlp.json folded alloc.folded perf.txt"
+formats="txt jsonl csv db perfetto-trace otlp.json folded alloc.folded"
 views() {
 	local suffix
 	rm -rf "$2" && mkdir "$2" && cp "$1" "$2/raw" && lz4 -dc "$1" >"$2/content" && "$replay" -q "$1" >"$2/text" &&

@@ -219,7 +219,7 @@ limited() { # COMMAND that writes OUT: what a limit of 8 KiB on files makes of i
 	[ $? -eq 3 ] && grep -q 'File too large\|disk I/O error' limited.err || { cat limited.err; return 1; }
 	[ -z "$(ls limited.out* 2>/dev/null)" ] || { ls limited.out*; return 1; }
 }
-for suffix in txt jsonl csv db perfetto-trace trace.json otlp.json perf.txt; do
+for suffix in txt jsonl csv db perfetto-trace otlp.json; do
 	check "a limit on the size of files is reported like a full disk, and leaves nothing: $suffix" \
 		limited "$replay" -q big.cap -o "limited.out.$suffix"
 done

@@ -88,12 +88,10 @@ static void the_longest_ending_names_the_exporter(void **state)
 		const char *path;
 		int (*wanted)(const struct replay *, int, struct fault *);
 	} cases[] = {{"a.json", jsonl_write},
-		     {"a.trace.json", chrome_write_file},
 		     {"a.otlp.json", otlp_write_file},
 		     {"a.folded", folded_time_write_file},
 		     {"a.alloc.folded", folded_bytes_write_file},
 		     {"a.txt", text_write},
-		     {"a.perf.txt", perf_write_file},
 		     {"trace.json", jsonl_write}};
 	const struct exporter *e;
 	struct fault why;
@@ -106,6 +104,29 @@ static void the_longest_ending_names_the_exporter(void **state)
 	assert_int_equal(exporter_for(&e, ".perfetto-trace", &why), ERR_INPUT);
 	for (e = exporters(); e->suffix; e++)
 		assert_non_null(strstr(why.text, e->suffix));
+}
+
+static void a_dropped_format_is_refused_and_names_another(void **state)
+{
+	static const struct {
+		const char *path, *instead;
+	} cases[] = {{"a.trace.json", ".perfetto-trace"},
+		     {"b/.trace.json", ".perfetto-trace"},
+		     {".trace.json", ".perfetto-trace"},
+		     {"a.perf.txt", ".folded"},
+		     {".perf.txt", ".folded"}};
+	const struct exporter *e = NULL;
+	struct fault why;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(exporter_for(&e, cases[i].path, &why), ERR_INPUT);
+		assert_null(e);
+		assert_non_null(strstr(why.text, "is no longer written"));
+		assert_non_null(strstr(why.text, cases[i].instead));
+	}
+	assert_int_equal(exporter_for(&e, "a.trace.json.txt", &why), 0);
+	assert_ptr_equal(e->write_file, text_write);
 }
 
 static void a_call_cannot_begin_before_the_clock(void **state)
@@ -127,6 +148,7 @@ int main(void)
 		cmocka_unit_test(a_message_beyond_the_limit_fails_and_stays_failed),
 		cmocka_unit_test(a_long_message_is_whole),
 		cmocka_unit_test(the_longest_ending_names_the_exporter),
+		cmocka_unit_test(a_dropped_format_is_refused_and_names_another),
 		cmocka_unit_test(a_call_cannot_begin_before_the_clock),
 	};
 
