@@ -29,7 +29,7 @@ static int find_site(struct sites *s, const struct allocation *a, struct site **
 	if (p)
 		site = table_add(&s->all, a->process, b, sizeof(*site));
 	if (!site)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the places that allocate");
+		return fault_no_memory(why);
 	site->process = a->process;
 	site->stack = a->stack;
 	site->probe = a->probe;

@@ -217,7 +217,7 @@ int baseline_compare(struct baseline_result *out, const struct run_findings *a, 
 
 	*out = (struct baseline_result){.all = calloc(a->findings->n + b->findings->n + 1, sizeof(*out->all))};
 	if (!ka || !kb || !out->all) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when comparing findings");
+		r = fault_no_memory(why);
 		goto out;
 	}
 	for (size_t i = 0; i < na; i++) {

@@ -32,7 +32,7 @@ static __attribute__((noinline)) int feed_other(struct calls *c, const struct ev
 	if (!s) {
 		s = table_add(&c->table, ev->v[F_call_probe], nested, sizeof(*s));
 		if (!s)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the table of calls");
+			return fault_no_memory(why);
 		s->min_ns = UINT64_MAX;
 	}
 	count(c, s, ev);

@@ -5,11 +5,6 @@
 
 #include "analyze/rule.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the threads that make calls");
-}
-
 /* NULL: no memory. */
 static struct caller *caller_add(struct callers *c, uint64_t tid, uint64_t process)
 {
@@ -46,7 +41,7 @@ int callers_look_up(struct callers *c, uint64_t tid, uint64_t process, struct ca
 	if (latest && !caller)
 		caller = caller_add(c, tid, process);
 	if (!latest || !caller)
-		return no_memory(why);
+		return fault_no_memory(why);
 	latest->caller = caller;
 	*out = caller;
 	return 0;

@@ -134,11 +134,6 @@ static const struct {
 };
 #define NTRACEPOINTS (sizeof(tracepoints) / sizeof(tracepoints[0]))
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while reading the capture's facts");
-}
-
 /* A later row replaces an earlier one. */
 static int keep(char **place, size_t *len, const struct event *ev, unsigned field, struct fault *why)
 {
@@ -146,7 +141,7 @@ static int keep(char **place, size_t *len, const struct event *ev, unsigned fiel
 	char *copy = malloc(n + 1);
 
 	if (!copy)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (n)
 		memcpy(copy, ev->text[field], n);
 	copy[n] = 0;

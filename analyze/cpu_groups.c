@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while taking in control groups");
-}
-
 static struct cpu_group *group_at(const struct cpu_groups *g, size_t i)
 {
 	return (struct cpu_group *)g->groups.items[i];
@@ -30,10 +25,10 @@ int cpu_groups_number(struct cpu_groups *g, const char *path, size_t n, uint64_t
 		return 0;
 	group = table_add(&g->groups, g->groups.nitems + 1, 0, sizeof(*group));
 	if (!group)
-		return no_memory(why);
+		return fault_no_memory(why);
 	group->path = malloc(n + 1);
 	if (!group->path)
-		return no_memory(why);
+		return fault_no_memory(why);
 	memcpy(group->path, path, n);
 	group->path[n] = 0;
 	group->path_bytes = n;

@@ -22,7 +22,7 @@ static struct gauge_gpu *find_gpu(struct gauges *g, uint64_t gpu, struct fault *
 	if (!g->gpus)
 		g->gpus = calloc(GAUGES_GPUS_MAX, sizeof(*g->gpus));
 	if (!g->gpus) {
-		fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the pictures of the GPUs");
+		fault_no_memory(why);
 		return NULL;
 	}
 	g->gpus[g->ngpus].gpu = gpu;

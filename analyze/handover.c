@@ -15,7 +15,7 @@ static int ask_trust(struct handover *h, const char *capture, const struct evide
 
 	h->trust = calloc(h->chain.nlines + 1, sizeof(*h->trust));
 	if (r == 0 && !h->trust)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the chain of custody");
+		r = fault_no_memory(why);
 	for (size_t i = 0; r == 0 && i < h->chain.nlines; i++) {
 		const struct custody_line *l = &h->chain.lines[i];
 		int64_t at_s = l->time_s < 0 ? 0 : l->time_s < TIME_MAX_S ? l->time_s : TIME_MAX_S;

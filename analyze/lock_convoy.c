@@ -29,7 +29,7 @@ int convoys_add(struct table *convoys, uint64_t process, uint64_t futex, uint64_
 	if (!c)
 		c = table_add(convoys, process, futex, sizeof(*c));
 	if (!c)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while counting who waits for a lock");
+		return fault_no_memory(why);
 	c->waits[c->next].begin_ns = begin_ns;
 	c->waits[c->next].end_ns = end_ns;
 	c->next = (c->next + 1) % CONVOY_WAITS;

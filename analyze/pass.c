@@ -60,7 +60,7 @@ static int run_rules_over(const struct pass_options *o, const char *path, int fd
 	int r;
 
 	user_rules_prepare(&view, &sql);
-	r = sql.failed ? fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when running rules")
+	r = sql.failed ? fault_no_memory(why)
 		       : user_rules_run(o->rules, sqlite3_gpucap_init, text_string(&sql), out, why);
 	text_clear(&sql);
 	return r;
@@ -77,7 +77,7 @@ static int run_user_rules(struct pass *w, const char *path, const struct evidenc
 		return 0;
 	r = run_rules_over(o, path, evidence->source.fd, ctx->unverified, &w->findings, why);
 	if (r == 0 && !findings_complete(&w->findings, engine_judged_ns(w->engine)))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
+		r = fault_no_memory(why);
 	findings_sort(&w->findings);
 	return r;
 }
@@ -112,7 +112,7 @@ int pass_run(struct pass *p, const char *path, const struct evidence *evidence, 
 	if (r == 0)
 		r = run_user_rules(p, path, evidence, o, why);
 	if (r == 0 && !findings_relate(&p->findings))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
+		r = fault_no_memory(why);
 	if (r == 0)
 		r = handover_read(&p->custody, path, evidence, o->evidence, why);
 	return r;

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while taking in names");
-}
-
 const struct process *names_look_up(struct names *n, uint64_t pid, uint64_t at_ns)
 {
 	struct process *p;
@@ -58,7 +53,7 @@ static int feed_module(struct names *n, const struct event *ev, struct fault *wh
 	path = copy_bytes(ev->text[F_module_path], len);
 	if (!m || !path) {
 		free(path);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	free(m->path);
 	m->path = path;
@@ -83,13 +78,13 @@ static int feed_frame(struct names *n, const struct event *ev, struct fault *why
 	if (!s)
 		s = table_add(&n->stacks, ev->v[F_frame_stack], 0, sizeof(*s));
 	if (!s)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (len > SYMBOL_KEPT_BYTES)
 		len = SYMBOL_KEPT_BYTES;
 	if (len > 0) {
 		symbol = copy_bytes(ev->text[F_frame_symbol], len);
 		if (!symbol)
-			return no_memory(why);
+			return fault_no_memory(why);
 	}
 	f = &s->frames[depth];
 	free(f->symbol);

@@ -65,6 +65,6 @@ int two_runs_write(const struct run_side *a, const struct run_side *b, bool json
 	if (r == 0)
 		r = json ? write_json(a, b, t, result, why) : write_text(a, b, verbose, t, result, why);
 	if (r == 0 && t->failed)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when comparing findings");
+		r = fault_no_memory(why);
 	return r;
 }

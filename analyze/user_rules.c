@@ -15,11 +15,6 @@
 
 #define SUFFIX ".sql"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when reading rules");
-}
-
 static void rule_clear(struct user_rule *r)
 {
 	free(r->name);
@@ -78,7 +73,7 @@ static int take_text(struct user_rule *r, char **field, const char *key, const c
 	if (len == 0)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: '%s' is empty", r->file, l->number, key);
 	*field = strndup(value, len);
-	return *field ? 0 : no_memory(why);
+	return *field ? 0 : fault_no_memory(why);
 }
 
 static int take_name(struct user_rule *r, const struct line *l, struct fault *why)
@@ -167,7 +162,7 @@ static int parse(struct user_rule *r, struct fault *why)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s, line %u: there is no query", r->file, l.number);
 	r->sql_line = l.number;
 	r->sql = strndup(l.at, (size_t)(end - l.at));
-	return r->sql ? 0 : no_memory(why);
+	return r->sql ? 0 : fault_no_memory(why);
 }
 
 /* Put it where its name belongs. */
@@ -186,7 +181,7 @@ static int insert(struct user_rules *u, const struct user_rule *r, struct fault 
 				 USER_RULES_MAX);
 	all = realloc(u->all, (u->n + 1) * sizeof(*all));
 	if (!all)
-		return no_memory(why);
+		return fault_no_memory(why);
 	u->all = all;
 	memmove(all + at + 1, all + at, (u->n - at) * sizeof(*all));
 	all[at] = *r;
@@ -202,7 +197,7 @@ int user_rules_add(struct user_rules *u, const char *file, const char *text, siz
 	r.file = strdup(file);
 	r.text = malloc(len + 1);
 	if (!r.file || !r.text) {
-		e = no_memory(why);
+		e = fault_no_memory(why);
 		goto out;
 	}
 	memcpy(r.text, text, len);
@@ -240,7 +235,7 @@ static int read_file(struct user_rules *u, int folder, const char *name, struct 
 	}
 	text = malloc(USER_RULE_BYTES_MAX + 1);
 	if (!text) {
-		e = no_memory(why);
+		e = fault_no_memory(why);
 		goto out;
 	}
 	/* One byte more than is allowed, so that too long a file is seen. */

@@ -24,11 +24,6 @@ struct run {
 	char denied[128]; /* what was not allowed; "" nothing */
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when running rules");
-}
-
 /*
  * Functions that give the same for the same capture everywhere: nothing of the clock, the time zone, chance, files,
  * or this build of SQLite. The views use them, too.
@@ -162,7 +157,7 @@ static int report(const struct run *run, struct fault *why)
 	int at = -1;
 
 	if (sqlite3_errcode(run->db) == SQLITE_NOMEM)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (run->stopped)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
 				 "%s, line %u: the query takes more than %" PRIu64 " steps; ask for less", r->file,
@@ -207,7 +202,7 @@ static char *column_name(const struct user_rule *r, sqlite3_stmt *stmt, int colu
 	}
 	copy = strdup(name);
 	if (!copy)
-		no_memory(why);
+		fault_no_memory(why);
 	return copy;
 }
 
@@ -223,7 +218,7 @@ static int take_columns(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	if (!r->columns)
 		r->columns = calloc(COLUMNS_MAX, sizeof(*r->columns));
 	if (!r->columns)
-		return no_memory(why);
+		return fault_no_memory(why);
 	/* All are there if it ran over another capture before. */
 	for (int i = (int)r->ncolumns; i < n; i++) {
 		struct fault inner;
@@ -359,7 +354,7 @@ static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	int e;
 
 	if (!f)
-		return no_memory(why);
+		return fault_no_memory(why);
 	f->rule = r->name;
 	f->class = "user";
 	f->severity = r->severity;
@@ -379,7 +374,7 @@ static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	if (r->advice)
 		add_text(&f->advice, r->advice, strlen(r->advice));
 	if (!add_facts(f, r, stmt) || f->headline.failed || f->advice.failed || f->sure.failed)
-		return no_memory(why);
+		return fault_no_memory(why);
 	return 0;
 }
 
@@ -389,7 +384,7 @@ static int add_more(struct run *run, struct fault *why)
 	struct finding *f = findings_add(run->out);
 
 	if (!f)
-		return no_memory(why);
+		return fault_no_memory(why);
 	f->rule = run->rule->name;
 	f->class = "limit";
 	f->severity = SEVERITY_INFO;
@@ -399,7 +394,7 @@ static int add_more(struct run *run, struct fault *why)
 	text_add(&f->headline, "Rule %s found more than the %d that are listed here", run->rule->name,
 		 USER_RULE_ROWS_MAX);
 	text_add(&f->advice, "Group them in its query");
-	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
+	return f->headline.failed || f->advice.failed ? fault_no_memory(why) : 0;
 }
 
 static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
@@ -487,7 +482,7 @@ int user_rules_run(struct user_rules *u, user_rules_entry *entry, const char *pr
 
 	if (sqlite3_open_v2(":memory:", &run.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY,
 			    NULL) != SQLITE_OK) {
-		e = no_memory(why);
+		e = fault_no_memory(why);
 		goto out;
 	}
 	if ((entry && entry(run.db, NULL, NULL) != SQLITE_OK) ||

@@ -96,7 +96,7 @@ static int check_text(struct content *c, struct column_input *in, uint32_t n, st
 		c->lengths = malloc(n * sizeof(*c->lengths));
 		c->lengths_room = c->lengths ? n : 0;
 		if (!c->lengths)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", n);
+			return fault_no_memory(why);
 	}
 	r = column_decode(in, ENC_TEXT, c->lengths, n, 0, why);
 	return r < 0 ? r : column_decode_text(in, c->lengths, NULL, n, why);
@@ -144,11 +144,6 @@ static int find_columns(struct rows *g, struct column_input *in, uint64_t first_
 	return r;
 }
 
-static int no_memory_for(const struct rows *g, struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u rows", g->nrows);
-}
-
 /* A group whose head has been read. */
 static int decode_group(struct content *c, const struct rows *head, const struct chunk *chunk, struct column_input *in,
 			const struct wish *wish, uint32_t fields, uint64_t span[2], struct fault *why)
@@ -166,14 +161,14 @@ static int decode_group(struct content *c, const struct rows *head, const struct
 		g->v = malloc(g->nrows * sizeof(*g->v));
 		g->columns = calloc(g->kind->nfields, sizeof(*g->columns));
 		if (!g->v || !g->columns)
-			return no_memory_for(g, why);
+			return fault_no_memory(why);
 		r = find_columns(g, in, chunk->first_ns, fields, why);
 	} else {
 		g->v = calloc(nvalues, sizeof(*g->v));
 		if (texts)
 			g->text = calloc(nvalues, sizeof(*g->text));
 		if (!g->v || (texts && !g->text))
-			return no_memory_for(g, why);
+			return fault_no_memory(why);
 		r = decode_columns(c, g, in, chunk->first_ns, fields, why);
 	}
 	if (r == 0)
@@ -236,8 +231,7 @@ static int read_packed(struct content *c, const struct reader *r, const struct e
 	drop_groups(c);
 	bytes_reset(&c->packed);
 	if (!bytes_grow(&c->packed, chunk->packed_bytes))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes",
-				 chunk->packed_bytes);
+		return fault_no_memory(why);
 	ret = source_read(r->source, at, c->packed.data, c->packed.len, why);
 	if (ret < 0 || !check)
 		return ret;
@@ -260,7 +254,7 @@ static int unpack(struct content *c, const struct reader *r, const struct epoch 
 		return ret;
 	bytes_reset(&c->raw);
 	if (!bytes_grow(&c->raw, UNPACK_ROOM))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a chunk of %u bytes", chunk->raw_bytes);
+		return fault_no_memory(why);
 	ret = unpack_frame_into(c->raw.data, c->raw.len, chunk->raw_bytes, c->packed.data, c->packed.len, at, why);
 	c->raw.len = chunk->raw_bytes;
 	return ret;

@@ -106,7 +106,7 @@ int session_open(struct session_keys **s, struct fault *why)
 	 */
 	k = sodium_malloc(sizeof(*k));
 	if (!k)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the session keys");
+		return fault_no_memory(why);
 	if (sodium_mlock(k, sizeof(*k)) < 0) {
 		sodium_free(k);
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE,

@@ -91,7 +91,7 @@ int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, st
 		c->lanes = calloc(CLASSES_MAX, sizeof(*c->lanes));
 	if (!c || !c->lanes) {
 		free(c);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
+		return fault_no_memory(why);
 	}
 	c->reader = r;
 	c->unverified = unverified;
@@ -207,7 +207,7 @@ static int lane_blocks(struct lane *lane, struct fault *why)
 		if (!b->v)
 			b->v = malloc(bytes);
 		if (!b->v)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a cursor");
+			return fault_no_memory(why);
 		b->pitch = kind_nvalues(lane->content.groups[g].kind);
 		memset(b->v, 0, sizeof(uint64_t) * COLUMNS_BLOCK * b->pitch);
 		b->first = b->end = 0;

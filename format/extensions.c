@@ -162,7 +162,7 @@ static int later_parse(struct header *h, uint16_t type, const uint8_t *extension
 				 type);
 	more = realloc(h->later, h->later_bytes + n);
 	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the header");
+		return fault_no_memory(why);
 	memcpy(more + h->later_bytes, extension, n);
 	h->later = more;
 	h->later_bytes += n;

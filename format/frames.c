@@ -157,7 +157,7 @@ static int appendix_parse(uint8_t **appendix, const uint8_t *bytes, uint32_t n, 
 {
 	*appendix = n ? malloc(n) : NULL;
 	if (n && !*appendix)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a second signature");
+		return fault_no_memory(why);
 	if (n)
 		memcpy(*appendix, bytes, n);
 	return 0;
@@ -236,7 +236,7 @@ static int counts_parse(struct kind_count **out, uint32_t n, const uint8_t *p, u
 	struct kind_count *counts = calloc(n ? n : 1, sizeof(*counts));
 
 	if (!counts)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u counts", n);
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < n; i++, p += COUNT_BYTES) {
 		counts[i].kind = get_le16(p);
 		counts[i].count = get_le64(p + 2);
@@ -255,7 +255,7 @@ static int counters_parse(struct counter **out, uint32_t n, const uint8_t *p, ui
 	struct counter *counters = calloc(n ? n : 1, sizeof(*counters));
 
 	if (!counters)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u counters", n);
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < n; i++, p += COUNTER_BYTES) {
 		struct counter *c = &counters[i], *before = i ? c - 1 : NULL;
 
@@ -307,7 +307,7 @@ static int entries_parse(struct epoch *e, const uint8_t *p, uint64_t at, struct 
 
 	e->chunks = calloc(e->nchunks ? e->nchunks : 1, sizeof(*e->chunks));
 	if (!e->chunks)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %u chunks", e->nchunks);
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < e->nchunks; i++, p += ENTRY_BYTES) {
 		struct chunk *c = &e->chunks[i];
 		int r = entry_parse(c, e, p, at, why);

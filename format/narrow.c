@@ -79,7 +79,7 @@ int narrow(const struct reader *r, const struct narrowing *n, struct sink sink, 
 	int ret;
 
 	if (!buf) {
-		ret = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to copy the capture");
+		ret = fault_no_memory(why);
 		goto out;
 	}
 	ret = copy(r->source, 0, at, &sink, buf, why);

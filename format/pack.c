@@ -35,7 +35,7 @@ int pack_frame(struct bytes *out, const uint8_t *raw, size_t n, struct fault *wh
 	bound = LZ4F_compressFrameBound(n, &prefs);
 	to = bytes_grow(out, bound);
 	if (!to)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compress a chunk");
+		return fault_no_memory(why);
 	packed = LZ4F_compressFrame(to, bound, raw, n, &prefs);
 	if (LZ4F_isError(packed)) {
 		out->len = before;
@@ -82,7 +82,7 @@ int unpack_frame_into(uint8_t *raw, size_t room, size_t n, const uint8_t *frame,
 	    get_le64(frame + FRAME_AT_CONTENT_SIZE) != n)
 		return fault_set(why, ERR_FORMAT, at, "a chunk's LZ4 frame is not of the form that captures use");
 	if (LZ4F_isError(LZ4F_createDecompressionContext(&ctx, LZ4F_VERSION)))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to decompress a chunk");
+		return fault_no_memory(why);
 #if LZ4_VERSION_NUMBER >= 10904
 	options.skipChecksums = 1;
 #endif
@@ -90,7 +90,7 @@ int unpack_frame_into(uint8_t *raw, size_t room, size_t n, const uint8_t *frame,
 	LZ4F_freeDecompressionContext(ctx);
 	/* The one error that is not the frame's fault; only its name is part of the library's stable interface. */
 	if (LZ4F_isError(r) && strcmp(LZ4F_getErrorName(r), "ERROR_allocation_failed") == 0)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to decompress a chunk");
+		return fault_no_memory(why);
 	if (LZ4F_isError(r))
 		return fault_set(why, ERR_FORMAT, at, "a chunk does not decompress: %s", LZ4F_getErrorName(r));
 	if (r != 0 || made != n || consumed != packed)

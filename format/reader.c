@@ -43,7 +43,7 @@ static int read_payload(const struct source *src, const struct frame *f, uint32_
 		return fault_set(why, ERR_CUT, f->at, "the file ends inside a frame of %u bytes", f->size);
 	buf = malloc(f->size);
 	if (!buf)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a frame of %u bytes", f->size);
+		return fault_no_memory(why);
 	r = source_read(src, f->payload, buf, f->size, why);
 	if (r < 0) {
 		free(buf);
@@ -97,7 +97,7 @@ static int pending_add(struct pending *p, const struct chunk *c, struct fault *w
 		struct chunk *grown = realloc(p->chunks, room * sizeof(*grown));
 
 		if (!grown)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of chunks");
+			return fault_no_memory(why);
 		p->chunks = grown;
 		p->room = room;
 	}
@@ -169,7 +169,7 @@ static int epochs_room(struct reader *r, struct fault *why)
 		return 0;
 	grown = realloc(r->epochs, (n ? 2 * n : 1) * sizeof(*grown));
 	if (!grown)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of epochs");
+		return fault_no_memory(why);
 	r->epochs = grown;
 	return 0;
 }

@@ -130,7 +130,7 @@ int schema_build(struct schema *s, const struct probe *probes, size_t nprobes, s
 	built.probes = calloc(nprobes ? nprobes : 1, sizeof(*built.probes));
 	if (!built.kinds || !built.probes) {
 		schema_clear(&built);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the schema");
+		return fault_no_memory(why);
 	}
 	for (size_t i = 0; i < NKNOWN; i++)
 		kind_from_known(&built.kinds[i], &known_kinds[i]);
@@ -204,7 +204,7 @@ int schema_encode(const struct schema *s, uint8_t **out, size_t *len, struct fau
 	}
 	if (b.failed) {
 		bytes_free(&b);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the schema");
+		return fault_no_memory(why);
 	}
 	*out = b.data;
 	*len = b.len;

@@ -93,7 +93,7 @@ static int take_fd(struct sink *sink, int fd, struct fault *why)
 
 	if (!file) {
 		close(fd);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the output");
+		return fault_no_memory(why);
 	}
 	file->fd = fd;
 	*sink = (struct sink){file_write, file_sync, file_close, file};

@@ -13,7 +13,7 @@ int staging_init(struct staging *s, const struct schema *schema, struct fault *w
 	*s = (struct staging){.schema = schema};
 	s->kinds = calloc(schema->nkinds ? schema->nkinds : 1, sizeof(*s->kinds));
 	if (!s->kinds)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to stage rows");
+		return fault_no_memory(why);
 	return 0;
 }
 
@@ -62,7 +62,7 @@ static int make_room(struct staging *s, struct staged_kind *t, const struct kind
 	}
 	return 0;
 no_memory:
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to stage a row");
+	return fault_no_memory(why);
 }
 
 /* Copy a text; its place and length as one number. */
@@ -91,7 +91,7 @@ int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, c
 	if (s->texts.failed) {
 		s->texts.len = texts_before;
 		s->texts.failed = 0;
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to stage a text");
+		return fault_no_memory(why);
 	}
 	s->rows[s->nrows++] = (struct staged){v[0], s->seq++, kind, t->n++};
 	return 0;
@@ -152,7 +152,7 @@ int staging_sort(struct staging *s, struct fault *why)
 		return 0;
 	to = malloc(s->nrows * sizeof(*to));
 	if (!to)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to sort rows");
+		return fault_no_memory(why);
 	while (merge_pairs(from, to, s->nrows) > 1) {
 		struct staged *sorted = to;
 

@@ -228,7 +228,7 @@ static void check_handed_out(struct job *job, void (*progress)(uint64_t epoch, u
 		if (progress)
 			progress(i, job->reader->nepochs);
 		if (!content)
-			fault_set(&why, ERR_MEMORY, FAULT_NOWHERE, "no memory to verify");
+			fault_no_memory(&why);
 		if (!content || check_epoch(job, i, content, &why) < 0)
 			note_failure(job, i, &why);
 	}

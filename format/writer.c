@@ -34,15 +34,10 @@ struct writer {
 	void *watcher;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to write the capture");
-}
-
 /* Hand out the collected bytes and bring them to disk. */
 static int put(struct writer *w, struct fault *why)
 {
-	int r = w->out.failed ? no_memory(why) : w->sink.write(w->sink.self, w->out.data, w->out.len, why);
+	int r = w->out.failed ? fault_no_memory(why) : w->sink.write(w->sink.self, w->out.data, w->out.len, why);
 
 	if (r == 0)
 		r = w->sink.sync(w->sink.self, why);
@@ -67,7 +62,7 @@ static int put_header(struct writer *w, const struct identity *id, struct fault 
 	header_encode(&w->out, &w->header, schema, schema_len);
 	free(schema);
 	if (w->out.failed)
-		return no_memory(why);
+		return fault_no_memory(why);
 	crypt_sign(w->out.data + w->out.len - SIGNATURE_BYTES, domain_header, w->header.hash, id->secret_key);
 	memcpy(w->previous, w->header.hash, HASH_BYTES);
 	return put(w, why);
@@ -82,12 +77,12 @@ static int make(struct writer **out, struct sink sink, const struct identity *id
 
 	if (!w) {
 		sink.close(sink.self);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	w->sink = sink;
 	w->column = malloc(CHUNK_ROWS_MAX * sizeof(*w->column));
 	w->picked = malloc(CHUNK_ROWS_MAX * sizeof(*w->picked));
-	r = w->column && w->picked ? session_open(&w->keys, why) : no_memory(why);
+	r = w->column && w->picked ? session_open(&w->keys, why) : fault_no_memory(why);
 	if (r == 0)
 		r = schema_build(&w->header.schema, probes, nprobes, why);
 	if (r == 0)
@@ -329,7 +324,7 @@ static int add_chunk(struct writer *w, const struct staged *rows, size_t n, uint
 		if (has[k])
 			add_group(w, &schema->kinds[k], rows, n);
 	if (w->raw.failed)
-		return no_memory(why);
+		return fault_no_memory(why);
 	*c = (struct chunk){.class = rows[0].kind->class,
 			    .raw_bytes = (uint32_t)w->raw.len,
 			    .nrows = (uint32_t)n,
@@ -368,7 +363,7 @@ static int add_chunks(struct writer *w, struct epoch *e, struct fault *why)
 					 EPOCH_CHUNKS_MAX);
 		grown = realloc(e->chunks, (e->nchunks + 1) * sizeof(*grown));
 		if (!grown)
-			return no_memory(why);
+			return fault_no_memory(why);
 		e->chunks = grown;
 		r = add_chunk(w, rows + done, fit, e->nchunks, &e->chunks[e->nchunks], why);
 		if (r < 0)
@@ -412,7 +407,7 @@ static int count_rows(struct writer *w, struct epoch *e, struct fault *why)
 		counts[w->staging.rows[i].kind - schema->kinds]++;
 	e->counts = calloc(schema->nkinds, sizeof(*e->counts));
 	if (!e->counts)
-		return no_memory(why);
+		return fault_no_memory(why);
 	for (size_t k = 0; k < schema->nkinds; k++) {
 		w->totals[k] += counts[k];
 		if (counts[k])
@@ -449,7 +444,7 @@ static int put_seal(struct writer *w, struct epoch *e, struct fault *why)
 
 	seal_encode(&w->out, e);
 	if (w->out.failed)
-		return no_memory(why);
+		return fault_no_memory(why);
 	session_sign(w->keys, w->out.data + w->out.len - SIGNATURE_BYTES, domain_seal, e->hash);
 	session_advance(w->keys);
 	r = put(w, why);
@@ -493,7 +488,7 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 		goto out;
 	e.counters = malloc((ncounters ? ncounters : 1) * sizeof(*counters));
 	if (!e.counters) {
-		r = no_memory(why);
+		r = fault_no_memory(why);
 		goto out;
 	}
 	if (ncounters)
@@ -526,7 +521,7 @@ static int make_end(struct writer *w, struct end *e, const struct counter *count
 			totals[e->ntotals++] = (struct kind_count){schema->kinds[k].id, w->totals[k]};
 	e->counters = malloc((ncounters ? ncounters : 1) * sizeof(*counters));
 	if (!e->counters)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (ncounters)
 		memcpy(e->counters, counters, ncounters * sizeof(*counters));
 	e->ncounters = (uint32_t)ncounters;
@@ -535,7 +530,7 @@ static int make_end(struct writer *w, struct end *e, const struct counter *count
 	free(e->counters);
 	if (w->end.failed) {
 		bytes_free(&w->end);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	session_sign(w->keys, w->end.data + w->end.len - SIGNATURE_BYTES, domain_end, e->hash);
 	memcpy(w->end_hash, e->hash, HASH_BYTES);

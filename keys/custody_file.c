@@ -62,7 +62,7 @@ static int read_all(int fd, const char *path, char **text, size_t *len, struct f
 	size = (size_t)st.st_size;
 	buf = malloc(size + 1);
 	if (!buf)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	while (n != 0 && have < size) {
 		n = pread(fd, buf + have, size - have, (off_t)have);
 		if (n > 0)
@@ -135,7 +135,7 @@ static int check_before(struct custody *c, const char *path, const char *text, s
 		return 0;
 	custody_judge(c, text, len, s);
 	if (c->why.code == ERR_MEMORY)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	if (c->state != CUSTODY_INTACT)
 		return fault_set(why, ERR_FORGED, FAULT_NOWHERE, "%.100s is not extended: %s: %.120s", path,
 				 custody_state_word(c->state), c->why.text);
@@ -238,7 +238,7 @@ int custody_hash_file(uint8_t hash[HASH_BYTES], const struct source *source, str
 	int r = 0;
 
 	if (!piece)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
 	while (r == 0 && at < source->size) {
 		size_t n = source->size - at < PIECE_BYTES ? (size_t)(source->size - at) : PIECE_BYTES;

@@ -57,7 +57,7 @@ static int append(struct revocations *r, const struct revocation *item, struct f
 				 REVOCATIONS_MAX);
 	more = reallocarray(r->items, r->n + 1, sizeof(*more));
 	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	r->items = more;
 	more[r->n++] = *item;
 	return 0;
@@ -200,7 +200,7 @@ int revocations_read(struct revocations *r, const char *path, struct signature *
 	int result;
 
 	if (!text)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	result = file_read(path, FILE_PUBLIC, text, REVOCATIONS_FILE_MAX, &len, why);
 	if (result < 0)
 		goto out;
@@ -229,7 +229,7 @@ int revocations_write(const struct revocations *r, const char *path, bool replac
 
 	text = revocations_format(r, &len);
 	if (!text || !sig_text) {
-		result = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		result = fault_no_memory(why);
 		goto out;
 	}
 	signature_hash_bytes(&hash, text, len);

@@ -126,8 +126,7 @@ static void read_revocations(const struct trust_list *list, struct stored_revoca
 	int r;
 
 	l->file.broken.code = ERR_NONE;
-	r = sig ? check_file(l->file.path, &l->file.broken)
-		: fault_set(&l->file.broken, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	r = sig ? check_file(l->file.path, &l->file.broken) : fault_no_memory(&l->file.broken);
 	if (r == 0)
 		r = revocations_read(&l->list, l->file.path, sig, &hash, &l->file.broken);
 	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) > 0) {
@@ -173,7 +172,7 @@ static void *grow(void *array, size_t n, size_t size, size_t max, const char *fo
 	}
 	more = reallocarray(array, n + 1, size);
 	if (!more)
-		fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		fault_no_memory(why);
 	else
 		memset(more + n * size, 0, size);
 	return more;

@@ -128,7 +128,7 @@ static int copy_revocations(const char *to, const struct revocations *list, cons
 
 	text = revocations_format(list, &len);
 	if (!text || !sig_text)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	else
 		r = signature_path(sig_to, to, why);
 	/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
@@ -150,8 +150,7 @@ int trust_add_revocations(const struct trust_list *list, const char *path, const
 	struct prehash hash;
 	int r;
 
-	r = sig ? revocations_read(&revoked, path, sig, &hash, why)
-		: fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	r = sig ? revocations_read(&revoked, path, sig, &hash, why) : fault_no_memory(why);
 	if (r == 0 && trust_find_signer(list, sig, &hash, &signer) == 0)
 		r = fault_set(why, ERR_KEY, FAULT_NOWHERE,
 			      "%.120s: forged, or signed by none of the keys that are trusted here", path);

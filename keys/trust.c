@@ -22,11 +22,6 @@ static void name_of_file(char *name, size_t size, const char *path)
 	escape_terminal(name, size, leaf, len);
 }
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-}
-
 /* All are read, so that a wrong one is reported whatever the capture is. */
 static int read_given(struct trust_sources *s, const char *const *files, size_t n, struct fault *why)
 {
@@ -34,7 +29,7 @@ static int read_given(struct trust_sources *s, const char *const *files, size_t 
 
 	s->given = calloc(n ? n : 1, sizeof(*s->given));
 	if (!s->given)
-		return no_memory(why);
+		return fault_no_memory(why);
 	for (; r == 0 && s->ngiven < n; s->ngiven++) {
 		struct given_key *g = &s->given[s->ngiven];
 		const char *path = roles_of_argument(&g->roles, files[s->ngiven]);
@@ -72,7 +67,7 @@ static int read_offered(struct trust_sources *s, const char *const *files, size_
 
 	s->offered = calloc(n + 1, sizeof(*s->offered));
 	if (!s->offered)
-		return no_memory(why);
+		return fault_no_memory(why);
 	while (s->noffered < n) {
 		struct stored_delegation *d = &s->offered[s->noffered];
 

@@ -27,7 +27,7 @@ int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
 	if (set->n == set->room) {
 		more = reallocarray(set->pids, set->room * 2 + 16, sizeof(*more));
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			return fault_no_memory(why);
 		set->pids = more;
 		set->room = set->room * 2 + 16;
 	}

@@ -362,7 +362,7 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	n = counters_collect(&s->counters, true, &counters);
 	result->counters = calloc(n + 1, sizeof(*counters));
 	if (!result->counters)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	memcpy(result->counters, counters, n * sizeof(*counters));
 	result->ncounters = n;
 	return 0;

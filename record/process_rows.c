@@ -129,7 +129,7 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 		      struct fault *why)
 {
 	struct asked *a = calloc(1, sizeof(*a));
-	int whole = -1, r = a ? 0 : fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+	int whole = -1, r = a ? 0 : fault_no_memory(why);
 
 	for (int i = 0; i < READ_TRIES && r >= 0 && r != INSPECT_LATER && whole < 0; i++) {
 		memset(f, 0, sizeof(*f)); /* also between its members: it is hashed */
@@ -308,7 +308,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 
 	s->facts_gone++;
 	if (!f || (exec && !instance)) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	} else if (exec) {
 		facts_of_exec(s, exec, f);
 		r = emit_facts(s, instance, f, why);
@@ -326,7 +326,7 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 	int r = 0;
 
 	if (!f || !instance) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 		goto out;
 	}
 	if (instance->met && !exec)
@@ -362,7 +362,7 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	in->cgroup_ns = now_ns;
 	f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
 	if (!f)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	if (procfs_cgroup(&s->fs, pid, &f->cgroup, NULL) > 0) {
 		crypto_generichash(hash, sizeof(hash), (const uint8_t *)&f->cgroup, sizeof(f->cgroup), NULL, 0);
 		if (memcmp(hash, in->cgroup, sizeof(hash)) != 0)

@@ -107,7 +107,7 @@ static int hold_pids(struct recording *s, struct fault *why)
 
 	s->pidfds = calloc(s->o.npids + 1, sizeof(*s->pidfds));
 	if (!s->pidfds)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	for (size_t i = 0; i < s->o.npids; i++) {
 		uint32_t pid = s->o.pids[i];
 		int r = procfs_process(&s->fs, pid, &info, why);
@@ -438,7 +438,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	int r;
 
 	if (!s)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	s->o = *o;
 	s->epoll_fd = s->signal_fd = s->kmsg_fd = s->health.fd = -1;
 	r = recording_start(s, why);

@@ -74,7 +74,7 @@ int rotate_prepare(struct recording *s, struct fault *why)
 		rot->rows = calloc(nprobes * NCOUNTS, sizeof(*rot->rows));
 		rot->base = calloc(nprobes * NCOUNTS, sizeof(*rot->base));
 		if (!rot->rows || !rot->base)
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			r = fault_no_memory(why);
 	}
 	return r;
 }
@@ -237,7 +237,7 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 	int r;
 
 	if (!probes)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	probe_describe(probes);
 	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, s->rotation.key.keynum));
 	if (s->o.rotate_ns)
@@ -466,7 +466,7 @@ static int begin_next(struct recording *s, struct writer **next, char path[PATH_
 
 	memset(&id, 0, sizeof(id));
 	if (!probes)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	probe_describe(probes);
 	anchor_read(&now);
 	r = load_again(s, &id, why);

@@ -61,7 +61,7 @@ int standing_new(struct standing **out, struct fault *why)
 		s->buckets = calloc(BUCKETS_FIRST, sizeof(*s->buckets));
 	if (!s || !s->buckets) {
 		free(s);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	s->nbuckets = BUCKETS_FIRST;
 	s->sweep_at = SWEEP_FIRST;

@@ -124,7 +124,7 @@ int gpucap_open(struct gpucap **out, const char *path, const struct gpucap_optio
 		c->fields = calloc((size_t)KINDS_MAX * FIELDS_MAX, sizeof(*c->fields));
 	if (!c || !c->fields) {
 		free(c);
-		fault_set(&fault, ERR_MEMORY, FAULT_NOWHERE, "no memory to open a capture");
+		fault_no_memory(&fault);
 		return say(&fault, why, why_size);
 	}
 	c->unverified = e.unverified;
@@ -215,7 +215,7 @@ int gpucap_events_open(struct gpucap_events **out, const struct gpucap *c, uint6
 
 	*out = NULL;
 	if (!e) {
-		fault_set(&fault, ERR_MEMORY, FAULT_NOWHERE, "no memory for events");
+		fault_no_memory(&fault);
 		return say(&fault, why, why_size);
 	}
 	e->capture = c;

@@ -123,7 +123,7 @@ static int write_comparison(const struct settings *s, const struct diff_side *a,
 			: diff_text(a, b, tool_verbose ? DIFF_ALL : DIFF_CHANGES, &t, &result, &why);
 
 	if (r == 0 && t.failed)
-		r = fault_set(&why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the comparison");
+		r = fault_no_memory(&why);
 	if (r == 0 && s->json)
 		fwrite(t.s, 1, t.len, stdout);
 	else if (r == 0)

@@ -21,7 +21,7 @@ int out_open(struct out *o, int fd, struct fault *why)
 	char *buf = malloc(OUT_ROOM);
 
 	if (!buf)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for an output buffer");
+		return fault_no_memory(why);
 	*o = (struct out){.fd = fd, .buf = buf, .room = OUT_ROOM};
 	return 0;
 }

@@ -53,7 +53,7 @@ int output_write(const char *path, const char *bytes, size_t n, bool force, mode
 	if (r < 0)
 		return r;
 	if (asprintf(&temporary, "%s.%ld.tmp", path, (long)getpid()) < 0)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when writing %s", path);
+		return fault_no_memory(why);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0) {
 		r = fault_errno(why, "cannot write %s", path);

@@ -48,6 +48,11 @@ int fault_errno(struct fault *why, const char *fmt, ...)
 	return fault_set(why, code, FAULT_NOWHERE, "%s: %s", said, strerror(e));
 }
 
+int fault_no_memory(struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+}
+
 int fault_at_path(struct fault *why, int r, const char *path)
 {
 	struct fault inner;

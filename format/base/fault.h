@@ -42,6 +42,9 @@ __attribute__((cold, format(printf, 4, 5))) int fault_set(struct fault *why, enu
 /* fault_set() with ERR_IO (or ERR_DENIED, ERR_EXISTS, ERR_MEMORY where errno says so) and strerror(errno) appended. */
 __attribute__((cold, format(printf, 2, 3))) int fault_errno(struct fault *why, const char *fmt, ...);
 
+/* fault_set() with ERR_MEMORY: an allocation failed. */
+__attribute__((cold)) int fault_no_memory(struct fault *why);
+
 /* Put the path before the sentence of a failure `r`, and return it; r == 0: nothing happens. `why` may be NULL. */
 __attribute__((cold)) int fault_at_path(struct fault *why, int r, const char *path);
 

@@ -101,7 +101,7 @@ static int read_so_far(struct revocations *r, const char *path, const struct pub
 		return 0;
 	sig = malloc(sizeof(*sig));
 	if (!sig)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	result = revocations_read(r, path, sig, &hash, why);
 	if (result == 0 && signature_verify(sig, &hash, signer, &inner) < 0)
 		result = fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.100s: this key cannot add to the list: %.120s", path,

@@ -116,7 +116,7 @@ int reach_scratch(struct landlock *l, char scratch[PATH_MAX], struct fault *why)
 	if (r == 0)
 		r = landlock_allow(l, tmp, LANDLOCK_RMDIR, why);
 	if (r == 0 && setenv("SQLITE_TMPDIR", scratch, 1) < 0)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	return r;
 }
 

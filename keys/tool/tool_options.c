@@ -193,7 +193,7 @@ static int list_add(struct tool_list *l, const char *value, uint64_t max, struct
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "at most %" PRIu64 " of them", max);
 	items = reallocarray(l->items, l->n + 1, sizeof(*items));
 	if (!items)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	l->items = items;
 	l->items[l->n++] = value;
 	return 0;

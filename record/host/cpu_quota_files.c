@@ -185,8 +185,7 @@ int quotas_meet(struct quotas *q, const char *path, struct writer *w, uint64_t a
 	for (unsigned i = 0; i < QUOTA_DEPTH_MAX && above[1] && !find(q, above) && r == 0; i++) {
 		g = group_add(q, above);
 		if (!g)
-			return q->n == QUOTA_GROUPS_MAX ? 0
-							: fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			return q->n == QUOTA_GROUPS_MAX ? 0 : fault_no_memory(why);
 		r = update(q, g, w, at_ns, why);
 		slash = strrchr(above, '/');
 		slash[slash == above] = '\0';
@@ -265,7 +264,7 @@ int quotas_new(struct quotas **out, const char *mountinfo, struct fault *why)
 	FILE *f;
 
 	if (!q)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	q->root_fd = -1;
 	f = fopen(mountinfo, "re");
 	while (f && getline(&line, &room, f) > 0)

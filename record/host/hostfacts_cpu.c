@@ -43,7 +43,7 @@ int cpus_new(struct cpus **out, const char *stat_path, struct fault *why)
 	}
 	if (!c || !c->cpu || !c->text) {
 		cpus_free(c);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	*out = c;
 	return 0;

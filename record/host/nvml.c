@@ -128,7 +128,7 @@ int nvml_open(struct nvml **out, const char *library, struct fault *why)
 	int r;
 
 	if (!n)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	n->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 	if (!n->library) {
 		const char *said = dlerror();

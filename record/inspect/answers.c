@@ -168,7 +168,7 @@ int inspector_functions(struct inspector *i, uint32_t pid, const struct mapping 
 	else
 		*found = calloc(head->n + 1, sizeof(**found));
 	if (r == INSPECT_DONE && !*found)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	if (r == INSPECT_DONE && !inspect_take(a, &at, *found, head->n * sizeof(**found)))
 		r = malformed(why);
 	for (uint32_t k = 0; r == INSPECT_DONE && k < head->n; k++)
@@ -187,7 +187,7 @@ static int attach_here(struct inspector *i, const struct inspect_ask *ask, struc
 	struct inspect_head head;
 
 	if (!bench_work(i->bench, ask, sites, &i->local.bytes))
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	memcpy(&head, i->local.bytes.data, sizeof(head));
 	return head.result < 0 ? fault_set(why, head.result, FAULT_NOWHERE, "%s", head.text) : head.result;
 }

@@ -71,7 +71,7 @@ int bench_new(struct bench **out, const struct procfs *fs, struct attach *attach
 		b->names = calloc(nprobes, sizeof(*b->names));
 	if (!b || !b->names) {
 		free(b);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	for (size_t i = 0; i < nprobes; i++)
 		if (probe_table[i].id >= PROBE_HOST_END)
@@ -226,7 +226,7 @@ static int work_open(struct bench *b, const struct inspect_ask *ask, struct byte
 	int fd = -1, r = 0;
 
 	if (!f)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	r = open_asked(b, ask, &fd, why);
 	if (r <= 0)
 		goto out;
@@ -386,7 +386,7 @@ static int work_arguments(struct bench *b, const struct inspect_ask *ask, struct
 		bytes_add(out, a, sizeof(*a));
 		bytes_add(out, text, strlen(text) + 1);
 	} else {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	}
 	free(text);
 	free(a);
@@ -398,7 +398,7 @@ static int work_program(struct bench *b, const struct inspect_ask *ask, struct b
 	struct inspect_program *p = calloc(1, sizeof(*p));
 
 	if (!p)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	p->exe_result = procfs_exe(b->fs, ask->pid, p->exe, sizeof(p->exe), NULL, NULL);
 	p->cgroup_result = procfs_cgroup(b->fs, ask->pid, &p->cgroup, NULL);
 	p->namespaces_result = procfs_namespaces(b->fs, ask->pid, &p->namespaces, NULL);

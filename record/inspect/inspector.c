@@ -18,7 +18,7 @@ int inspector_new(struct inspector **out, const struct procfs *fs, struct attach
 	int r;
 
 	if (!i)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	i->fs = fs;
 	i->attach = attach;
 	r = bench_new(&i->bench, fs, attach, why);
@@ -272,7 +272,7 @@ int inspect_question(struct inspector *i, const struct inspect_ask *ask, struct 
 	if (i->helper.keeper && !i->given)
 		r = ask_helper(i, ask, sites, out, why);
 	else if (!bench_work(i->bench, ask, sites, &i->local.bytes))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		r = fault_no_memory(why);
 	if (r != INSPECT_DONE)
 		return r;
 	memcpy(&head, (*out)->bytes.data, sizeof(head));

@@ -475,7 +475,7 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 	int r;
 
 	if (!a)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	r = load_what_may(a, o, why);
 	if (r < 0)
 		goto fail;

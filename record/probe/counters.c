@@ -41,7 +41,7 @@ int counters_open(struct counters *c, int map_fd, struct fault *why)
 	c->nshards = counters_shards();
 	c->rows = calloc(nprobes * NCOUNTS, sizeof(*c->rows));
 	if (!c->rows)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	c->mapped_bytes = (sizeof(struct tally) * c->nslots * c->nshards + page - 1) / page * page;
 	at = mmap(NULL, c->mapped_bytes, PROT_READ, MAP_SHARED, map_fd, 0);
 	if (at == MAP_FAILED) {

@@ -23,7 +23,7 @@ int discover_new(struct discover **out, const struct procfs *fs, struct inspecto
 	}
 	if (!d || !d->names || !d->specs) {
 		discover_free(d);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	for (size_t i = 0; i < nprobes; i++) {
 		if (probe_table[i].id < PROBE_HOST_END)
@@ -88,7 +88,7 @@ static int keep_looked(struct discover *d, const struct mapping *m, struct looke
 		struct looked *more = reallocarray(d->looked, room, sizeof(*more));
 
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			return fault_no_memory(why);
 		d->looked = more;
 		d->looked_room = room;
 	}
@@ -123,7 +123,7 @@ static int note_use(struct discover *d, uint32_t pid, const struct looked *l, st
 		struct use *more = reallocarray(d->uses, room, sizeof(*more));
 
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			return fault_no_memory(why);
 		d->uses = more;
 		d->uses_room = room;
 	}

@@ -56,11 +56,6 @@ static const struct looked *same_beneath(const struct discover *d, const struct 
 	return NULL;
 }
 
-static int out_of_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
-}
-
 __attribute__((format(printf, 3, 4))) static int set_reason(struct looked *l, struct fault *why, const char *fmt, ...)
 {
 	char text[REASON_MAX];
@@ -71,7 +66,7 @@ __attribute__((format(printf, 3, 4))) static int set_reason(struct looked *l, st
 	va_end(args);
 	free(l->reason);
 	l->reason = strdup(text);
-	return l->reason ? 0 : out_of_memory(why);
+	return l->reason ? 0 : fault_no_memory(why);
 }
 
 /* The functions found as sites: each place once, for an alias would record every call twice. */
@@ -97,7 +92,7 @@ static int keep_outcomes(struct discover *d, uint32_t module, const struct attac
 	struct outcome *more = reallocarray(d->outcomes, d->noutcomes + n + 1, sizeof(*more));
 
 	if (!more)
-		return out_of_memory(why);
+		return fault_no_memory(why);
 	d->outcomes = more;
 	for (size_t i = 0; i < n; i++)
 		d->outcomes[d->noutcomes++] = (struct outcome){module, sites[i].probe, sites[i].error, sites[i].offset};
@@ -151,14 +146,14 @@ static int probe_functions(struct discover *d, uint32_t pid, const struct mappin
 	int r;
 
 	if (!sites)
-		return out_of_memory(why);
+		return fault_no_memory(why);
 	n = make_sites(d, found, nfound, sites);
 	l->functions = n;
 	l->probed = 0;
 	r = attach_sites(d, pid, m, l, sites, n, &said);
 	if (r == INSPECT_LATER || r == ERR_MEMORY) {
 		free(sites);
-		return r < 0 ? out_of_memory(why) : r;
+		return r < 0 ? fault_no_memory(why) : r;
 	}
 	d->counts.sites += l->probed;
 	d->counts.refused += n - l->probed;

@@ -31,7 +31,7 @@ int refusals_watch(struct refusals *r, struct bpf_object *object, struct fault *
 	r->log = mmap(NULL, LOG_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r->log == MAP_FAILED) {
 		r->log = NULL;
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	bpf_object__for_each_program(program, object)
 	{

@@ -94,7 +94,7 @@ static int search_notes(struct image *img, const GElf_Phdr *ph, struct fault *wh
 	int err;
 
 	if (!buf)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the notes of an ELF file");
+		return fault_no_memory(why);
 	err = image_pread(img, buf, len, ph->p_offset, why);
 	while (!err && len - at >= 12) {
 		Elf64_Nhdr note;
@@ -257,7 +257,7 @@ int image_open(struct image **out, int fd, struct fault *why)
 	int err;
 
 	if (!img)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for an ELF file");
+		return fault_no_memory(why);
 	img->left_bytes = IMAGE_READ_MAX;
 	img->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	err = img->fd < 0 ? fault_errno(why, "cannot take an ELF file's descriptor") : read_headers(img, why);

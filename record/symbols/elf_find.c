@@ -26,7 +26,7 @@ static int names_init(struct names *names, struct image *img, const struct table
 	names->room = t->names_bytes <= NAMES_WHOLE ? (size_t)t->names_bytes : NAMES_WINDOW;
 	names->buf = malloc(names->room ? names->room : 1);
 	if (!names->buf)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the names in an ELF file");
+		return fault_no_memory(why);
 	return 0;
 }
 
@@ -107,7 +107,7 @@ static int search_init(struct search *s, const char *const *names, size_t nnames
 	*s = (struct search){.nwanted = nnames};
 	s->wanted = calloc(nnames ? nnames : 1, sizeof(*s->wanted));
 	if (!s->wanted)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for names of functions");
+		return fault_no_memory(why);
 	for (size_t i = 0; i < nnames; i++) {
 		size_t len = strlen(names[i]);
 
@@ -135,7 +135,7 @@ static int search_add(struct search *s, const struct image_match *m, struct faul
 					 IMAGE_MATCHES_MAX);
 		more = reallocarray(s->matches, room, sizeof(*more));
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for functions found");
+			return fault_no_memory(why);
 		s->matches = more;
 		s->room = room;
 	}

@@ -68,7 +68,7 @@ static int list_add(struct function_list *list, const struct function *f, struct
 					 "the ELF file has more functions than are kept");
 		more = reallocarray(list->v, room, sizeof(*more));
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for functions of an ELF file");
+			return fault_no_memory(why);
 		list->v = more;
 		list->room = room;
 	}

@@ -41,7 +41,7 @@ int symbol_reader_new(struct symbol_reader **out, struct image *img, const struc
 				 IMAGE_SYMBOLS_MAX);
 	r = malloc(sizeof(*r));
 	if (!r)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the symbols of an ELF file");
+		return fault_no_memory(why);
 	r->img = img;
 	r->table = t;
 	r->imports = false;

@@ -39,7 +39,7 @@ int kernels_new(struct kernels **out, struct symbolizer *symbolizer, struct stac
 	}
 	if (!k || !k->table || !k->by_name) {
 		kernels_free(k);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	k->size = k->names_size = TABLE_FIRST;
 	k->symbolizer = symbolizer;
@@ -90,7 +90,7 @@ static int grow(struct kernels *k, struct fault *why)
 		size *= 2;
 	bigger = calloc(size, sizeof(*bigger));
 	if (!bigger)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the names of kernels");
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < k->size; i++)
 		if (k->table[i].pid)
 			*find(bigger, size, k->table[i].pid, k->table[i].function) = k->table[i];
@@ -161,7 +161,7 @@ static int grow_names(struct kernels *k, struct fault *why)
 		return 0;
 	bigger = calloc((size_t)k->names_size * 2, sizeof(*bigger));
 	if (!bigger)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the names of kernels");
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < k->names_size; i++)
 		if (k->by_name[i]) {
 			const char *text = k->text + k->by_name[i] - 1;
@@ -196,7 +196,7 @@ static int keep_name(struct kernels *k, const char *text, size_t n, uint32_t *at
 			room = KERNEL_NAMES_BYTES_MAX;
 		more = realloc(k->text, room);
 		if (!more)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the names of kernels");
+			return fault_no_memory(why);
 		k->text = more;
 		k->text_room = (uint32_t)room;
 	}

@@ -42,7 +42,7 @@ int stacks_new(struct stacks **out, struct symbolizer *symbolizer, struct fault 
 		s->table = calloc(TABLE_FIRST, sizeof(*s->table));
 	if (!s || !s->table) {
 		free(s);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	}
 	s->size = TABLE_FIRST;
 	s->symbolizer = symbolizer;
@@ -83,7 +83,7 @@ static int grow(struct stacks *s, struct fault *why)
 		return 0;
 	bigger = calloc((size_t)s->size * 2, sizeof(*bigger));
 	if (!bigger)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for %u stacks", s->nstacks);
+		return fault_no_memory(why);
 	for (uint32_t i = 0; i < s->size; i++)
 		if (s->table[i].id)
 			*find(bigger, s->size * 2, s->table[i].hash) = s->table[i];

@@ -53,7 +53,7 @@ int symbolizer_new(struct symbolizer **out, const struct procfs *fs, struct insp
 	struct symbolizer *s = calloc(1, sizeof(*s));
 
 	if (!s)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the symbolizer");
+		return fault_no_memory(why);
 	s->fs = fs;
 	s->inspector = inspector;
 	*out = s;
@@ -142,7 +142,7 @@ static int collect(struct symbolizer *s, const struct space *space, struct code 
 	s->counts.mappings_over += list.over;
 	v = calloc(list.left < SYMBOLIZE_MAPPINGS_MAX ? list.left + 1 : SYMBOLIZE_MAPPINGS_MAX, sizeof(*v));
 	if (!v)
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for a process's mappings");
+		r = fault_no_memory(why);
 	while (v && have < SYMBOLIZE_MAPPINGS_MAX && inspect_list_next(&list, &s->line)) {
 		if (have &&
 		    s->line.start < v[have - 1].end) /* it changed while it was read; what we have stays sorted */

@@ -39,7 +39,7 @@ static int add_known(struct registry *reg, const struct mapping *m, const char *
 	if (!k || !path) {
 		free(k);
 		free(path);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the list of modules");
+		return fault_no_memory(why);
 	}
 	k->module.id = reg->n + 1;
 	k->module.device = mapping_device(m);

@@ -24,11 +24,6 @@ struct gather {
 	uint64_t epoch;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compare captures");
-}
-
 void *diff_with_room(void *array, size_t *room, size_t n, size_t size)
 {
 	void *more;
@@ -123,14 +118,14 @@ static int process_of(struct diff_side *s, const struct walk *w, uint32_t proces
 	if (i == s->nprocesses) {
 		more = reallocarray(s->processes, i + 1, sizeof(*more));
 		if (!more)
-			return no_memory(why);
+			return fault_no_memory(why);
 		s->processes = more;
 		more[i] = (struct diff_process){.name = strdup(name)};
 		if (!more[i].name)
-			return no_memory(why);
+			return fault_no_memory(why);
 		s->nprocesses++;
 	}
-	return map_put(&s->gather->processes, process, 0, (uint32_t)i + 1) ? no_memory(why) : (int)i;
+	return map_put(&s->gather->processes, process, 0, (uint32_t)i + 1) ? fault_no_memory(why) : (int)i;
 }
 
 static int new_row(struct diff_side *s, const char *process, const char *function, struct fault *why)
@@ -140,13 +135,13 @@ static int new_row(struct diff_side *s, const char *process, const char *functio
 	more = row ? reallocarray(s->rows, s->nrows + 1, sizeof(*more)) : NULL;
 	if (!more) {
 		free(row);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	s->rows = more;
 	more[s->nrows++] = row;
 	row->process = strdup(process);
 	row->function = strdup(function);
-	return row->process && row->function ? 0 : no_memory(why);
+	return row->process && row->function ? 0 : fault_no_memory(why);
 }
 
 static int row_of(struct diff_side *s, const struct walk *w, uint32_t process, uint16_t probe, struct diff_row **out,
@@ -167,7 +162,7 @@ static int row_of(struct diff_side *s, const struct walk *w, uint32_t process, u
 	if (i == s->nrows)
 		r = new_row(s, name, function, why);
 	if (r == 0 && map_put(&s->gather->rows, process, probe, (uint32_t)i + 1))
-		r = no_memory(why);
+		r = fault_no_memory(why);
 	if (r == 0)
 		*out = s->rows[i];
 	return r;
@@ -206,7 +201,7 @@ static int see_memory(void *self, uint32_t process, uint64_t at_ns, struct fault
 		uint64_t(*held)[MEMORY_KINDS] = reallocarray(g->held, room, sizeof(*held));
 
 		if (!held)
-			return no_memory(why);
+			return fault_no_memory(why);
 		memset(held + g->nheld, 0, (room - g->nheld) * sizeof(*held));
 		g->held = held;
 		g->nheld = room;
@@ -260,7 +255,7 @@ static int see_slow(struct diff_row *row, uint64_t start_ns, uint64_t end_ns, st
 	}
 	more = diff_with_room(row->incidents, &row->incidents_room, row->nincidents, sizeof(*more));
 	if (!more)
-		return no_memory(why);
+		return fault_no_memory(why);
 	row->incidents = more;
 	row->incidents[row->nincidents++] = (struct incident){start_ns, end_ns, end_ns - start_ns};
 	return 0;
@@ -278,7 +273,7 @@ static int see_call(struct diff_side *s, const struct walk *w, const struct even
 		return r;
 	now = diff_with_room(row->now, &row->now_room, row->nnow, sizeof(*now));
 	if (!now)
-		return no_memory(why);
+		return fault_no_memory(why);
 	row->now = now;
 	row->now[row->nnow++] = dur_ns;
 	row->nfailed += ev->v[F_call_ret] != 0;
@@ -313,7 +308,7 @@ static int close_memory(struct diff_process *p, uint64_t epoch, struct fault *wh
 	struct memory_block *more = diff_with_room(p->memory, &p->memory_room, p->nmemory, sizeof(*more));
 
 	if (!more)
-		return no_memory(why);
+		return fault_no_memory(why);
 	p->memory = more;
 	p->memory[p->nmemory++] = (struct memory_block){epoch, p->low_bytes, p->high_bytes};
 	p->low_bytes = p->high_bytes = p->held_bytes[MEMORY_KINDS];
@@ -331,7 +326,7 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 			continue;
 		more = diff_with_room(row->blocks, &row->blocks_room, row->nblocks, sizeof(*more));
 		if (!more)
-			return no_memory(why);
+			return fault_no_memory(why);
 		row->blocks = more;
 		qsort(row->now, row->nnow, sizeof(*row->now), by_number);
 		row->blocks[row->nblocks++] = (struct block){
@@ -355,7 +350,7 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 			continue;
 		more = diff_with_room(p->blocks, &p->blocks_room, p->nblocks, sizeof(*more));
 		if (!more)
-			return no_memory(why);
+			return fault_no_memory(why);
 		p->blocks = more;
 		p->blocks[p->nblocks++] = (struct split_block){s->gather->epoch, p->now};
 		p->now = (struct diff_split){0};
@@ -395,7 +390,7 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 		return r;
 	more = diff_with_room(s->epoch_ns, &s->epochs_room, s->nepochs, sizeof(*more));
 	if (!more)
-		return no_memory(why);
+		return fault_no_memory(why);
 	s->epoch_ns = more;
 	s->gather->epoch = s->nepochs;
 	s->epoch_ns[s->nepochs++] = e->end_ns - e->begin_ns;
@@ -456,7 +451,7 @@ int diff_collect(struct diff_side **out, const struct replay *replay, struct fau
 	if (!s || !s->gather || timeline_open(&s->gather->timeline, why) < 0) {
 		gather_free(s ? s->gather : NULL);
 		free(s);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	s->gather->allocations =
 		(struct allocations){.schema = &replay->evidence->reader.header.schema, .watch = &watch, .self = s};

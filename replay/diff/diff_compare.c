@@ -7,11 +7,6 @@
 
 #include "replay/diff/diff_internal.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to compare captures");
-}
-
 /* --- series of epochs --- */
 
 static size_t medians_of(double *v, const struct diff_row *row)
@@ -195,7 +190,7 @@ static int count_incidents(const struct comparison *c, const char *process, unsi
 	}
 	all = calloc(room + 1, sizeof(*all));
 	if (!all)
-		return no_memory(why);
+		return fault_no_memory(why);
 	for (size_t i = 0; i < c->npairs; i++) {
 		const struct diff_row *row = which ? c->pairs[i].b : c->pairs[i].a;
 
@@ -349,7 +344,7 @@ static int find_changes(struct comparison *c, struct fault *why)
 {
 	c->findings = calloc(c->npairs * CALL_METRICS + c->nprocesses * PROCESS_METRICS + 1, sizeof(*c->findings));
 	if (!c->findings)
-		return no_memory(why);
+		return fault_no_memory(why);
 	for (size_t i = 0; i < c->npairs; i++)
 		for (unsigned m = 0; m < CALL_METRICS; m++) {
 			const struct pair *p = &c->pairs[i];
@@ -449,7 +444,7 @@ int comparison_make(struct comparison *c, const struct diff_side *a, const struc
 	c->pairs = calloc(a->nrows + b->nrows + 1, sizeof(*c->pairs));
 	c->processes = calloc(a->nprocesses + b->nprocesses + 1, sizeof(*c->processes));
 	if (!c->va || !c->vb || !c->scratch || !c->pairs || !c->processes)
-		return no_memory(why);
+		return fault_no_memory(why);
 	pair_calls(c);
 	pair_processes(c);
 	for (size_t i = 0; i < c->npairs; i++)

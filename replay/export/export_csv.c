@@ -317,7 +317,7 @@ static int write_csv(const struct replay *replay, struct out *o, struct fault *w
 		return r;
 	c.cell.buf = malloc(CELL_MAX);
 	if (!c.cell.buf) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a line");
+		r = fault_no_memory(why);
 		goto out;
 	}
 	c.only = only_kind(replay->filter, c.schema);

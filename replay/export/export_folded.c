@@ -47,11 +47,6 @@ struct folded {
 	uint32_t npending;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the folded stacks");
-}
-
 /* The child of `parent` (0: the root) with this key: made if there is none. 0 without memory. */
 static uint32_t child(struct folded *f, uint32_t parent, enum tag tag, uint64_t number)
 {
@@ -87,7 +82,7 @@ static int settle(struct folded *f, struct pending *p, struct fault *why)
 
 		nodes[i] = child(f, c->parent ? nodes[c->parent - 1] : p->node, TAG_PROBE, c->probe);
 		if (!nodes[i])
-			return no_memory(why);
+			return fault_no_memory(why);
 		f->nodes[nodes[i]].value += c->self_ns;
 	}
 	p->n = 0;
@@ -126,7 +121,7 @@ static int add_time(struct folded *f, const struct walk *w, const struct event *
 	uint64_t inside_ns = 0;
 
 	if (!p)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (p->n == PENDING_MAX && settle(f, p, why))
 		return why->code;
 	for (uint32_t i = 0; i < p->n; i++) {
@@ -155,7 +150,7 @@ static int add_bytes(struct folded *f, const struct walk *w, const struct event 
 		n = child(f, n, TAG_FRAME, (uint64_t)(stacks_frame(&f->stacks, stack, --depth) - f->stacks.frames));
 	n = n ? child(f, n, TAG_PROBE, ev->v[F_call_probe]) : 0;
 	if (!n)
-		return no_memory(why);
+		return fault_no_memory(why);
 	f->nodes[n].value += ev->v[F_alloc_bytes];
 	return 0;
 }
@@ -267,20 +262,20 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 	struct line *lines = NULL;
 	char *scratch = malloc(LINE_MAX_BYTES), root[SENTENCE_MAX + sizeof(stopped->text)];
 	size_t nlines = 0;
-	int r = scratch ? 0 : no_memory(why);
+	int r = scratch ? 0 : fault_no_memory(why);
 
 	for (uint32_t i = 0; !r && i < f->npending; i++)
 		if (f->pending[i].n)
 			r = settle(f, &f->pending[i], why);
 	if (!r) {
 		lines = calloc((size_t)f->nnodes + 1, sizeof(*lines));
-		r = lines ? 0 : no_memory(why);
+		r = lines ? 0 : fault_no_memory(why);
 	}
 	for (uint32_t n = 1; !r && n <= f->nnodes; n++) {
 		if (!f->nodes[n].value)
 			continue;
 		lines[nlines] = (struct line){line_of(f, w, n, scratch), f->nodes[n].value};
-		r = lines[nlines++].text ? 0 : no_memory(why);
+		r = lines[nlines++].text ? 0 : fault_no_memory(why);
 	}
 	if (!r) {
 		qsort(lines, nlines, sizeof(*lines), by_text);

@@ -154,7 +154,7 @@ int jsonl_plan_make(struct jsonl_plan **out, const struct schema *schema, struct
 	struct jsonl_plan *p = calloc(1, sizeof(*p) + schema->nkinds * sizeof(p->shapes[0]));
 
 	if (!p)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", schema->nkinds);
+		return fault_no_memory(why);
 	p->schema = schema;
 	for (size_t i = 0; i < schema->nkinds; i++)
 		plan_shape(&p->shapes[i], &schema->kinds[i]);

@@ -78,7 +78,7 @@ static int write_span(struct otlp *t, const struct walk *w, const struct event *
 	if (!o->buf) {
 		o->buf = malloc(BATCH_ROOM);
 		if (!o->buf)
-			return otlp_no_memory(why);
+			return fault_no_memory(why);
 		o->room = BATCH_ROOM;
 		o->fd = -1;
 	}

@@ -324,7 +324,7 @@ int text_write(const struct replay *replay, int fd, struct fault *why)
 	t.out.ascii = replay->ascii;
 	t.plans = calloc(t.schema->nkinds, sizeof(*t.plans));
 	if (!t.plans) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", t.schema->nkinds);
+		r = fault_no_memory(why);
 		goto out;
 	}
 	for (size_t i = 0; i < t.schema->nkinds; i++)

@@ -44,8 +44,6 @@ struct otlp {
 #define OTLP_CUMULATIVE ",\"aggregationTemporality\":2,\"isMonotonic\":true"
 #define OTLP_UP_AND_DOWN ",\"aggregationTemporality\":2,\"isMonotonic\":false"
 
-int otlp_no_memory(struct fault *why);
-
 /* --- otlp_write.c: pieces of a line --- */
 
 /* {"key":"k","value":{"stringValue":"v"}} with a comma before all but the first. */

@@ -49,10 +49,10 @@ static int see_gpu(struct otlp *t, const struct event *ev, struct fault *why)
 		struct otlp_gpu *gpus = reallocarray(t->gpus, t->ngpus + 1, sizeof(*gpus));
 
 		if (!gpus)
-			return otlp_no_memory(why);
+			return fault_no_memory(why);
 		t->gpus = gpus;
 		if (map_put(&t->by_gpu, ev->v[F_gpu_index], 0, t->ngpus + 1))
-			return otlp_no_memory(why);
+			return fault_no_memory(why);
 		n = ++t->ngpus;
 	}
 	escape_terminal(t->gpus[n - 1].name, sizeof(t->gpus[0].name), ev->text[F_gpu_name], (size_t)ev->v[F_gpu_name]);

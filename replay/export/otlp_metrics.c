@@ -12,7 +12,7 @@ struct batch *otlp_batch_of(struct otlp *t, uint32_t number, struct fault *why)
 		struct batch *all = reallocarray(t->batches, room, sizeof(*all));
 
 		if (!all) {
-			otlp_no_memory(why);
+			fault_no_memory(why);
 			return NULL;
 		}
 		memset(all + t->nbatches, 0, (room - t->nbatches) * sizeof(*all));
@@ -51,13 +51,13 @@ int otlp_count_call(struct otlp *t, const struct event *ev, uint32_t process, st
 			struct calls *calls = reallocarray(t->calls, room, sizeof(*calls));
 
 			if (!calls)
-				return otlp_no_memory(why);
+				return fault_no_memory(why);
 			t->calls = calls;
 			t->calls_room = room;
 		}
 		n = t->ncalls + 1;
 		if (map_put(&t->by_call, process, ev->v[F_call_probe], n))
-			return otlp_no_memory(why);
+			return fault_no_memory(why);
 		t->ncalls = n;
 		t->calls[n] = (struct calls){.process = process, .probe = (uint16_t)ev->v[F_call_probe]};
 	}

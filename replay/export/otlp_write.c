@@ -3,11 +3,6 @@
 
 #include "keys/tool/tool.h"
 
-int otlp_no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the spans and metrics");
-}
-
 void otlp_string(struct out *o, bool first, const char *key, const char *value)
 {
 	size_t n = strlen(value);

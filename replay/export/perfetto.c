@@ -15,7 +15,7 @@ int trace_packet_end(struct trace *t, struct fault *why)
 {
 	proto_end(&t->packet, t->begun);
 	if (t->packet.failed)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a packet of the trace");
+		return fault_no_memory(why);
 	for (size_t done = 0, n; done < t->packet.len; done += n) {
 		n = t->packet.len - done < OUT_ROOM ? t->packet.len - done : OUT_ROOM;
 		out_bytes(t->out, (const char *)t->packet.data + done, n);

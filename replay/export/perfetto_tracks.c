@@ -18,7 +18,7 @@ struct reported *tracks_reported(struct tracks *t, uint32_t number, struct fault
 		struct reported *reported = reallocarray(t->reported, room, sizeof(*reported));
 
 		if (!reported) {
-			fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of tracks");
+			fault_no_memory(why);
 			return NULL;
 		}
 		memset(reported + t->nreported, 0, (room - t->nreported) * sizeof(*reported));
@@ -108,7 +108,7 @@ uint64_t tracks_of_gauge(struct tracks *t, struct trace *trace, size_t gauge, ui
 	if (map_get(&t->gauges, gauge, id))
 		return uuid;
 	if (map_put(&t->gauges, gauge, id, 1)) {
-		*r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the list of tracks");
+		*r = fault_no_memory(why);
 		return uuid;
 	}
 	snprintf(name, sizeof(name), "%s %u: %s", g->device, (unsigned)id, g->name);

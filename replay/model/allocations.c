@@ -72,11 +72,6 @@ struct nested {
 	unsigned n;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to follow allocations");
-}
-
 void allocations_clear(struct allocations *m)
 {
 	free(m->all);
@@ -221,7 +216,7 @@ static int link_in(struct allocations *m, uint32_t n, struct alloc_holder *h, st
 	} else if (map_put(&m->open, a->process, a->addr, n)) {
 		a->next = m->unused;
 		m->unused = n;
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	a->previous = h->last;
 	*(h->last ? &m->all[h->last].next : &h->first) = n;
@@ -259,7 +254,7 @@ static int apply_alloc(struct allocations *m, const struct change *c, struct fau
 	h = holder_of(m, c->process);
 	n = h ? make(m) : 0;
 	if (!n)
-		return no_memory(why);
+		return fault_no_memory(why);
 	m->all[n] = allocation_of(c);
 	m->all[n].held = true;
 	m->all[n].youngest = n;
@@ -309,7 +304,7 @@ static int apply_context(struct allocations *m, const struct change *c, struct f
 	struct alloc_holder *h = holder_of(m, c->process);
 
 	if (!h)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (c->device)
 		h->device = h->device && h->device != c->device ? SEVERAL_DEVICES : c->device;
 	if (!c->destroys || h->device == SEVERAL_DEVICES)
@@ -365,7 +360,7 @@ static int wait_for_outer(struct allocations *m, struct nested *w, const struct 
 	if (!w)
 		w = table_add(&m->nested, c->tid, 0, sizeof(*w));
 	if (!w)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (w->n == NESTED_KEPT_MAX)
 		r = settle(m, w, why);
 	w->rows[w->n++] = *c;
@@ -406,7 +401,7 @@ static int object_call_of(struct allocations *m, const struct event *ev, const s
 	if (!m->object_calls)
 		m->object_calls = calloc(UINT16_MAX + 1, 1);
 	if (!m->object_calls)
-		return no_memory(why);
+		return fault_no_memory(why);
 	known = &m->object_calls[probe->id];
 	if (!*known)
 		*known = find_object_call(probe->name) + 1;

@@ -6,11 +6,6 @@
 
 #include "format/base/escape.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the names of kernels");
-}
-
 void kernels_clear(struct kernels *k)
 {
 	for (uint32_t i = 1; i <= k->nnames; i++) {
@@ -78,7 +73,7 @@ int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event
 	if (!n) {
 		free(name.terminal);
 		free(name.json);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	free(k->names[n].terminal);
 	free(k->names[n].json);

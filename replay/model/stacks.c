@@ -9,11 +9,6 @@
 #include "format/base/escape.h"
 #include "replay/demangle/demangle.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the stacks");
-}
-
 void stacks_clear(struct stacks *s)
 {
 	for (uint32_t i = 1; i <= s->nframes; i++)
@@ -71,7 +66,7 @@ static int see_module(struct stacks *s, const struct event *ev, struct fault *wh
 	if (!path || make_room((void **)&s->paths, s->npaths, &s->paths_room, sizeof(*s->paths)) ||
 	    map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
 		free(path);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	s->paths[++s->npaths] = path;
 	return 0;
@@ -84,7 +79,7 @@ static int see_frame(struct stacks *s, const struct event *ev, struct fault *why
 	if (!symbol || make_room((void **)&s->frames, s->nframes, &s->frames_room, sizeof(*s->frames)) ||
 	    map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
 		free(symbol);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	s->frames[++s->nframes] = (struct frame){.address = ev->v[F_frame_address],
 						 .offset = ev->v[F_frame_offset],
@@ -109,7 +104,7 @@ int stacks_read(struct stacks *s, const struct replay *replay, struct fault *why
 	int r;
 
 	if (!all)
-		return no_memory(why);
+		return fault_no_memory(why);
 	all->to_ns = NO_TIME;
 	all->some_kinds = true;
 	all->kinds[KIND_module] = all->kinds[KIND_frame] = true;

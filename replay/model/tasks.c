@@ -6,11 +6,6 @@
 
 #include "format/base/escape.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the table of processes and threads");
-}
-
 void tasks_clear(struct tasks *t)
 {
 	for (uint32_t i = 1; i <= t->nprocesses; i++) {
@@ -54,7 +49,7 @@ static int new_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct pro
 	}
 	if (make_room((void **)&t->processes, t->nprocesses, &t->processes_room, sizeof(*t->processes)) ||
 	    map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
-		return no_memory(why);
+		return fault_no_memory(why);
 	*out = &t->processes[++t->nprocesses];
 	**out = (struct process){
 		.number = t->nprocesses, .pid = pid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
@@ -65,7 +60,7 @@ static int new_thread(struct tasks *t, uint32_t tid, uint64_t at_ns, struct thre
 {
 	if (make_room((void **)&t->threads, t->nthreads, &t->threads_room, sizeof(*t->threads)) ||
 	    map_put(&t->by_tid, tid, 0, t->nthreads + 1))
-		return no_memory(why);
+		return fault_no_memory(why);
 	*out = &t->threads[++t->nthreads];
 	**out = (struct thread){
 		.number = t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
@@ -140,7 +135,7 @@ static int set_text(char **shown, char **json, const char *text, uint64_t n, str
 		free(copy);
 		if (other != copy)
 			free(other);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	if (json && *json != *shown)
 		free(*json);

@@ -8,17 +8,12 @@
 /* The kernel's bits in prev_state, from include/linux/sched.h. */
 #define TASK_GONE_BITS 0xb0 /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
-int timeline_no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while following threads");
-}
-
 int timeline_open(struct timeline **tl, struct fault *why)
 {
 	struct timeline *t = calloc(1, sizeof(*t));
 
 	if (!t)
-		return timeline_no_memory(why);
+		return fault_no_memory(why);
 	*tl = t;
 	return 0;
 }

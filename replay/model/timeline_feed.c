@@ -154,7 +154,7 @@ int moment_add(struct moment *m, const struct event *ev, struct fault *why)
 	if (!m->events)
 		m->events = calloc(MOMENT_MAX, sizeof(*m->events));
 	if (!m->events)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory for the events of one moment");
+		return fault_no_memory(why);
 	kept = &m->events[m->n++];
 	kept->event = *ev;
 	kept->event.v = memcpy(kept->v, ev->v, kind_nvalues(ev->shape) * sizeof(*ev->v));

@@ -53,13 +53,10 @@ static inline struct span *open_of(const struct track *th)
 	return (struct span *)(void *)th->spans.next;
 }
 
-/* ERR_MEMORY with a sentence. */
-int timeline_no_memory(struct fault *why);
-
 /* What a function returns that passes something to the timeline for which it may need memory. */
 static inline int outcome(const struct timeline *tl, struct fault *why)
 {
-	return tl->failed ? timeline_no_memory(why) : 0;
+	return tl->failed ? fault_no_memory(why) : 0;
 }
 
 /*

@@ -14,11 +14,6 @@ struct off {
 	uint32_t waker;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory to pair events");
-}
-
 static void bind_id(sqlite3_stmt *st, int column, uint64_t id)
 {
 	if (id)
@@ -172,7 +167,7 @@ static int came_back(struct derive *d, uint32_t thread, const struct event *ev, 
 	uint64_t ready_ns = UINT64_MAX;
 
 	if (!off)
-		return no_memory(why);
+		return fault_no_memory(why);
 	was = *off;
 	*off = (struct off){0};
 	if (!was.left_id || !timeline_absence(d->timeline, tid, was.start_ns, &ready_ns))
@@ -203,7 +198,7 @@ static int name_state(struct derive *d, uint64_t state, struct fault *why)
 	if (map_get(&d->states, state, 0))
 		return 0;
 	if (map_put(&d->states, state, 0, 1))
-		return no_memory(why);
+		return fault_no_memory(why);
 	sqlite3_bind_int(d->state, 1, KIND_switch);
 	sqlite3_bind_int64(d->state, 2, (sqlite3_int64)state);
 	sqlite3_bind_text(d->state, 3, state_word(state), -1, SQLITE_STATIC);
@@ -223,7 +218,7 @@ static int see_switch(struct derive *d, const struct event *ev, struct fault *wh
 		struct off *off = off_of(d, prev);
 
 		if (!off)
-			return no_memory(why);
+			return fault_no_memory(why);
 		*off = (struct off){.left_id = ev->number,
 				    .start_ns = ev->at_ns,
 				    .state = ev->v[F_switch_prev_state],
@@ -240,7 +235,7 @@ static int see_waking(struct derive *d, const struct event *ev, struct fault *wh
 	struct off *off = thread ? off_of(d, thread) : NULL;
 
 	if (thread && !off)
-		return no_memory(why);
+		return fault_no_memory(why);
 	/* The first one makes it runnable; a preempted thread is that already. */
 	if (off && off->left_id && off->state != 0 && !off->wakeup) {
 		off->wakeup = ev->number;

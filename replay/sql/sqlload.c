@@ -156,7 +156,7 @@ int load_open(struct load *l, sqlite3 *db, const struct schema *schema, struct f
 	l->inserters = calloc(schema->nkinds, sizeof(*l->inserters));
 	l->text = malloc(TEXT_MAX * ESCAPE_GROWTH + 1);
 	if (!l->inserters || !l->text)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for %zu kinds", schema->nkinds);
+		return fault_no_memory(why);
 	r = sql_prepare(db, "INSERT INTO other_events(id, at_ns, kind) VALUES(?,?,?)", &l->other_event, why);
 	if (!r)
 		r = sql_prepare(db, "INSERT INTO other_fields(id, name, value) VALUES(?,?,?)", &l->other_field, why);

@@ -101,7 +101,7 @@ static int take_argument(struct arguments *a, char *text, struct fault *why)
 	if (*value == '\'' || *value == '"') {
 		value = unquoted(value);
 		if (!value)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for an argument");
+			return fault_no_memory(why);
 		a->texts[a->ntexts++] = value;
 	}
 	if (!strcmp(text, "trust"))
@@ -130,7 +130,7 @@ static int read_arguments(struct arguments *a, int argc, const char *const *argv
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "gpucap: too many arguments");
 		text = unquoted(argv[i]);
 		if (!text)
-			return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for an argument");
+			return fault_no_memory(why);
 		a->texts[a->ntexts++] = text;
 		if (i == 0)
 			a->opening.path = text;
@@ -160,7 +160,7 @@ static int ask(struct shared *s, const char *sql, const char *name, bool (*each)
 		sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
 	while (!r && (step = sqlite3_step(st)) == SQLITE_ROW)
 		if (!each(arg, st))
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a table");
+			r = fault_no_memory(why);
 	if (!r && step != SQLITE_DONE)
 		r = sql_fault(s->side, "ask", why);
 	sqlite3_finalize(st);
@@ -221,7 +221,7 @@ static int table_make(sqlite3 *db, struct shared *shared, const char *name, stru
 
 	if (!t) {
 		shared_release(shared);
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a table");
+		return fault_no_memory(why);
 	}
 	t->shared = shared;
 	t->at = t->id = t->start = -1;
@@ -236,7 +236,7 @@ static int table_make(sqlite3 *db, struct shared *shared, const char *name, stru
 	t->of_events = is_of_events(name);
 	find_start(t);
 	if (!r && t->of_events && events_prepare(t))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a table");
+		r = fault_no_memory(why);
 	if (!r && sqlite3_declare_vtab(db, sql) != SQLITE_OK)
 		r = sql_fault(db, "declare a table in", why);
 	sqlite3_free(sql);
@@ -302,7 +302,7 @@ static int create_all(sqlite3 *db, struct shared *shared, struct script *s, stru
 	text = sqlite3_str_finish(s->text);
 	undo = sqlite3_str_finish(s->undo);
 	if (!r && (!text || !undo))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for the tables' names");
+		r = fault_no_memory(why);
 	if (!r) {
 		r = sql_execute(db, text, why);
 		if (r)

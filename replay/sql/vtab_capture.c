@@ -7,11 +7,6 @@
 #include "replay/sql/vtab_internal.h"
 #include "replay/sql/sqlschema.h"
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a capture");
-}
-
 /* --- instances --- */
 
 uint32_t instances_find(const struct instances *s, uint32_t id, uint64_t number)
@@ -32,13 +27,13 @@ static int instances_add(struct instances *s, uint32_t id, uint64_t number, stru
 		struct instance *list = reallocarray(s->list, room, sizeof(*list));
 
 		if (!list)
-			return no_memory(why);
+			return fault_no_memory(why);
 		s->list = list;
 		s->room = room;
 	}
 	s->list[n] = (struct instance){.born = number, .id = id, .older = map_get(&s->youngest, id, 0)};
 	if (map_put(&s->youngest, id, 0, n))
-		return no_memory(why);
+		return fault_no_memory(why);
 	s->n = n;
 	return 0;
 }
@@ -230,7 +225,7 @@ int shared_learn(struct shared *s, unsigned needed, struct fault *why)
 		return 0;
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return no_memory(why);
+		return fault_no_memory(why);
 	p->shared = s;
 	p->learns = needed;
 	choose_fields(p);
@@ -264,7 +259,7 @@ static int make_maps(struct shared *s, struct fault *why)
 
 	s->maps = calloc(schema->nkinds ? schema->nkinds : 1, sizeof(*s->maps));
 	if (!s->maps)
-		return no_memory(why);
+		return fault_no_memory(why);
 	for (size_t k = 0; k < schema->nkinds; k++) {
 		mapping_make(&s->maps[k], &schema->kinds[k]);
 		if (!s->maps[k].table)
@@ -359,7 +354,7 @@ int shared_acquire(struct registry *registry, const struct opening *o, struct sh
 	while (s && key && strcmp(s->key, key) != 0)
 		s = s->next;
 	if (!key)
-		return no_memory(why);
+		return fault_no_memory(why);
 	if (s) {
 		free(key);
 		s->nusers++;
@@ -369,7 +364,7 @@ int shared_acquire(struct registry *registry, const struct opening *o, struct sh
 	s = calloc(1, sizeof(*s));
 	if (!s) {
 		free(key);
-		return no_memory(why);
+		return fault_no_memory(why);
 	}
 	s->evidence.source.fd = -1;
 	s->key = key;

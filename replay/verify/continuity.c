@@ -34,13 +34,13 @@ int joints_add(struct joints *j, const char *path, const struct evidence *e, str
 		return 0;
 	more = reallocarray(j->files, j->n + 1, sizeof(*more));
 	if (!more)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	j->files = more;
 	to = &j->files[j->n];
 	memset(to, 0, sizeof(*to));
 	to->path = strdup(path);
 	if (!to->path)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+		return fault_no_memory(why);
 	memcpy(to->id, r->header.capture_id, sizeof(to->id));
 	memcpy(to->identity, r->header.identity, sizeof(to->identity));
 	memcpy(to->previous, r->header.previous, sizeof(to->previous));

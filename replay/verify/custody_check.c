@@ -21,7 +21,7 @@ static int ask_trust(struct chain *c, const char *capture, const struct evidence
 	if (r == 0 && c->custody.nlines) {
 		c->trust = calloc(c->custody.nlines, sizeof(*c->trust));
 		if (!c->trust)
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory");
+			r = fault_no_memory(why);
 	}
 	for (size_t i = 0; r == 0 && i < c->custody.nlines; i++) {
 		const struct custody_line *l = &c->custody.lines[i];

@@ -307,7 +307,7 @@ static int bind_probes(const struct binding *x, struct where_term *t)
 		return 0;
 	t->probes = calloc(PROBE_IDS / 8, 1);
 	if (!t->probes)
-		return fault_set(x->why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a condition");
+		return fault_no_memory(x->why);
 	for (size_t i = 0; i < s->nprobes; i++)
 		if (name_fits(t, s->probes[i].name))
 			t->probes[s->probes[i].id / 8] |= (uint8_t)(1u << s->probes[i].id % 8);
@@ -328,7 +328,7 @@ int where_bind(struct where *w, const struct schema *schema, uint64_t start_ns, 
 		t->probes = NULL;
 		t->bound = calloc(schema->nkinds + 1, sizeof(*t->bound));
 		if (!t->bound)
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a condition");
+			r = fault_no_memory(why);
 		else
 			r = is_own(t) ? bind_own(&x, t) : bind_named(&x, t);
 		if (!r)

@@ -228,7 +228,7 @@ static int read_word(struct parser *p, struct where_term *t)
 	int r = 0;
 
 	if (!word)
-		return fault_set(p->why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a condition");
+		return fault_no_memory(p->why);
 	t->form = WHERE_WORD;
 	t->word = word;
 	if (p->text[p->at] == '"') {
@@ -243,7 +243,7 @@ static int read_word(struct parser *p, struct where_term *t)
 	room = t->word_len * ESCAPE_GROWTH + 1;
 	t->shown = malloc(room);
 	if (!t->shown)
-		return fault_set(p->why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a condition");
+		return fault_no_memory(p->why);
 	escape_terminal(t->shown, room, word, t->word_len);
 	return 0;
 }
@@ -404,7 +404,7 @@ int where_parse(struct where **out, const char *text, struct fault *why)
 				 WHERE_TEXT_MAX);
 	p.w = calloc(1, sizeof(*p.w));
 	if (!p.w)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "no memory for a condition");
+		return fault_no_memory(why);
 	strcpy(p.w->text, text);
 	r = read_or(&p, &p.w->root);
 	if (!r && text[p.at])

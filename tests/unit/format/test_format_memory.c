@@ -251,7 +251,7 @@ static void a_chunk_that_finds_no_room_leaves_the_buffer_as_it_was(void **state)
 	ret = pack_frame(&b, raw, sizeof(raw), &why);
 	armed = 0;
 	assert_int_equal(ret, ERR_MEMORY);
-	assert_string_equal(why.text, "no memory to compress a chunk");
+	assert_string_equal(why.text, "out of memory");
 	assert_int_equal(b.len, 3);
 	bytes_free(&b);
 }
