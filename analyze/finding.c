@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/finding.h"
+#include "format/base/array.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -29,17 +30,11 @@ const char *part_name(enum part_played p)
 
 static bool make_room(struct findings *f)
 {
-	size_t room = f->room ? f->room * 2 : 16;
-	struct finding **all;
+	struct finding **all = array_grow(f->all, &f->room, f->n + 1, sizeof(struct finding *));
 
-	if (f->n < f->room)
-		return true;
-	all = realloc(f->all, room * sizeof(struct finding *));
-	if (!all)
-		return false;
-	f->all = all;
-	f->room = room;
-	return true;
+	if (all)
+		f->all = all;
+	return all != NULL;
 }
 
 struct finding *findings_add(struct findings *f)

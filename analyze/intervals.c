@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/intervals.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ bool ranges_add(struct ranges *r, uint64_t begin, uint64_t bytes)
 {
 	uint64_t end = bytes > UINT64_MAX - begin ? UINT64_MAX : begin + bytes;
 	size_t at = r->n ? first_behind(r, begin) : 0, to = at;
+	struct range *all;
 
 	if (begin == end)
 		return true;
@@ -41,15 +43,10 @@ bool ranges_add(struct ranges *r, uint64_t begin, uint64_t bytes)
 		r->overflowed = true;
 		return true;
 	}
-	if (r->n == r->room) {
-		size_t room = r->room ? r->room * 2 : 16;
-		struct range *all = reallocarray(r->all, room, sizeof(*all));
-
-		if (!all)
-			return false;
-		r->all = all;
-		r->room = room;
-	}
+	all = array_grow(r->all, &r->room, r->n + 1, sizeof(*all));
+	if (!all)
+		return false;
+	r->all = all;
 	memmove(&r->all[at + 1], &r->all[at], (r->n - at) * sizeof(*r->all));
 	r->all[at] = (struct range){begin, end};
 	r->n++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/reader.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ struct frame {
 /* Chunks seen since the last seal. */
 struct pending {
 	struct chunk *chunks;
-	uint32_t n, room;
+	uint32_t n;
+	size_t room;
 };
 
 static int read_frame_head(const struct source *src, uint64_t at, struct frame *f, struct fault *why)
@@ -90,17 +92,14 @@ static int read_header(struct reader *r, uint64_t *next, struct fault *why)
 
 static int pending_add(struct pending *p, const struct chunk *c, struct fault *why)
 {
+	struct chunk *chunks;
+
 	if (p->n == EPOCH_CHUNKS_MAX)
 		return fault_set(why, ERR_FORMAT, c->offset, "an epoch has more than %u chunks", EPOCH_CHUNKS_MAX);
-	if (p->n == p->room) {
-		uint32_t room = p->room ? p->room * 2 : 16;
-		struct chunk *grown = realloc(p->chunks, room * sizeof(*grown));
-
-		if (!grown)
-			return fault_no_memory(why);
-		p->chunks = grown;
-		p->room = room;
-	}
+	chunks = array_grow(p->chunks, &p->room, p->n + 1, sizeof(*chunks));
+	if (!chunks)
+		return fault_no_memory(why);
+	p->chunks = chunks;
 	p->chunks[p->n++] = *c;
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/deferred.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,10 @@ bool deferred_add(struct deferred_queue *q, const struct deferred *d, const stru
 		same += q->list[i].pid == d->pid;
 	if (q->n == DEFERRED_MAX || same >= DEFERRED_PROCESS_MAX)
 		return false;
-	if (q->n == q->room) {
-		more = reallocarray(q->list, q->room * 2 + 16, sizeof(*more));
-		if (!more)
-			return false;
-		q->list = more;
-		q->room = q->room * 2 + 16;
-	}
+	more = array_grow(q->list, &q->room, q->n + 1, sizeof(*more));
+	if (!more)
+		return false;
+	q->list = more;
 	if (exec) {
 		copy = malloc(sizeof(*copy));
 		if (!copy)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a recording does when the kernel says about a process: where it came from, what it runs, what it mapped. */
 #include "record/recording_internal.h"
+#include "format/base/array.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,13 +25,10 @@ int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why)
 
 	if (pid_set_has(set, pid))
 		return 0;
-	if (set->n == set->room) {
-		more = reallocarray(set->pids, set->room * 2 + 16, sizeof(*more));
-		if (!more)
-			return fault_no_memory(why);
-		set->pids = more;
-		set->room = set->room * 2 + 16;
-	}
+	more = array_grow(set->pids, &set->room, set->n + 1, sizeof(*more));
+	if (!more)
+		return fault_no_memory(why);
+	set->pids = more;
 	set->pids[set->n++] = pid;
 	return 0;
 }

@@ -5,6 +5,7 @@
  * no row mixes two processes that bore one number.
  */
 #include "record/recording_internal.h"
+#include "format/base/array.h"
 
 #include <sodium.h>
 #include <stdarg.h>
@@ -288,13 +289,10 @@ static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t 
 	for (size_t i = 0; i < s->nemitted; i++)
 		if (s->emitted[i].pid == pid && s->emitted[i].start_ns == start_ns)
 			return &s->emitted[i];
-	if (s->nemitted == s->emitted_room) {
-		more = reallocarray(s->emitted, s->emitted_room * 2 + 64, sizeof(*more));
-		if (!more)
-			return NULL;
-		s->emitted = more;
-		s->emitted_room = s->emitted_room * 2 + 64;
-	}
+	more = array_grow(s->emitted, &s->emitted_room, s->nemitted + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	s->emitted = more;
 	s->emitted[s->nemitted] = (struct instance){.pid = pid, .start_ns = start_ns};
 	return &s->emitted[s->nemitted++];
 }

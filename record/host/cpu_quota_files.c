@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/host/cpu_quota_files.h"
+#include "format/base/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -158,13 +159,10 @@ static struct group *group_add(struct quotas *q, const char *path)
 		q->nskipped++;
 		return NULL;
 	}
-	if (q->n == q->room) {
-		more = reallocarray(q->groups, q->room * 2 + 16, sizeof(*more));
-		if (!more)
-			return NULL;
-		q->groups = more;
-		q->room = q->room * 2 + 16;
-	}
+	more = array_grow(q->groups, &q->room, q->n + 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	q->groups = more;
 	copy = strdup(path);
 	if (!copy)
 		return NULL;

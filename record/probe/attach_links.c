@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What our programs hang on: links, and the functions of libraries. */
 #include "record/probe/attach_internal.h"
+#include "format/base/array.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -30,16 +31,13 @@ int attach_keep(struct attach *a, struct bpf_link *link)
 
 	if (!link)
 		return -1;
-	if (a->nlinks == a->room) {
-		more = realloc(a->links, (a->room * 2 + 64) * sizeof(*more));
-		if (!more) {
-			bpf_link__destroy(link);
-			errno = ENOMEM;
-			return -1;
-		}
-		a->links = more;
-		a->room = a->room * 2 + 64;
+	more = array_grow(a->links, &a->room, a->nlinks + 1, sizeof(struct bpf_link *));
+	if (!more) {
+		bpf_link__destroy(link);
+		errno = ENOMEM;
+		return -1;
 	}
+	a->links = more;
 	a->links[a->nlinks++] = link;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files processes have mapped, which of them were inspected, and the rows about it. */
 #include "record/probe/discover_internal.h"
+#include "format/base/array.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,18 +81,13 @@ static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t m
 static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
 		       struct fault *why)
 {
-	struct looked *old = find_looked(d, m->dev_major, m->dev_minor, m->inode);
 	uint32_t *bucket = bucket_of(d, m->dev_major, m->dev_minor, m->inode);
+	struct looked *more = array_grow(d->looked, &d->looked_room, d->nlooked + 1, sizeof(*more)), *old;
 
-	if (!old && d->nlooked == d->looked_room) {
-		size_t room = d->looked_room ? 2 * d->looked_room : 256;
-		struct looked *more = reallocarray(d->looked, room, sizeof(*more));
-
-		if (!more)
-			return fault_no_memory(why);
-		d->looked = more;
-		d->looked_room = room;
-	}
+	if (!more)
+		return fault_no_memory(why);
+	d->looked = more;
+	old = find_looked(d, m->dev_major, m->dev_minor, m->inode);
 	l->inode = m->inode;
 	l->major = m->dev_major;
 	l->minor = m->dev_minor;
@@ -112,21 +108,17 @@ static int keep_looked(struct discover *d, const struct mapping *m, struct looke
 static int note_use(struct discover *d, uint32_t pid, const struct looked *l, struct fault *why)
 {
 	uint32_t index = (uint32_t)(l - d->looked);
+	struct use *more;
 
 	for (size_t i = 0; i < d->nuses; i++)
 		if (d->uses[i].pid == pid && d->uses[i].looked == index) {
 			d->uses[i].old = false;
 			return 0;
 		}
-	if (d->nuses == d->uses_room) {
-		size_t room = d->uses_room ? 2 * d->uses_room : 64;
-		struct use *more = reallocarray(d->uses, room, sizeof(*more));
-
-		if (!more)
-			return fault_no_memory(why);
-		d->uses = more;
-		d->uses_room = room;
-	}
+	more = array_grow(d->uses, &d->uses_room, d->nuses + 1, sizeof(*more));
+	if (!more)
+		return fault_no_memory(why);
+	d->uses = more;
 	d->uses[d->nuses++] = (struct use){.pid = pid, .looked = index};
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/diff/diff.h"
+#include "format/base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,23 +19,11 @@ struct gather {
 	struct allocations allocations;
 	const struct walk *walk;        /* whose event is taken in */
 	uint64_t (*held)[MEMORY_KINDS]; /* by process instance, as it was last taken in */
-	uint32_t nheld;
+	size_t nheld;
 	struct timeline *timeline;
 	struct moment moment;
 	uint64_t epoch;
 };
-
-void *diff_with_room(void *array, size_t *room, size_t n, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return array;
-	more = reallocarray(array, *room * 2 + 16, size);
-	if (more)
-		*room = *room * 2 + 16;
-	return more;
-}
 
 /* --- quantiles --- */
 
@@ -188,6 +177,7 @@ static int see_memory(void *self, uint32_t process, uint64_t at_ns, struct fault
 {
 	struct diff_side *s = self;
 	struct gather *g = s->gather;
+	uint64_t(*held)[MEMORY_KINDS];
 	int index;
 
 	(void)at_ns;
@@ -196,16 +186,10 @@ static int see_memory(void *self, uint32_t process, uint64_t at_ns, struct fault
 	index = process_of(s, g->walk, process, why);
 	if (index < 0)
 		return index;
-	if (process >= g->nheld) {
-		uint32_t room = process * 2 + 16;
-		uint64_t(*held)[MEMORY_KINDS] = reallocarray(g->held, room, sizeof(*held));
-
-		if (!held)
-			return fault_no_memory(why);
-		memset(held + g->nheld, 0, (room - g->nheld) * sizeof(*held));
-		g->held = held;
-		g->nheld = room;
-	}
+	held = array_grow(g->held, &g->nheld, (size_t)process + 1, sizeof(*held));
+	if (!held)
+		return fault_no_memory(why);
+	g->held = held;
 	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
 		uint64_t now = allocations_held(&g->allocations, process, kind);
 
@@ -253,7 +237,7 @@ static int see_slow(struct diff_row *row, uint64_t start_ns, uint64_t end_ns, st
 		last->max_ns = end_ns - start_ns > last->max_ns ? end_ns - start_ns : last->max_ns;
 		return 0;
 	}
-	more = diff_with_room(row->incidents, &row->incidents_room, row->nincidents, sizeof(*more));
+	more = array_grow(row->incidents, &row->incidents_room, row->nincidents + 1, sizeof(*more));
 	if (!more)
 		return fault_no_memory(why);
 	row->incidents = more;
@@ -271,7 +255,7 @@ static int see_call(struct diff_side *s, const struct walk *w, const struct even
 
 	if (r < 0)
 		return r;
-	now = diff_with_room(row->now, &row->now_room, row->nnow, sizeof(*now));
+	now = array_grow(row->now, &row->now_room, row->nnow + 1, sizeof(*now));
 	if (!now)
 		return fault_no_memory(why);
 	row->now = now;
@@ -305,7 +289,7 @@ static int by_number(const void *a, const void *b)
 
 static int close_memory(struct diff_process *p, uint64_t epoch, struct fault *why)
 {
-	struct memory_block *more = diff_with_room(p->memory, &p->memory_room, p->nmemory, sizeof(*more));
+	struct memory_block *more = array_grow(p->memory, &p->memory_room, p->nmemory + 1, sizeof(*more));
 
 	if (!more)
 		return fault_no_memory(why);
@@ -324,7 +308,7 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 
 		if (row->nnow == 0)
 			continue;
-		more = diff_with_room(row->blocks, &row->blocks_room, row->nblocks, sizeof(*more));
+		more = array_grow(row->blocks, &row->blocks_room, row->nblocks + 1, sizeof(*more));
 		if (!more)
 			return fault_no_memory(why);
 		row->blocks = more;
@@ -348,7 +332,7 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 			return r;
 		if (p->now.in_calls_ns == 0)
 			continue;
-		more = diff_with_room(p->blocks, &p->blocks_room, p->nblocks, sizeof(*more));
+		more = array_grow(p->blocks, &p->blocks_room, p->nblocks + 1, sizeof(*more));
 		if (!more)
 			return fault_no_memory(why);
 		p->blocks = more;
@@ -388,7 +372,7 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 		r = timeline_feed_epoch(s->gather->timeline, w->reader, e, why);
 	if (r < 0)
 		return r;
-	more = diff_with_room(s->epoch_ns, &s->epochs_room, s->nepochs, sizeof(*more));
+	more = array_grow(s->epoch_ns, &s->epochs_room, s->nepochs + 1, sizeof(*more));
 	if (!more)
 		return fault_no_memory(why);
 	s->epoch_ns = more;

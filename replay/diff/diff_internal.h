@@ -100,9 +100,6 @@ struct diff_side {
 	struct gather *gather; /* only while collecting */
 };
 
-/* `array` with room for one more than `n` elements; NULL without memory, and `array` stays. */
-void *diff_with_room(void *array, size_t *room, size_t n, size_t size);
-
 /* --- two runs compared: diff_compare.c. --- */
 
 /* What is compared of a function. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "keys/completeness.h"
+#include "format/base/array.h"
 #include "replay/export/export.h"
 #include "replay/model/stacks.h"
 
@@ -41,10 +42,11 @@ struct folded {
 	bool bytes;
 	struct stacks stacks;
 	struct node *nodes; /* numbered from 1 */
-	uint32_t nnodes, nodes_room;
+	uint32_t nnodes;
+	size_t nodes_room;
 	struct map by_key;       /* (parent, key) -> node */
 	struct pending *pending; /* by number of the thread */
-	uint32_t npending;
+	size_t npending;
 };
 
 /* The child of `parent` (0: the root) with this key: made if there is none. 0 without memory. */
@@ -52,18 +54,14 @@ static uint32_t child(struct folded *f, uint32_t parent, enum tag tag, uint64_t 
 {
 	uint64_t key = (uint64_t)tag << 56 | number;
 	uint32_t n = map_get(&f->by_key, parent, key);
+	struct node *nodes;
 
 	if (n)
 		return n;
-	if (f->nnodes + 1 >= f->nodes_room) {
-		uint32_t room = f->nodes_room ? f->nodes_room * 2 : 256;
-		struct node *nodes = reallocarray(f->nodes, room, sizeof(*nodes));
-
-		if (!nodes)
-			return 0;
-		f->nodes = nodes;
-		f->nodes_room = room;
-	}
+	nodes = array_grow(f->nodes, &f->nodes_room, (size_t)f->nnodes + 2, sizeof(*nodes));
+	if (!nodes)
+		return 0;
+	f->nodes = nodes;
 	if (map_put(&f->by_key, parent, key, f->nnodes + 1))
 		return 0;
 	f->nodes[++f->nnodes] = (struct node){.key = key, .parent = parent};
@@ -91,18 +89,11 @@ static int settle(struct folded *f, struct pending *p, struct fault *why)
 
 static struct pending *pending_of(struct folded *f, const struct walk *w, uint32_t number)
 {
-	struct pending *p;
+	struct pending *all = array_grow(f->pending, &f->npending, (size_t)number + 1, sizeof(*all)), *p;
 
-	if (number >= f->npending) {
-		uint32_t room = number * 2 + 64;
-		struct pending *all = reallocarray(f->pending, room, sizeof(*all));
-
-		if (!all)
-			return NULL;
-		memset(all + f->npending, 0, (room - f->npending) * sizeof(*all));
-		f->pending = all;
-		f->npending = room;
-	}
+	if (!all)
+		return NULL;
+	f->pending = all;
 	p = &f->pending[number];
 	if (!p->calls) {
 		uint32_t process = child(f, 0, TAG_PROCESS, number ? w->tasks.threads[number].process : 0);

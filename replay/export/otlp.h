@@ -29,9 +29,10 @@ struct otlp {
 	const struct schema *schema;
 	struct allocations allocations;
 	struct batch *batches; /* by number of the process; 0: of an unknown one */
-	uint32_t nbatches;
+	size_t nbatches;
 	struct calls *calls; /* numbered from 1 */
-	uint32_t ncalls, calls_room;
+	uint32_t ncalls;
+	size_t calls_room;
 	struct map by_call; /* (process, probe) */
 	struct map by_gpu;  /* index -> place in gpus + 1 */
 	struct otlp_gpu *gpus;

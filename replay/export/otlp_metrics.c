@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/export/otlp.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 
@@ -7,18 +8,13 @@ static const char bounds[] = "[0.000001,0.00001,0.0001,0.001,0.01,0.1,1]"; /* se
 
 struct batch *otlp_batch_of(struct otlp *t, uint32_t number, struct fault *why)
 {
-	if (number >= t->nbatches) {
-		uint32_t room = number * 2 + 16;
-		struct batch *all = reallocarray(t->batches, room, sizeof(*all));
+	struct batch *all = array_grow(t->batches, &t->nbatches, (size_t)number + 1, sizeof(*all));
 
-		if (!all) {
-			fault_no_memory(why);
-			return NULL;
-		}
-		memset(all + t->nbatches, 0, (room - t->nbatches) * sizeof(*all));
-		t->batches = all;
-		t->nbatches = room;
+	if (!all) {
+		fault_no_memory(why);
+		return NULL;
 	}
+	t->batches = all;
 	return &t->batches[number];
 }
 
@@ -46,15 +42,11 @@ int otlp_count_call(struct otlp *t, const struct event *ev, uint32_t process, st
 	unsigned bucket = 0;
 
 	if (!n) {
-		if (t->ncalls + 1 >= t->calls_room) {
-			uint32_t room = t->calls_room ? t->calls_room * 2 : 64;
-			struct calls *calls = reallocarray(t->calls, room, sizeof(*calls));
+		struct calls *calls = array_grow(t->calls, &t->calls_room, (size_t)t->ncalls + 2, sizeof(*calls));
 
-			if (!calls)
-				return fault_no_memory(why);
-			t->calls = calls;
-			t->calls_room = room;
-		}
+		if (!calls)
+			return fault_no_memory(why);
+		t->calls = calls;
 		n = t->ncalls + 1;
 		if (map_put(&t->by_call, process, ev->v[F_call_probe], n))
 			return fault_no_memory(why);

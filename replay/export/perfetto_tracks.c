@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/export/perfetto_tracks.h"
+#include "format/base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,18 +14,13 @@ void tracks_clear(struct tracks *t)
 
 struct reported *tracks_reported(struct tracks *t, uint32_t number, struct fault *why)
 {
-	if (number >= t->nreported) {
-		uint32_t room = number * 2 + 64;
-		struct reported *reported = reallocarray(t->reported, room, sizeof(*reported));
+	struct reported *reported = array_grow(t->reported, &t->nreported, (size_t)number + 1, sizeof(*reported));
 
-		if (!reported) {
-			fault_no_memory(why);
-			return NULL;
-		}
-		memset(reported + t->nreported, 0, (room - t->nreported) * sizeof(*reported));
-		t->reported = reported;
-		t->nreported = room;
+	if (!reported) {
+		fault_no_memory(why);
+		return NULL;
 	}
+	t->reported = reported;
 	return &t->reported[number];
 }
 

@@ -30,7 +30,7 @@ struct reported {
 
 struct tracks {
 	struct reported *reported; /* by the number of process or thread */
-	uint32_t nreported;
+	size_t nreported;
 	struct map gauges; /* (gauge, GPU or CPU): described */
 };
 

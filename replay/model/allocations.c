@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/model/allocations.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,17 +115,12 @@ const struct allocation *allocations_next(const struct allocations *m, uint32_t 
 /* NULL without memory. */
 static struct alloc_holder *holder_of(struct allocations *m, uint32_t process)
 {
-	if (process >= m->nholders) {
-		uint32_t room = process * 2 + 16;
-		struct alloc_holder *holders = reallocarray(m->holders, room, sizeof(*holders));
+	struct alloc_holder *holders = array_grow(m->holders, &m->nholders, (size_t)process + 1, sizeof(*holders));
 
-		if (!holders)
-			return NULL;
-		memset(holders + m->nholders, 0, (room - m->nholders) * sizeof(*holders));
-		m->holders = holders;
-		m->nholders = room;
-	}
-	return &m->holders[process];
+	if (!holders)
+		return NULL;
+	m->holders = holders;
+	return &holders[process];
 }
 
 /* --- one allocation --- */
@@ -133,20 +129,16 @@ static struct alloc_holder *holder_of(struct allocations *m, uint32_t process)
 static uint32_t make(struct allocations *m)
 {
 	uint32_t n = m->unused;
+	struct allocation *all;
 
 	if (n) {
 		m->unused = m->all[n].next;
 		return n;
 	}
-	if (m->n + 1 >= m->room) {
-		uint32_t room = m->room ? m->room * 2 : 256;
-		struct allocation *all = reallocarray(m->all, room, sizeof(*all));
-
-		if (!all)
-			return 0;
-		m->all = all;
-		m->room = room;
-	}
+	all = array_grow(m->all, &m->room, (size_t)m->n + 2, sizeof(*all));
+	if (!all)
+		return 0;
+	m->all = all;
 	return ++m->n;
 }
 

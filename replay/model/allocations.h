@@ -76,10 +76,11 @@ struct allocations {
 	uint64_t nunmatched;  /* frees of what was not seen to be allocated */
 	/* Its own. */
 	struct allocation *all; /* numbered from 1 */
-	uint32_t n, room, unused, nopen;
+	uint32_t n, unused, nopen;
+	size_t room;
 	struct map open;              /* (process, address) -> oldest allocation that has not ended */
 	struct alloc_holder *holders; /* by number of the process */
-	uint32_t nholders;
+	size_t nholders;
 	uint8_t *object_calls; /* by probe: what it does to objects, once looked up */
 	struct table nested;   /* by TID: rows that wait for the call around them */
 	uint32_t nwaiting;

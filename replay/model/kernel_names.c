@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/model/kernel_names.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,18 +34,14 @@ static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), con
 static uint32_t place_for(struct kernels *k, uint32_t process, uint64_t function)
 {
 	uint32_t n = map_get(&k->by_function, process, function);
+	struct kernel_name *names;
 
 	if (n)
 		return n;
-	if (k->nnames + 1 >= k->names_room) {
-		uint32_t room = k->names_room ? k->names_room * 2 : 64;
-		struct kernel_name *names = reallocarray(k->names, room, sizeof(*names));
-
-		if (!names)
-			return 0;
-		k->names = names;
-		k->names_room = room;
-	}
+	names = array_grow(k->names, &k->names_room, (size_t)k->nnames + 2, sizeof(*names));
+	if (!names)
+		return 0;
+	k->names = names;
 	if (map_put(&k->by_function, process, function, k->nnames + 1))
 		return 0;
 	k->names[++k->nnames] = (struct kernel_name){0};

@@ -15,7 +15,8 @@ struct kernel_name {
 
 struct kernels {
 	struct kernel_name *names; /* numbered from 1 */
-	uint32_t nnames, names_room;
+	uint32_t nnames;
+	size_t names_room;
 	uint32_t max;           /* names that are kept; 0: no limit; set by the owner */
 	uint64_t nbeyond;       /* rows that were not kept for it */
 	struct map by_function; /* (number of the process, function) -> name */

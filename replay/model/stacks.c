@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/model/stacks.h"
+#include "format/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,22 +35,6 @@ static char *escaped(const char *text, uint64_t n)
 	return copy;
 }
 
-/* One more element in a table numbered from 1, or -1. */
-static int make_room(void **table, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (n + 1 < *room)
-		return 0;
-	grown = reallocarray(*table, more, size);
-	if (!grown)
-		return -1;
-	*table = grown;
-	*room = more;
-	return 0;
-}
-
 /* As people read it, and only here: what is compared and stored is the name as it was. */
 static char *readable(const char *symbol, uint64_t n)
 {
@@ -62,9 +47,11 @@ static char *readable(const char *symbol, uint64_t n)
 static int see_module(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *path = escaped(ev->text[F_module_path], ev->v[F_module_path]);
+	char **paths = array_grow(s->paths, &s->paths_room, (size_t)s->npaths + 2, sizeof(*paths));
 
-	if (!path || make_room((void **)&s->paths, s->npaths, &s->paths_room, sizeof(*s->paths)) ||
-	    map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
+	if (paths)
+		s->paths = paths;
+	if (!path || !paths || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
 		free(path);
 		return fault_no_memory(why);
 	}
@@ -75,9 +62,11 @@ static int see_module(struct stacks *s, const struct event *ev, struct fault *wh
 static int see_frame(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *symbol = readable(ev->text[F_frame_symbol], ev->v[F_frame_symbol]);
+	struct frame *frames = array_grow(s->frames, &s->frames_room, (size_t)s->nframes + 2, sizeof(*frames));
 
-	if (!symbol || make_room((void **)&s->frames, s->nframes, &s->frames_room, sizeof(*s->frames)) ||
-	    map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
+	if (frames)
+		s->frames = frames;
+	if (!symbol || !frames || map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
 		free(symbol);
 		return fault_no_memory(why);
 	}

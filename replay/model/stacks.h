@@ -13,9 +13,11 @@ struct frame {
 
 struct stacks {
 	struct frame *frames; /* numbered from 1 */
-	uint32_t nframes, frames_room;
+	uint32_t nframes;
+	size_t frames_room;
 	char **paths; /* of modules, escaped for a terminal, by number from 1 */
-	uint32_t npaths, paths_room;
+	uint32_t npaths;
+	size_t paths_room;
 	struct map by_depth; /* (stack, depth) -> frame */
 	struct map by_module;
 };

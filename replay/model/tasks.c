@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/model/tasks.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,31 +25,19 @@ void tasks_clear(struct tasks *t)
 	*t = (struct tasks){0};
 }
 
-/* One more element in a table numbered from 1, or -1. */
-static int make_room(void **table, uint32_t n, uint32_t *room, size_t size)
-{
-	uint32_t more = *room ? *room * 2 : 64;
-	void *grown;
-
-	if (n + 1 < *room)
-		return 0;
-	grown = reallocarray(*table, more, size);
-	if (!grown)
-		return -1;
-	*table = grown;
-	*room = more;
-	return 0;
-}
-
 static int new_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct process **out, struct fault *why)
 {
+	struct process *processes;
+
 	if (t->processes_max && t->nprocesses >= t->processes_max) {
 		t->nbeyond++;
 		*out = NULL;
 		return 0;
 	}
-	if (make_room((void **)&t->processes, t->nprocesses, &t->processes_room, sizeof(*t->processes)) ||
-	    map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
+	processes = array_grow(t->processes, &t->processes_room, (size_t)t->nprocesses + 2, sizeof(*processes));
+	if (processes)
+		t->processes = processes;
+	if (!processes || map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
 		return fault_no_memory(why);
 	*out = &t->processes[++t->nprocesses];
 	**out = (struct process){
@@ -58,8 +47,11 @@ static int new_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct pro
 
 static int new_thread(struct tasks *t, uint32_t tid, uint64_t at_ns, struct thread **out, struct fault *why)
 {
-	if (make_room((void **)&t->threads, t->nthreads, &t->threads_room, sizeof(*t->threads)) ||
-	    map_put(&t->by_tid, tid, 0, t->nthreads + 1))
+	struct thread *threads = array_grow(t->threads, &t->threads_room, (size_t)t->nthreads + 2, sizeof(*threads));
+
+	if (threads)
+		t->threads = threads;
+	if (!threads || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
 		return fault_no_memory(why);
 	*out = &t->threads[++t->nthreads];
 	**out = (struct thread){

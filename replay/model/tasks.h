@@ -58,10 +58,12 @@ struct thread {
 /* A zeroed one is empty. */
 struct tasks {
 	struct process *processes; /* by number; processes[0] is unused. They move when one is added */
-	uint32_t nprocesses, processes_room;
+	uint32_t nprocesses;
+	size_t processes_room;
 	uint32_t processes_max; /* 0: no limit; set by the owner */
 	struct thread *threads; /* likewise */
-	uint32_t nthreads, threads_room;
+	uint32_t nthreads;
+	size_t threads_room;
 	struct map by_pid, by_tid; /* the current instance */
 	uint64_t nbeyond;          /* how often a process was not kept: there were processes_max */
 };

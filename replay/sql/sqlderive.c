@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "replay/sql/sqlview.h"
+#include "format/base/array.h"
 #include "replay/model/enum_names.h"
 
 /* What rows said of a thread off the CPU. What follows from them is asked of the timeline. */
@@ -137,17 +138,12 @@ void derive_lost(struct derive *d, const struct growth *g)
 
 static struct off *off_of(struct derive *d, uint32_t thread)
 {
-	if (thread >= d->noff) {
-		uint32_t room = thread * 2 + 64;
-		struct off *off = reallocarray(d->off, room, sizeof(*off));
+	struct off *off = array_grow(d->off, &d->noff, (size_t)thread + 1, sizeof(*off));
 
-		if (!off)
-			return NULL;
-		memset(off + d->noff, 0, (room - d->noff) * sizeof(*off));
-		d->off = off;
-		d->noff = room;
-	}
-	return &d->off[thread];
+	if (!off)
+		return NULL;
+	d->off = off;
+	return &off[thread];
 }
 
 /* What only a wakeup reports. */

@@ -32,7 +32,7 @@ struct derive {
 	struct moment moment;
 	const struct tasks *tasks; /* as the last event left them */
 	struct off *off;           /* threads off the CPU, by their number */
-	uint32_t noff;
+	size_t noff;
 	struct map states; /* prev_state values met */
 	uint64_t lossy_ns; /* end of the latest epoch that lost scheduler events */
 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/sql/vtab_internal.h"
+#include "format/base/array.h"
 #include "replay/sql/sqlschema.h"
 
 /* --- instances --- */
@@ -22,15 +23,11 @@ static int instances_add(struct instances *s, uint32_t id, uint64_t number, stru
 {
 	uint32_t n = s->n + 1;
 
-	if (n >= s->room) {
-		uint32_t room = s->room ? s->room * 2 : 256;
-		struct instance *list = reallocarray(s->list, room, sizeof(*list));
+	struct instance *list = array_grow(s->list, &s->room, (size_t)n + 1, sizeof(*list));
 
-		if (!list)
-			return fault_no_memory(why);
-		s->list = list;
-		s->room = room;
-	}
+	if (!list)
+		return fault_no_memory(why);
+	s->list = list;
 	s->list[n] = (struct instance){.born = number, .id = id, .older = map_get(&s->youngest, id, 0)};
 	if (map_put(&s->youngest, id, 0, n))
 		return fault_no_memory(why);

@@ -27,7 +27,8 @@ struct instances {
 		uint32_t id;
 		uint32_t older; /* instance with the same id; 0: none */
 	} * list;               /* by number, from 1 */
-	uint32_t n, room;
+	uint32_t n;
+	size_t room;
 };
 
 /* The instance that an id meant at event `number`; 0: it had not been named. */

@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "format/base/array.h"
 #include "format/base/json.h"
 #include "format/base/units.h"
 #include "format/base/utf8.h"
@@ -378,6 +380,35 @@ static void utf8_is_written_as_it_is_read(void **state)
 	}
 }
 
+static void arrays_grow_by_doubling_and_what_is_new_is_zero(void **state)
+{
+	uint32_t *array = NULL;
+	size_t room = 0, moves = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 100000; i++) {
+		size_t before = room;
+		uint32_t *more = array_grow(array, &room, i + 1, sizeof(*more));
+
+		assert_non_null(more);
+		array = more;
+		moves += room != before;
+		assert_true(room > i && (room == before || room >= 2 * before));
+		for (size_t k = before; k < room; k++)
+			assert_int_equal(array[k], 0);
+		array[i] = i + 1;
+	}
+	assert_in_range(moves, 1, 17);
+	for (uint32_t i = 0; i < 100000; i++)
+		assert_int_equal(array[i], i + 1);
+	assert_null(array_grow(array, &room, SIZE_MAX / 2, sizeof(*array)));
+	assert_int_equal(array[99999], 100000);
+	array = array_grow(array, &room, 3000000, sizeof(*array));
+	assert_non_null(array);
+	assert_true(room >= 3000000 && array[2999999] == 0);
+	free(array);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -396,6 +427,7 @@ int main(void)
 		cmocka_unit_test(json_on_one_line_has_no_blanks),
 		cmocka_unit_test(utf8_is_reported_from_what_only_looks_like_it),
 		cmocka_unit_test(utf8_is_written_as_it_is_read),
+		cmocka_unit_test(arrays_grow_by_doubling_and_what_is_new_is_zero),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
