@@ -89,6 +89,8 @@ held_everywhere() { # NAME BYTES BYTES-OF-DIFF
 	fi
 }
 
+have_protoc || skip "memory held in a Perfetto trace, of each capture" "there is no protoc here"
+
 begin='process at=+0s pid=200 start=999s ppid=1 tracked=1 name=driver
 thread at=+0s tid=200 pid=200 start=999s name=driver
 frame at=+0s stack=7 depth=0 address=0x1000 offset=16 symbol=leaking'
