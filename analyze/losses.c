@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/rule.h"
+#include "format/base/units.h"
 #include "keys/completeness.h"
 
 static int most_first(const void *a, const void *b)
@@ -60,8 +61,7 @@ void losses_add(const struct losses *l, size_t max, struct text *t)
 		left -= l->all[i].n;
 	}
 	if (l->n > max)
-		text_add(t, " and %llu of %zu other%s", (unsigned long long)left, l->n - max,
-			 l->n - max == 1 ? "" : "s");
+		text_add(t, " and %llu of %zu other%s", (unsigned long long)left, l->n - max, plural(l->n - max));
 }
 
 bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg)

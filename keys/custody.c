@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chain of custody: judging it. keys/custody_line.c knows a line, keys/custody_file.c files. */
 #include "keys/custody.h"
+#include "format/base/units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -214,7 +215,7 @@ static bool check_tail(struct custody *c)
 		return bad(c, CUSTODY_CUT,
 			   "it stops inside line %zu, after a crash or a cut; to go on, keep a copy and the first %zu "
 			   "line%s ('head -n %zu')",
-			   c->nlines + 1, c->nlines, c->nlines == 1 ? "" : "s", c->nlines);
+			   c->nlines + 1, c->nlines, plural(c->nlines), c->nlines);
 	if (c->nlines == 0)
 		return bad(c, CUSTODY_MISSING, "all lines are missing: the file is empty");
 	return true;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/base/units.h"
 #include "record/host/hostfacts.h"
 
 /* Large: not for the stack. Parts that could not be had are empty. */
@@ -479,7 +480,7 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 					 lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
 	if (found->refused)
 		n += add_missing(&list[n], false, true, "%zu function%s that the kernel does not let probe",
-				 found->refused, found->refused == 1 ? "" : "s");
+				 found->refused, plural(found->refused));
 	if (!s->o.late_attach)
 		n += add_missing(&list[n], false, true,
 				 "libraries that were loaded after recording began (--no-late-attach)");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "format/cursor.h"
 #include "keys/tool/nearest.h"
 #include "replay/export/exporter.h"
@@ -221,7 +222,7 @@ bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t siz
 	buf[0] = '\0';
 	if (k->chunks > 0)
 		snprintf(buf, size, "withheld from %s: %" PRIu64 " row%s in %" PRIu64 " chunk%s of %s, from %s to %s",
-			 k->name, k->rows, k->rows == 1 ? "" : "s", k->chunks, k->chunks == 1 ? "" : "s",
+			 k->name, k->rows, plural(k->rows), k->chunks, plural(k->chunks),
 			 epochs_words(epochs, sizeof(epochs), k->first_epoch, k->last_epoch),
 			 since_start(first, sizeof(first), n->reader, k->first_ns),
 			 since_start(last, sizeof(last), n->reader, k->last_ns));

@@ -5,6 +5,7 @@
 
 #include "analyze/report/pictures.h"
 #include "analyze/report/svg.h"
+#include "format/base/units.h"
 
 #define NODES_MAX 4 /* of a column */
 #define NODE_PX 38
@@ -98,7 +99,7 @@ static void list(struct html *h, const struct column *c, const char *role)
 		const struct party *p = c->nodes[i];
 
 		text_add_who(&t, &p->who);
-		text_add(&t, " %s %" PRIu64 " time%s, ", role, p->count, p->count == 1 ? "" : "s");
+		text_add(&t, " %s %" PRIu64 " time%s, ", role, p->count, plural(p->count));
 		text_add_ns(&t, p->ns);
 		html_open(h, "li", NULL);
 		html_take(h, &t);

@@ -4,6 +4,7 @@
 
 #include "analyze/report/pictures.h"
 #include "analyze/report/svg.h"
+#include "format/base/units.h"
 
 #define LABEL_PX 18
 #define BAND_PX 44
@@ -114,7 +115,7 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 	svg_time_axis(h, y, facts->begin_ns, facts->end_ns, facts->begin_ns);
 	html_close(h);
 	html_open(h, "figcaption", NULL);
-	html_text(h, "GPU %" PRIu64 ", from %" PRIu64 " reading%s: ", gpu->gpu, gpu->nrows, gpu->nrows == 1 ? "" : "s");
+	html_text(h, "GPU %" PRIu64 ", from %" PRIu64 " reading%s: ", gpu->gpu, gpu->nrows, plural(gpu->nrows));
 	html_take(h, &t);
 	html_text(h,
 		  " Bars reach from 0 to the highest of each stretch of time, and as far as the next reading%s; where "

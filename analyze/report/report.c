@@ -156,5 +156,5 @@ void report_cut(const struct report *r, struct text *t)
 
 void report_count(struct text *t, uint64_t n, const char *singular)
 {
-	text_add(t, "%" PRIu64 " %s%s", n, singular, n == 1 ? "" : "s");
+	text_add(t, "%" PRIu64 " %s%s", n, singular, plural(n));
 }

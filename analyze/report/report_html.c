@@ -211,7 +211,7 @@ static void add_custody(struct page *p)
 		html_string(h, "no chain of custody lies beside the capture");
 	} else {
 		html_element(h, "strong", NULL, "%s", custody_state_word(c->state));
-		html_text(h, ", %zu act%s", c->nlines, c->nlines == 1 ? "" : "s");
+		html_text(h, ", %zu act%s", c->nlines, plural(c->nlines));
 		if (c->state != CUSTODY_INTACT)
 			html_text(h, ": %s", c->why.text);
 		html_open(h, "ol", "first");

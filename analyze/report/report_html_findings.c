@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/report/report_html.h"
+#include "format/base/units.h"
 #include "replay/demangle/demangle.h"
 
 /* As people read it. */
@@ -101,7 +102,7 @@ static void add_facts(struct html *h, const struct finding *f)
 	if (f->nfacts == 0)
 		return;
 	html_open(h, "details", NULL);
-	html_element(h, "summary", NULL, "%u more fact%s", f->nfacts, f->nfacts == 1 ? "" : "s");
+	html_element(h, "summary", NULL, "%u more fact%s", f->nfacts, plural(f->nfacts));
 	html_open(h, "dl", NULL);
 	for (unsigned i = 0; i < f->nfacts; i++) {
 		html_element(h, "dt", "mono", "%s", f->facts[i].key);
@@ -168,7 +169,7 @@ static void add_times(struct html *h, const struct finding *f)
 
 	if (!f->timed)
 		return;
-	text_add(&t, "%" PRIu64 " time%s, ", f->count, f->count == 1 ? "" : "s");
+	text_add(&t, "%" PRIu64 " time%s, ", f->count, plural(f->count));
 	text_add_ns(&t, f->total_ns);
 	text_add(&t, " in all; shortest ");
 	text_add_ns(&t, f->min_ns);
@@ -235,7 +236,7 @@ void page_findings(struct page *p)
 		html_element(p->h, "p", NULL,
 			     "%zu finding%s, worst first. A call's time is the host's from entry to return: a launch's "
 			     "is the time to enqueue it, not the GPU's to do it.",
-			     all->n, all->n == 1 ? "" : "s");
+			     all->n, plural(all->n));
 	}
 	if (has_scene(all))
 		add_key(p->h);

@@ -49,6 +49,12 @@ int size_parse(const char *text, uint64_t *bytes, struct fault *why);
 /* Decimal digits only, within [min, max]. */
 int number_parse(const char *text, uint64_t min, uint64_t max, uint64_t *value, struct fault *why);
 
+/* Behind a word that `n` counts: "" of one, else "s". */
+static inline const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 /* For people, into `buf`, which they return. */
 #define UNITS_CHARS 40
 /* Three significant digits, rounded: "870 ns", "17.2 µs", "13.1 ms", "4.00 s"; from 1000 s on "16.7 min", "2.00 h". */

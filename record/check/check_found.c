@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "record/check/check_internal.h"
+#include "format/base/units.h"
 #include "record/probe/discover.h"
 
 #define FILES_MAX 24 /* that get a line */
@@ -110,7 +111,7 @@ static void print_counts(struct check *c, const struct discover_counts *n, const
 		check_report(
 			c, "processes", CHECK_NOTE,
 			"%zu memory map%s could not be read (the last: of process %u); CUDA libraries there are missed",
-			n->denied, n->denied == 1 ? "" : "s", n->last_denied);
+			n->denied, plural(n->denied), n->last_denied);
 		check_remedy(c, "run as root, or with CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE; "
 				"where these are held, a security module forbids it");
 	}

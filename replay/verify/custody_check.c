@@ -118,7 +118,7 @@ void chain_sentence(const struct chain *c, char *buf, size_t size)
 	char text[sizeof(c->custody.why.text) * ESCAPE_GROWTH + 1];
 
 	if (chain_verdict(c) == VERDICT_OK) {
-		snprintf(buf, size, "%s: %zu act%s", word_of(c), c->custody.nlines, c->custody.nlines == 1 ? "" : "s");
+		snprintf(buf, size, "%s: %zu act%s", word_of(c), c->custody.nlines, plural(c->custody.nlines));
 		return;
 	}
 	escape_terminal(text, sizeof(text), c->custody.why.text, strlen(c->custody.why.text));

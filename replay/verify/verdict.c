@@ -27,23 +27,6 @@ static bool header_proven(const struct evidence *e)
 	return e->readable && (e->verification.nepochs > 0 || e->verification.verdict < VERDICT_MALFORMED);
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
-/* For people: to the second. */
-static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
-{
-	char *dot;
-
-	wall_text(buf, reader_wall_ns(r, boot_ns));
-	dot = strchr(buf, '.');
-	if (dot)
-		strcpy(dot, " UTC");
-	return buf;
-}
-
 static void print_trusted(FILE *f, const struct evidence *e)
 {
 	const struct trust_answer *t = &e->trust;
@@ -96,7 +79,7 @@ static void print_time(FILE *f, const struct evidence *e, const struct summary *
 	const struct reader *r = &e->reader;
 	char start[64], length[64];
 
-	fprintf(f, "  recorded   %s, %s in %" PRIu64 " epoch%s\n", wall(start, r, r->header.start_boot_ns),
+	fprintf(f, "  recorded   %s, %s in %" PRIu64 " epoch%s\n", wall_second(start, r, r->header.start_boot_ns),
 		duration_text(length, s->duration_ns), s->nepochs, plural(s->nepochs));
 }
 
@@ -201,7 +184,7 @@ static void print_why(FILE *f, const struct judgement *j)
 		fprintf(f, "  authentic  nothing\n");
 	else
 		fprintf(f, "  authentic  the first %" PRIu64 " epoch%s: until %s, %" PRIu64 " event%s\n", v->nepochs,
-			plural(v->nepochs), wall(until, &j->evidence->reader, v->end_ns), v->nevents,
+			plural(v->nepochs), wall_second(until, &j->evidence->reader, v->end_ns), v->nevents,
 			plural(v->nevents));
 }
 

@@ -61,13 +61,7 @@ char *epochs_words(char *buf, size_t size, uint64_t first, uint64_t last)
 	return buf;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
-/* For people: to the second. */
-static const char *wall(char buf[64], const struct reader *r, uint64_t boot_ns)
+const char *wall_second(char buf[64], const struct reader *r, uint64_t boot_ns)
 {
 	char *dot;
 
@@ -93,7 +87,7 @@ static void print_run(struct printer *p, const char *more, const struct withheld
 	fprintf(p->f, "  %-10s %s: %" PRIu64 "%s row%s in %" PRIu64 " chunk%s of %s, %s to %s (%s to %s)\n",
 		p->nlines++ ? "" : "withheld", p->class->name, run->rows, more, plural(run->rows), run->chunks,
 		plural(run->chunks), epochs_words(epochs, sizeof(epochs), run->first_epoch, run->last_epoch),
-		wall(from, p->reader, run->first_ns), wall(to, p->reader, run->last_ns),
+		wall_second(from, p->reader, run->first_ns), wall_second(to, p->reader, run->last_ns),
 		since_start(first, sizeof(first), p->reader, run->first_ns),
 		since_start(last, sizeof(last), p->reader, run->last_ns));
 }

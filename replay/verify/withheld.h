@@ -20,6 +20,9 @@ struct withheld_run {
 uint64_t withheld_runs(const struct reader *r, uint64_t nepochs, uint8_t class,
 		       void (*each)(void *arg, const struct withheld_run *run), void *arg);
 
+/* Wall-clock time of a boot-clock time, for people: to the second. */
+const char *wall_second(char buf[64], const struct reader *r, uint64_t boot_ns);
+
 /* A time since recording began: "+1.400000000 s". Returns `buf`, of which 48 bytes are enough. */
 char *since_start(char *buf, size_t size, const struct reader *r, uint64_t boot_ns);
 
