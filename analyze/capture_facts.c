@@ -5,18 +5,18 @@
 #include <string.h>
 
 #include "analyze/finding.h"
+#include "format/tracepoints.h"
 
 /*
- * The facts that are kept. `fine`: the value begins so where all is well; NULL: any value is bad. `text`: the sentence.
- * Of a value that begins with a number the number stands before it, and `one` instead of it for 1; a value of another
- * sort is behind it if `valued`. Facts without a text are about the host.
+ * The facts that are kept. `fine`: the value begins so where all is well; NULL: any value is bad. `text`: the sentence,
+ * with the value behind it if `valued`: what the recorder counted it says in words. Facts without a text are about the
+ * host.
  */
 static const struct about_fact {
 	const char *name;
 	enum blind_sort sort;
 	const char *fine;
 	const char *text;
-	const char *one;
 	bool valued;
 } table[] = {
 	{.name = "hostname", .sort = BLIND_SORTS},
@@ -28,31 +28,13 @@ static const struct about_fact {
 	{.name = "proc_hidepid",
 	 .sort = BLIND_RIGHTS,
 	 .text = "Processes of others, which /proc (hidepid) hides from those who lack CAP_SYS_PTRACE"},
-	{.name = "processes_denied",
-	 .sort = BLIND_RIGHTS,
-	 .text = "processes of which not all could be read, for lack of permission",
-	 .one = "process of which not all could be read, for lack of permission"},
-	{.name = "mappings_denied",
-	 .sort = BLIND_RIGHTS,
-	 .text = "times that the libraries of a process could not be inspected, for lack of permission",
-	 .one = "time that the libraries of a process could not be inspected, for lack of permission"},
-	{.name = "libraries_unseen",
-	 .sort = BLIND_LIBRARIES,
-	 .text = "CUDA libraries of processes that /proc does not show",
-	 .one = "CUDA library of a process that /proc does not show"},
-	{.name = "libraries_unread",
-	 .sort = BLIND_LIBRARIES,
-	 .text = "CUDA libraries that could not be read",
-	 .one = "CUDA library that could not be read"},
+	{.name = "processes_denied", .sort = BLIND_RIGHTS, .text = "", .valued = true},
+	{.name = "mappings_denied", .sort = BLIND_RIGHTS, .text = "", .valued = true},
+	{.name = "libraries_unseen", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
+	{.name = "libraries_unread", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
 	{.name = "library_problem", .sort = BLIND_LIBRARIES, .text = "A library or program, ", .valued = true},
-	{.name = "files_not_looked_at",
-	 .sort = BLIND_LIBRARIES,
-	 .text = "files skipped in the search for CUDA: scan limit reached",
-	 .one = "file skipped in the search for CUDA: scan limit reached"},
-	{.name = "runtimes_stripped",
-	 .sort = BLIND_STRIPPED,
-	 .text = "programs that hold the CUDA runtime without its names (stripped): what they call of it",
-	 .one = "program that holds the CUDA runtime without its names (stripped): what it calls of it"},
+	{.name = "files_not_looked_at", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
+	{.name = "runtimes_stripped", .sort = BLIND_STRIPPED, .text = "", .valued = true},
 	{.name = "tracepoints_absent",
 	 .sort = BLIND_TRACEPOINTS,
 	 .fine = "none",
@@ -77,10 +59,7 @@ static const struct about_fact {
 	 .fine = "recorded",
 	 .text = "Who stopped, continued or ended processes by a signal: ",
 	 .valued = true},
-	{.name = "cgroups_not_looked_at",
-	 .sort = BLIND_ORDINARY,
-	 .text = "control groups skipped: scan limit for CPU quotas reached",
-	 .one = "control group skipped: scan limit for CPU quotas reached"},
+	{.name = "cgroups_not_looked_at", .sort = BLIND_ORDINARY, .text = "", .valued = true},
 	{.name = "late_attach",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "yes",
@@ -91,48 +70,17 @@ static const struct about_fact {
 	 .sort = BLIND_ORDINARY,
 	 .text = "Runs of probes that the kernel left out: ",
 	 .valued = true},
-	{.name = "processes_gone",
-	 .sort = BLIND_ORDINARY,
-	 .text = "times that a process ended before all could be read of it",
-	 .one = "time that a process ended before all could be read of it"},
-	{.name = "files_gone",
-	 .sort = BLIND_ORDINARY,
-	 .text = "times that a process, or the recording, ended before a file that it ran or mapped could be inspected",
-	 .one = "time that a process, or the recording, ended before a file that it ran or mapped could be inspected"},
+	{.name = "processes_gone", .sort = BLIND_ORDINARY, .text = "", .valued = true},
+	{.name = "files_gone", .sort = BLIND_ORDINARY, .text = "", .valued = true},
 	{.name = "command_lines",
 	 .sort = BLIND_ORDINARY,
 	 .fine = "recorded",
 	 .text = "The arguments of processes (--no-command-lines)"},
-	{.name = "frames_unplaced",
-	 .sort = BLIND_ORDINARY,
-	 .text = "frames of stacks whose process was gone or could not be read",
-	 .one = "frame of a stack whose process was gone or could not be read"},
-	{.name = "modules_not_numbered",
-	 .sort = BLIND_ORDINARY,
-	 .text = "modules beyond those that are numbered",
-	 .one = "module beyond those that are numbered"},
+	{.name = "frames_unplaced", .sort = BLIND_ORDINARY, .text = "", .valued = true},
+	{.name = "modules_not_numbered", .sort = BLIND_ORDINARY, .text = "", .valued = true},
 };
 #define NTABLE (sizeof(table) / sizeof(table[0]))
 _Static_assert(NTABLE == sizeof(((struct about *)0)->facts) / sizeof(char *), "a place for each fact");
-
-/* What a kernel without the tracepoint does not report. */
-static const struct {
-	const char *name, *without;
-	bool small; /* no finding is wrong without it */
-} tracepoints[] = {
-	{"sched_switch", "when a thread ran, waited for a CPU or slept, all of which is unknown", false},
-	{"sched_waking", "who woke a thread, and when", false},
-	{"sched_process_fork", "processes and threads that recorded ones started", false},
-	{"sched_process_exec", "when a process began to run another program", false},
-	{"sched_process_exit", "when threads and processes ended", false},
-	{"sys_enter", "waits in futexes, and in which system call a thread slept", false},
-	{"sys_exit", "waits in futexes, and libraries that were loaded later", false},
-	{"mark_victim", "processes that were killed because memory ran out", false},
-	{"page_fault_user", "page faults, which are reported as some sleep", true},
-	{"signal_generate", "who stopped, continued or ended processes by a signal", true},
-	{"task_rename", "new names of threads", true},
-};
-#define NTRACEPOINTS (sizeof(tracepoints) / sizeof(tracepoints[0]))
 
 /* A later row replaces an earlier one. */
 static int keep(char **place, size_t *len, const struct event *ev, unsigned field, struct fault *why)
@@ -284,16 +232,13 @@ static void add_tracepoints(const struct about *a, struct text *t)
 	const char *at = about_fact(a, "tracepoints_absent", &len);
 
 	for (unsigned reported = 0; at && *at; at += n + strspn(at + n, ", "), reported++) {
-		size_t i = 0;
+		const struct tracepoint *known;
 
 		n = strcspn(at, ", ");
-		while (i < NTRACEPOINTS &&
-		       !(strlen(tracepoints[i].name) == n && memcmp(tracepoints[i].name, at, n) == 0))
-			i++;
-		text_add(t, "%s%s%s", reported ? "; " : "", i < NTRACEPOINTS ? tracepoints[i].without : "",
-			 i < NTRACEPOINTS ? " (" : "");
+		known = tracepoint_find(at, n);
+		text_add(t, "%s%s%s", reported ? "; " : "", known ? known->lacks : "", known ? " (" : "");
 		text_add_escaped(t, at, n);
-		text_add(t, "%s", i < NTRACEPOINTS ? ")" : "");
+		text_add(t, "%s", known ? ")" : "");
 	}
 }
 
@@ -315,15 +260,8 @@ static enum blind_sort sort_of(const struct about *a, unsigned i)
 
 static void add_blind(const struct about *a, unsigned i, struct text *t)
 {
-	size_t len, digits = strspn(a->facts[i], "0123456789");
+	size_t len;
 
-	if (table[i].one && digits) {
-		bool one = digits == 1 && a->facts[i][0] == '1';
-
-		text_add_bytes(t, a->facts[i], digits);
-		text_add(t, " %s", one ? table[i].one : table[i].text);
-		return;
-	}
 	if (!strcmp(table[i].name, "tracepoints_absent") && about_fact(a, "programs_refused", &len))
 		text_add(t, "What this kernel has no tracepoint for, or refuses the program for: ");
 	else
@@ -372,7 +310,7 @@ static bool lacks_much(const struct about *a)
 	size_t len, known = 0;
 	const char *value = about_fact(a, "tracepoints_absent", &len);
 
-	for (size_t i = 0; i < NTRACEPOINTS; i++)
+	for (size_t i = 0; i < ntracepoints; i++)
 		if (about_lacks(a, tracepoints[i].name))
 			known += strlen(tracepoints[i].name) * tracepoints[i].small;
 	/* Names beyond those that matter little: "page_fault_user, task_rename" */

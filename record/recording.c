@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "format/tracepoints.h"
 #include "keys/tool/confine.h"
 #include "keys/identity.h"
 #include "record/host/hostfacts.h"
-#include "record/probe/tracepoints.h"
 #include "record/rights.h"
 
 void anchor_read(struct clock_anchor *a)
@@ -158,18 +158,19 @@ static int open_signals(struct recording *s, sigset_t *before, struct fault *why
 
 static void note_absent(const struct recording *s)
 {
+	char effect[REFUSAL_EFFECT_MAX];
 	const struct refusal *refusals;
 	size_t n = attach_refusals(s->attach, &refusals);
 
-	for (size_t i = 0; i < ntracepoint_uses; i++) {
-		const struct tracepoint_use *t = &tracepoint_uses[i];
+	for (size_t i = 0; i < ntracepoints; i++) {
+		const struct tracepoint *t = &tracepoints[i];
 
 		if (attach_lacks(s->attach, t->name) && !attach_refuses(s->attach, t->name))
-			recording_note(s, 0, "this kernel has no tracepoint %s: %s", t->name, t->without);
+			recording_note(s, 0, "this kernel has no tracepoint %s; not recorded: %s", t->name, t->lacks);
 	}
 	for (size_t i = 0; i < n; i++) {
 		recording_note(s, 0, "this kernel refuses the BPF program %s: %s", refusals[i].program,
-			       refusal_without(&refusals[i]));
+			       refusal_effect(&refusals[i], effect));
 		recording_note(s, 1, "the kernel's reason to refuse %s: %s", refusals[i].program, refusals[i].reason);
 	}
 }

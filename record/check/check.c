@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/tracepoints.h"
 #include "keys/tool/confine.h"
 #include "record/probe/attach.h"
 #include "record/probe/counters.h"
@@ -20,7 +21,6 @@
 #include "record/probe/ring_reader.h"
 #include "record/rights.h"
 #include "record/probe/selftest.h"
-#include "record/probe/tracepoints.h"
 
 void check_report(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
 {
@@ -143,24 +143,25 @@ static const struct {
 
 static void check_absent(struct check *c)
 {
-	for (size_t i = 0; i < ntracepoint_uses; i++) {
-		const struct tracepoint_use *t = &tracepoint_uses[i];
+	for (size_t i = 0; i < ntracepoints; i++) {
+		const struct tracepoint *t = &tracepoints[i];
 
 		if (!attach_lacks(c->attach, t->name) || attach_refuses(c->attach, t->name))
 			continue;
-		check_report(c, t->name, CHECK_NOTE, "this kernel has no such tracepoint: %s", t->without);
+		check_report(c, t->name, CHECK_NOTE, "this kernel has no such tracepoint; not recorded: %s", t->lacks);
 		check_remedy(c, "a kernel with %s has it", t->config);
 	}
 }
 
 static void check_refusals(struct check *c)
 {
+	char effect[REFUSAL_EFFECT_MAX];
 	const struct refusal *refusals;
 	size_t n = attach_refusals(c->attach, &refusals);
 
 	for (size_t i = 0; i < n; i++) {
 		check_report(c, "BPF program", CHECK_NOTE, "%s: this kernel refuses it: %s", refusals[i].program,
-			     refusal_without(&refusals[i]));
+			     refusal_effect(&refusals[i], effect));
 		check_detail(c, refusals[i].reason);
 		check_remedy(c, "gpurec --check -v shows the kernel's reason; please report it with uname -r");
 	}

@@ -123,7 +123,7 @@ bool attach_has_metrics(const struct attach *a);
  */
 const char *attach_absent(const struct attach *a);
 bool attach_lacks(const struct attach *a, const char *tracepoint);
-/* The programs that this kernel refuses; what is missing without them: refusal_without(). Returns how many. */
+/* The programs that this kernel refuses; what is missing without them: refusal_effect(). Returns how many. */
 size_t attach_refusals(const struct attach *a, const struct refusal **list);
 /* Whether it is for such a program that a tracepoint is lacking. */
 bool attach_refuses(const struct attach *a, const char *tracepoint);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "format/tracepoints.h"
+
 /*
  * Old kernels keep the beginning of a log that does not fit, and fail for that instead; so there is room for the
  * longest that they write. It takes memory only once it is written.
@@ -120,4 +122,24 @@ void verifier_reason(const char *log, char *buf, size_t size)
 		len = n;
 	}
 	(void)snprintf(buf, size, "%.*s", (int)(len < size ? len : size - 1), reason);
+}
+
+const char *refusal_effect(const struct refusal *r, char buf[REFUSAL_EFFECT_MAX])
+{
+	/* Of programs without which a tracepoint's events are there all the same. */
+	static const struct {
+		const char *program, *effect;
+	} others[] = {
+		{"on_metrics", "not recorded: how busy the CPUs are"},
+		{"on_each_task", "threads that ran before recording began are named only once they are seen"},
+		{"on_suspend", "times are read from a slower clock"},
+	};
+	const struct tracepoint *t = tracepoint_find(r->tracepoint, strlen(r->tracepoint));
+	const char *effect = "some events are not recorded";
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(others[i].program, r->program))
+			effect = others[i].effect;
+	(void)snprintf(buf, REFUSAL_EFFECT_MAX, "%s%s", t ? "not recorded: " : "", t ? t->lacks : effect);
+	return buf;
 }

@@ -52,7 +52,7 @@ absent() {
 	while [ $# -gt 0 ]; do
 		cp "$TMP/checked" "$TMP/out"
 		check_prints "^note +$1 .*$2.*; .*CONFIG_" "--check says what is missing without $1, and what would bring it"
-		check_says "kernel has no tracepoint $1: .*$2" "the console says it, too"
+		check_says "kernel has no tracepoint $1; not recorded: .*$2" "the console says it, too"
 		[ -z "$3" ] || check "nothing of the kind is recorded" none_of "$TMP/$name.cap" "$3"
 		all+=${all:+, }$1
 		shift 3
@@ -60,18 +60,18 @@ absent() {
 	check "and the capture says so" facts "$TMP/$name.cap" "\"name\":\"tracepoints_absent\",\"value\":\"$all\""
 }
 absent waking sched_waking 'who woke a thread' sched_waking
-absent switch sched_switch 'when a thread ran' sched_switch
-absent sys_enter sys_enter 'futexes are not recorded' futex
+absent switch sched_switch 'when threads ran' sched_switch
+absent sys_enter sys_enter 'waits in futexes' futex
 check "and of futexes in words" facts "$TMP/sys_enter.cap" '"name":"futex","value":"not recorded'
-absent lives sched_process_fork 'are not followed' process_fork sched_process_exec 'another program' process_exec \
-	sched_process_exit 'the ends' process_exit task_rename 'new names' '' mark_victim 'memory ran out' oom_victim \
+absent lives sched_process_fork 'that recorded ones started' process_fork sched_process_exec 'another program' process_exec \
+	sched_process_exit 'processes ended' process_exit task_rename 'new names' '' mark_victim 'memory ran out' oom_victim \
 	page_fault_user 'page faults' page_fault
 
 # Both of system calls: libraries that are loaded later are looked for --------------------------------------------------
 check "there are both to leave out" without btf_trace_sys_enter btf_trace_sys_exit
 check_exit 0 "a library that is loaded later is found without system calls" \
 	btf "$gpurec" -o "$TMP/late.cap" -- "$driver" -q --clean --dlopen --load-after 500 --settle 1500 --seconds 3
-check_says 'no tracepoint sys_exit: .*within a second' "which is said"
+check_says 'no tracepoint sys_exit; .*within a second' "which is said"
 check "its calls are recorded" some_of "$TMP/late.cap" cudaLaunchKernel
 check_exit 0 "who leaves system calls alone misses nothing" btf "$gpurec" --check --no-futex -o "$TMP/x.cap"
 check "and --check says nothing of it" sh -c '! grep -E "sys_enter|sys_exit|futex" "$1"' sh "$TMP/out"
@@ -103,10 +103,10 @@ refused() {
 	check "the capture names the program and the reason" facts "$TMP/$program.cap" \
 		"\"name\":\"programs_refused\",\"value\":\"$program: [^\"]*$member"
 }
-refused on_exec arg_start 'it is not recorded when a process begins to run another program' process_exec
+refused on_exec arg_start 'not recorded: when a process began to run another program' process_exec
 check "and whose events are missing" facts "$TMP/on_exec.cap" '"tracepoints_absent","value":"sched_process_exec"'
-refused on_switch in_iowait 'it is not recorded when a thread ran' sched_switch
-refused on_metrics nivcsw 'how busy the CPUs are' cpu_metrics --metrics 100ms
+refused on_switch in_iowait 'not recorded: when threads ran' sched_switch
+refused on_metrics nivcsw 'not recorded: how busy the CPUs are' cpu_metrics --metrics 100ms
 check "that of metrics takes no event of a tracepoint away" facts "$TMP/on_metrics.cap" '"tracepoints_absent","value":"none"'
 check "and they are not said to be there" facts "$TMP/on_metrics.cap" '"metrics","value":"not recorded: this kernel'
 

@@ -153,11 +153,11 @@ never() {
 }
 check "reports are made of a capture whose recorder could not see all" partial tests/rules/evidence/partial.txt
 for words in 'Processes of others, which /proc (hidepid) hides' '2 processes of which not all could be read' \
-	'1 time that the libraries of a process could not be inspected' 'holds the CUDA runtime without its names (stripped)' \
+	'1 memory map of a process could not be read' 'the CUDA runtime linked in and stripped' \
 	'A library or program, /opt/libcudart.so.12: it is cut' 'who woke a thread, and when (sched_waking)' \
 	'Whether a thread or an interrupt woke a sleeper' 'Waits for locks, which are reported as some sleep: futexes were not recorded' \
 	'that programs loaded after recording began (--no-late-attach)' 'The health of the GPUs: NVML does not answer' \
-	'(Xid)' 'CPU steal time: the hypervisor does not report it' '82 times that a process, or the recording, ended before a file' \
+	'(Xid)' 'CPU steal time: the hypervisor does not report it' '82 short-lived processes ended before their libraries' \
 	'No CUDA calls were recorded, so there is nothing to analyse'; do
 	check "all forms tell: $words" told "$words"
 done

@@ -13,7 +13,7 @@ no_lines() {
 }
 
 # The headers in which format/ offers something to the folders above it; its others are its own.
-PUBLIC='(base/[a-z_0-9]+|kinds|schema|source|reader|cursor|verify|writer|narrow)'
+PUBLIC='(base/[a-z_0-9]+|kinds|tracepoints|schema|source|reader|cursor|verify|writer|narrow)'
 FORMAT="format/$PUBLIC\.h"
 KEYS='keys/(tool/)?[a-z_0-9]+\.h'
 

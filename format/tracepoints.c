@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/tracepoints.h"
+
+#include <string.h>
+
+#define TRACING "CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS"
+#define SYSCALLS "CONFIG_FTRACE_SYSCALLS"
+
+const struct tracepoint tracepoints[] = {
+	{"sched_process_fork", "processes and threads that recorded ones started", TRACING, false},
+	{"sched_process_exec", "when a process began to run another program", TRACING, false},
+	{"sched_process_exit", "when threads and processes ended", TRACING, false},
+	{"task_rename", "new names of threads", TRACING, true},
+	{"sched_switch", "when threads ran, waited for a CPU or slept", TRACING, false},
+	{"sched_waking", "who woke a thread, and when", TRACING, false},
+	{"mark_victim", "processes that were killed because memory ran out", TRACING, false},
+	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
+	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},
+	{"sys_enter", "waits in futexes, and in which system call a thread slept", SYSCALLS, false},
+	{"sys_exit", "waits in futexes, and when libraries are loaded (they are found within a second)", SYSCALLS,
+	 false},
+};
+const size_t ntracepoints = sizeof(tracepoints) / sizeof(tracepoints[0]);
+
+const struct tracepoint *tracepoint_find(const char *name, size_t n)
+{
+	for (size_t i = 0; i < ntracepoints; i++)
+		if (strlen(tracepoints[i].name) == n && memcmp(tracepoints[i].name, name, n) == 0)
+			return &tracepoints[i];
+	return NULL;
+}
