@@ -5,8 +5,6 @@
  * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is freed at
  * the end do neither.
  */
-#include <string.h>
-
 #include "analyze/callsite.h"
 #include "analyze/rules/leaks.h"
 
@@ -77,21 +75,16 @@ static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 	text_add(t, " in an hour");
 }
 
-static int report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		       struct fault *why)
+static void report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns)
 {
 	struct finding *f = leak_finding(l, site, fate, end_ns);
 	const char *name = call_name(ctx->schema, site->probe);
 	uint64_t until_ns = site_end_ns(site, end_ns),
 		 span_ns = until_ns > site->first_ns ? until_ns - site->first_ns : 0;
 	bool doubtful = leak_is_doubtful(l, site);
-	struct text where = {0};
 
-	if (!f)
-		return rule_no_memory(&alloc_leak_rule, why);
-	place_name(&where, ctx, site->stack, site->probe);
 	f->unit = WEIGHT_BYTES;
-	text_add_function(&f->headline, text_string(&where), where.len);
+	place_add_name(&f->headline, ctx, site->stack, site->probe);
 	text_add(&f->headline, " %s %s: %llu %s allocations (", doubtful ? "may leak" : "leaks",
 		 memory_name(site->memory), (unsigned long long)site->count, name);
 	text_add_size(&f->headline, site->bytes);
@@ -114,14 +107,8 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 		finding_bool(f, "given_back_by_exec", true);
 	finding_number(f, "lost_frees", l->nlost_ends);
 	report_facts(f, site);
-	if (!finding_text(f, "site", text_string(&where), where.len) ||
-	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
-	    f->advice.failed) {
-		text_clear(&where);
-		return rule_no_memory(&alloc_leak_rule, why);
-	}
-	text_clear(&where);
-	return 0;
+	place_fact(f, ctx, site->stack, site->probe);
+	finding_string(f, "function", name);
 }
 
 static const uint16_t end_kinds[] = {KIND_free, 0};
@@ -135,9 +122,9 @@ static const struct leak_subject memory = {
 	.report = report_site,
 };
 
-static int leak_open(void **state, struct fault *why)
+static void leak_open(void *state, const struct context *ctx)
 {
-	return leaks_open(state, &memory, why);
+	leaks_open(state, &memory, ctx);
 }
 
 const struct rule alloc_leak_rule = {
@@ -150,10 +137,10 @@ const struct rule alloc_leak_rule = {
 		 "longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who allocates: free it there when its user is done, or bound the cache.",
 	.summary = "device and pinned memory that grows and is not freed, by allocation site",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
 	.marks = true,
+	.state_size = sizeof(struct leaks),
 	.open = leak_open,
 	.feed = leaks_feed,
 	.finish = leaks_finish,

@@ -22,15 +22,14 @@ struct leak_subject {
 	const char *things, *open_things; /* "allocations", "outstanding allocations" */
 	const char *ends;                 /* "frees" */
 	bool (*is_leak)(struct site *site, uint64_t end_ns, const uint64_t *set);
-	/* Adds to l->found. ERR_MEMORY. */
-	int (*report)(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		      struct fault *why);
+	/* Adds to l->found. */
+	void (*report)(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns);
 };
 
-/* The state of a rule; zeroed but for `subject` it is empty. */
+/* The state of a rule. */
 struct leaks {
 	const struct leak_subject *subject;
-	struct sites sites;    /* NULL schema: not begun */
+	struct sites sites;
 	struct findings found; /* of processes that have ended, and moved to the report at the end */
 	uint64_t nlost_ends;   /* events that may have ended something, and were not recorded */
 	uint64_t nleft_out;    /* of those in all of the capture: left out on purpose */
@@ -38,18 +37,18 @@ struct leaks {
 	bool withheld;
 };
 
-/* As a rule's functions of these names. */
-int leaks_open(void **state, const struct leak_subject *subject, struct fault *why);
+/* As a rule's functions of these names; the state is a zeroed struct leaks. */
+void leaks_open(struct leaks *l, const struct leak_subject *subject, const struct context *ctx);
 void leaks_close(void *state);
-int leaks_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev, struct fault *why);
-int leaks_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why);
+int leaks_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev);
+void leaks_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out);
 
 /* Whether what is not recorded may be the ends that are missing at this site. */
 bool leak_is_doubtful(const struct leaks *l, const struct site *site);
 
 /*
  * Begins a finding of class "growing" in l->found: its subject, severity, confidence, count, levels, and what is known
- * of the site as facts. NULL: no memory.
+ * of the site as facts.
  */
 struct finding *leak_finding(struct leaks *l, struct site *site, enum fate fate, uint64_t end_ns);
 

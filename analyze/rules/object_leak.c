@@ -4,7 +4,6 @@
  * by process and the place that makes them; by the measure of alloc_leak.c, in numbers instead of bytes.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "analyze/callsite.h"
 #include "analyze/rules/leaks.h"
@@ -62,8 +61,7 @@ static void report_facts(struct finding *f, const struct leaks *l, const struct 
 		finding_number(f, keys[q], s->births[q]);
 }
 
-static int report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		       struct fault *why)
+static void report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns)
 {
 	struct finding *f = leak_finding(l, site, fate, end_ns);
 	const char *name = call_name(ctx->schema, site->probe), *word = object_word((unsigned)site->memory);
@@ -72,13 +70,9 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 	uint64_t tenths =
 		span_ns ? (uint64_t)(((unsigned __int128)site->count * 10000000000 + span_ns / 2) / span_ns) : 0;
 	bool doubtful = leak_is_doubtful(l, site);
-	struct text where = {0};
 
-	if (!f)
-		return rule_no_memory(&object_leak_rule, why);
-	place_name(&where, ctx, site->stack, site->probe);
 	f->unit = WEIGHT_EVENTS;
-	text_add_function(&f->headline, text_string(&where), where.len);
+	place_add_name(&f->headline, ctx, site->stack, site->probe);
 	text_add(&f->headline, " %s %s: %" PRIu64 " of them, made by %s over ", doubtful ? "may leak" : "leaks",
 		 words[site->memory].plural, site->count, name);
 	text_add_ns(&f->headline, span_ns);
@@ -97,15 +91,9 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 		 doubtful ? "Record again so that nothing is lost (a bigger --ring); if it is still there: " : "",
 		 words[site->memory].ender);
 	report_facts(f, l, site, fate);
-	if (!finding_text(f, "object", word, strlen(word)) ||
-	    !finding_text(f, "site", text_string(&where), where.len) ||
-	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
-	    f->advice.failed) {
-		text_clear(&where);
-		return rule_no_memory(&object_leak_rule, why);
-	}
-	text_clear(&where);
-	return 0;
+	finding_string(f, "object", word);
+	place_fact(f, ctx, site->stack, site->probe);
+	finding_string(f, "function", name);
 }
 
 static const uint16_t end_kinds[] = {KIND_stream, KIND_graph, KIND_context, KIND_load, 0};
@@ -120,9 +108,9 @@ static const struct leak_subject objects = {
 	.report = report_site,
 };
 
-static int leak_open(void **state, struct fault *why)
+static void leak_open(void *state, const struct context *ctx)
 {
-	return leaks_open(state, &objects, why);
+	leaks_open(state, &objects, ctx);
 }
 
 const struct rule object_leak_rule = {
@@ -137,10 +125,10 @@ const struct rule object_leak_rule = {
 		"A program that keeps each new object for later use, and would go on to need it, looks the same; record for "
 		"longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who makes them: destroy them there when their user is done, or bound the cache.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
 	.marks = true,
+	.state_size = sizeof(struct leaks),
 	.open = leak_open,
 	.feed = leaks_feed,
 	.finish = leaks_finish,
