@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/rules/leaks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
+#include "analyze/callsite.h"
 #include "analyze/losses.h"
+
+/* What became of a process by the time at which it is judged. */
+enum fate { FATE_RUNS, FATE_ENDED, FATE_REPLACED };
 
 void leaks_open(struct leaks *l, const struct leak_subject *subject, const struct context *ctx)
 {
@@ -21,48 +26,90 @@ void leaks_close(void *state)
 	findings_clear(&l->found);
 }
 
-bool leak_is_doubtful(const struct leaks *l, const struct site *site)
+bool leak_goes_on(struct site *site, uint64_t end_ns, uint64_t life_ns, uint64_t percent)
+{
+	return site_life_ns(site, end_ns) >= life_ns && site_grows(site, end_ns, percent);
+}
+
+/* What is not recorded may be the ends that are missing at this site. */
+static bool is_doubtful(const struct leaks *l, const struct site *site)
 {
 	return l->withheld || l->nlost_ends >= site->count;
 }
 
-const char *leak_until(enum fate fate)
+/* Its subject, how sure it is, and how much it is over time. */
+static struct finding *begin_finding(struct leaks *l, struct site *site, enum fate fate, uint64_t end_ns)
 {
-	static const char *const until[] = {
-		[FATE_RUNS] = "; the process was still running when the capture ended",
-		[FATE_ENDED] = " before the process ended",
-		[FATE_REPLACED] = " before the process ran another program",
-	};
+	bool doubtful = is_doubtful(l, site);
+	struct finding *f = rule_finding(&l->found, l->subject->rule, "growing",
+					 doubtful                             ? CONFIDENCE_LOW
+					 : l->nlost_ends || fate == FATE_RUNS ? CONFIDENCE_MEDIUM
+									      : CONFIDENCE_HIGH);
 
-	return until[fate];
-}
-
-struct finding *leak_finding(struct leaks *l, struct site *site, enum fate fate, uint64_t end_ns)
-{
-	struct finding *f = findings_add(&l->found);
-	bool doubtful = leak_is_doubtful(l, site);
-
-	f->rule = l->subject->rule->name;
-	f->class = "growing";
-	f->severity = doubtful ? SEVERITY_WARNING : l->subject->rule->severity;
-	f->confidence = doubtful                             ? CONFIDENCE_LOW
-			: l->nlost_ends || fate == FATE_RUNS ? CONFIDENCE_MEDIUM
-							     : CONFIDENCE_HIGH;
+	if (doubtful)
+		f->severity = SEVERITY_WARNING;
 	f->process = site->process;
 	f->stack = site->stack;
-	f->weight = site->bytes;
 	f->probe = site->probe;
 	f->tid = site->tid;
+	f->weight = site->bytes;
+	f->unit = l->subject->unit;
 	f->count = site->count;
 	levels_lowest(&site->levels, end_ns, 0, 100); /* brings it up to the end */
 	f->levels = malloc(sizeof(*f->levels));
 	if (f->levels)
 		*f->levels = site->levels;
 	f->failed |= !f->levels;
-	if (doubtful)
+	if (doubtful) {
 		text_add(&f->sure, "Low confidence: %s that were not recorded may be the ones that are missing here",
 			 l->subject->ends);
+		text_add(&f->advice, "Record again so that nothing is lost (a bigger --ring); if it is still there");
+	}
+	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
+	if (fate == FATE_REPLACED)
+		finding_bool(f, "given_back_by_exec", true);
+	finding_number(f, l->subject->lost_ends, l->nlost_ends);
 	return f;
+}
+
+static void end_facts(struct finding *f, const struct leaks *l, const struct context *ctx, const struct site *site)
+{
+	static const char *const births[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
+					      "born_4th_quarter"};
+
+	finding_number(f, "first_ns", site->first_ns);
+	finding_number(f, "last_ns", site->last_ns);
+	finding_number(f, "tid", site->tid);
+	for (unsigned q = 0; q < 4; q++)
+		finding_number(f, births[q], site->births[q]);
+	if (l->subject->objects)
+		finding_string(f, "object", object_word((unsigned)site->memory));
+	place_fact(f, ctx, site->stack, site->probe);
+	finding_string(f, "function", call_name(ctx->schema, site->probe));
+}
+
+static void report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns)
+{
+	static const char *const until[] = {
+		[FATE_RUNS] = "; the process was still running when the capture ended",
+		[FATE_ENDED] = " before the process ended",
+		[FATE_REPLACED] = " before the process ran another program",
+	};
+	struct finding *f = begin_finding(l, site, fate, end_ns);
+	uint64_t life_ns = site_life_ns(site, end_ns);
+	bool doubtful = is_doubtful(l, site);
+
+	place_add_name(&f->headline, ctx, site->stack, site->probe);
+	text_add(&f->headline, doubtful ? " may leak " : " leaks ");
+	l->subject->describe(f, ctx, site, life_ns, doubtful);
+	text_add(&f->headline, " over ");
+	text_add_ns(&f->headline, life_ns);
+	text_add(&f->headline, ", were never %s%s", l->subject->ended, until[fate]);
+	if (l->nlost_ends)
+		text_add(&f->headline, " (at most: %" PRIu64 " %s were not recorded)", l->nlost_ends, l->subject->ends);
+	if (site_is_refused(site))
+		text_add(&f->headline, "; then %s", l->subject->refused);
+	end_facts(f, l, ctx, site);
 }
 
 static void judge_process(struct leaks *l, const struct context *ctx, const uint64_t *set, uint64_t process,
@@ -75,7 +122,7 @@ static void judge_process(struct leaks *l, const struct context *ctx, const uint
 		else if (l->nleft_out >= site->count)
 			l->nunjudged += site->count;
 		else
-			l->subject->report(l, ctx, site, fate, end_ns);
+			report_site(l, ctx, site, fate, end_ns);
 }
 
 static void take_mark(struct leaks *l, const struct context *ctx, const struct epoch *epoch)
