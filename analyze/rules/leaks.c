@@ -63,7 +63,8 @@ static struct finding *begin_finding(struct leaks *l, struct site *site, enum fa
 	if (doubtful) {
 		text_add(&f->sure, "Low confidence: %s that were not recorded may be the ones that are missing here",
 			 l->subject->ends);
-		text_add(&f->advice, "Record again so that nothing is lost (a bigger --ring); if it is still there");
+		text_add(&f->advice, "Record again%s so that nothing is lost (a bigger --ring); if it is still there",
+			 l->nleft_out ? " without --sample and --max-rate, and" : "");
 	}
 	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
 	if (fate == FATE_REPLACED)
