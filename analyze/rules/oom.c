@@ -20,7 +20,7 @@ static const struct setting settings[] = {
 #define KILLS_MAX 64
 #define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
-/* What was asked for: of memory that there is none of, or so much of it that no machine has it. */
+/* Which memory was asked for; REQUEST_IMPOSSIBLE: more of it than a program can address. */
 enum request { REQUEST_GPU, REQUEST_PINNED, REQUEST_IMPOSSIBLE };
 #define POSSIBLE_BYTES (UINT64_C(1) << 47) /* what a program can address (x86-64, arm64 with four levels of pages) */
 
