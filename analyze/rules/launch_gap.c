@@ -45,7 +45,7 @@ struct group {
 
 struct gap_state {
 	struct groups groups;
-	uint64_t nskipped;
+	uint64_t nskipped;  /* of threads whose cadence is not known */
 	uint64_t nleft_out; /* in which calls were left out on purpose: they are several, maybe */
 	struct explained scratch;
 };
