@@ -55,6 +55,14 @@ static inline uint64_t site_end_ns(const struct site *s, uint64_t end_ns)
 	return site_is_refused(s) ? s->refused_ns : end_ns;
 }
 
+/* From its first allocation until then. */
+static inline uint64_t site_life_ns(const struct site *s, uint64_t end_ns)
+{
+	uint64_t until_ns = site_end_ns(s, end_ns);
+
+	return until_ns > s->first_ns ? until_ns - s->first_ns : 0;
+}
+
 /* The sites of a process, linked by `next`, in order of their first allocation; NULL: none. */
 struct site *sites_of(const struct sites *s, uint64_t process);
 

@@ -30,6 +30,13 @@ uint64_t call_stack(const struct event *ev)
 	}
 }
 
+#define NO_STACK (1ULL << 63)
+
+uint64_t place_key(uint64_t stack, uint64_t probe)
+{
+	return stack ? stack & ~NO_STACK : probe | NO_STACK;
+}
+
 /* A symbol's length without the "+0x1f" that says where in the function. */
 static size_t function_bytes(const char *symbol, size_t n)
 {
@@ -76,7 +83,8 @@ static const struct frame *frame_of(const struct stack *s)
 	return &s->frames[i < s->nframes ? i : 0];
 }
 
-void place_name(struct text *t, const struct context *ctx, uint64_t number, uint64_t probe)
+/* As the capture has it: not demangled, not escaped. */
+static void place_name(struct text *t, const struct context *ctx, uint64_t number, uint64_t probe)
 {
 	const struct stack *stack = number ? names_stack(ctx->names, number) : NULL;
 	const struct frame *f = frame_of(stack);
@@ -107,17 +115,32 @@ void text_add_function(struct text *t, const char *name, size_t n)
 	text_add_escaped(t, said, strlen(said));
 }
 
-void place_add(struct text *t, const struct context *ctx, uint64_t stack)
+void place_add_name(struct text *t, const struct context *ctx, uint64_t stack, uint64_t probe)
 {
 	struct text name = {0};
 
-	if (stack == 0)
-		return;
-	place_name(&name, ctx, stack, 0);
-	text_add(t, " at ");
+	place_name(&name, ctx, stack, probe);
 	text_add_function(t, text_string(&name), name.len);
 	t->failed |= name.failed;
 	text_clear(&name);
+}
+
+void place_fact(struct finding *f, const struct context *ctx, uint64_t stack, uint64_t probe)
+{
+	struct text name = {0};
+
+	place_name(&name, ctx, stack, probe);
+	finding_text(f, "site", text_string(&name), name.len);
+	f->failed |= name.failed;
+	text_clear(&name);
+}
+
+void place_add(struct text *t, const struct context *ctx, uint64_t stack)
+{
+	if (stack == 0)
+		return;
+	text_add(t, " at ");
+	place_add_name(t, ctx, stack, 0);
 }
 
 static const char *kernel_of(const struct context *ctx, uint64_t process, uint64_t function)
@@ -135,11 +158,12 @@ void kernel_add(struct text *t, const struct context *ctx, uint64_t process, uin
 		text_add(t, " of %s", name);
 }
 
-bool kernel_fact(struct finding *f, const struct context *ctx, uint64_t process, uint64_t function)
+void kernel_fact(struct finding *f, const struct context *ctx, uint64_t process, uint64_t function)
 {
 	const char *name = kernel_of(ctx, process, function);
 
-	return !name || finding_text(f, "kernel", name, strlen(name));
+	if (name)
+		finding_string(f, "kernel", name);
 }
 
 void process_add(struct text *t, const struct context *ctx, uint64_t number)

@@ -25,10 +25,11 @@ struct engine {
 		uint8_t nalways;     /* of them, from the first on: those that want to see usual rows, too */
 		uint64_t unusual_ns; /* from when on a row is not: the least of what the others say */
 		struct listener {
-			int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-				    struct fault *why);
+			int (*feed)(void *state, const struct context *ctx, const uint64_t *set,
+				    const struct event *ev);
 			void *state;
 			const uint64_t *set;
+			const struct rule *rule;
 		} listeners[NRULES]; /* the rules that want to see them */
 	} routes[KINDS_SEEN];        /* by kind; of KIND_epoch: what marks take */
 	struct moment moment;
@@ -103,7 +104,7 @@ static int look_ahead(struct engine *e, struct fault *why)
 		if (!one)
 			one = table_add(&e->names.nameless, tid, 0, sizeof(*one));
 		if (!one)
-			r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when looking ahead");
+			r = fault_no_memory(why);
 		else if (!one->pid)
 			one->pid = proves_process(&ev);
 	}
@@ -133,15 +134,20 @@ static int see_nothing(struct engine *e, struct fault *why)
 	return timeline_blind(e->timeline, 0, UINT64_MAX, why);
 }
 
+static __attribute__((cold)) int no_memory(const struct rule *rule, struct fault *why)
+{
+	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule %s", rule->name);
+}
+
 /* To the first so many that want to see such rows. */
 static int to_some(struct engine *e, const struct route *route, const struct event *ev, unsigned n, struct fault *why)
 {
 	const struct listener *l = route->listeners, *end = l + n;
-	int r = 0;
 
-	for (; l < end && r == 0; l++)
-		r = l->feed(l->state, &e->ctx, l->set, ev, why);
-	return r;
+	for (; l < end; l++)
+		if (l->feed(l->state, &e->ctx, l->set, ev) < 0)
+			return no_memory(l->rule, why);
+	return 0;
 }
 
 static __attribute__((noinline)) int to_rules(struct engine *e, const struct event *ev, struct fault *why)
@@ -286,7 +292,7 @@ static void listen(struct engine *e, uint16_t kind, unsigned rule)
 	struct route *route = &e->routes[kind];
 
 	route->listeners[route->nlisteners++] =
-		(struct listener){rules[rule]->feed, e->states[rule], e->settings.v[rule]};
+		(struct listener){rules[rule]->feed, e->states[rule], e->settings.v[rule], rules[rule]};
 }
 
 static void listen_to_unusual(struct engine *e, uint16_t kind, unsigned rule)
@@ -337,13 +343,36 @@ static void lay_routes(struct engine *e)
 	lay_listeners(e);
 }
 
+static int open_rules(struct engine *e, struct fault *why)
+{
+	for (unsigned i = 0; i < NRULES; i++) {
+		e->states[i] = calloc(1, rules[i]->state_size);
+		if (!e->states[i])
+			return no_memory(rules[i], why);
+		groups_prepare(rules[i]->groups, e->states[i]);
+		if (rules[i]->open)
+			rules[i]->open(e->states[i], &e->ctx);
+	}
+	return 0;
+}
+
+static void close_rules(struct engine *e)
+{
+	for (unsigned i = 0; i < NRULES && e->states[i]; i++) {
+		if (rules[i]->close)
+			rules[i]->close(e->states[i]);
+		groups_clear(rules[i]->groups, e->states[i]);
+		free(e->states[i]);
+	}
+}
+
 int engine_open(struct engine **out, const struct context *ctx, const struct settings *settings, struct fault *why)
 {
 	struct engine *e = calloc(1, sizeof(*e));
 	int r = 0;
 
 	if (!e) {
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory when beginning the analysis");
+		r = fault_no_memory(why);
 		goto out;
 	}
 	e->ctx = *ctx;
@@ -365,8 +394,8 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		r = look_ahead(e, why);
 	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
 		r = see_nothing(e, why);
-	for (unsigned i = 0; i < NRULES && r == 0; i++)
-		r = rules[i]->open(&e->states[i], why);
+	if (r == 0)
+		r = open_rules(e, why);
 	if (r == 0)
 		lay_routes(e);
 out:
@@ -381,8 +410,7 @@ void engine_close(struct engine *e)
 {
 	if (!e)
 		return;
-	for (unsigned i = 0; i < NRULES; i++)
-		rules[i]->close(e->states[i]);
+	close_rules(e);
 	timeline_close(e->timeline);
 	names_clear(&e->names);
 	calls_clear(&e->calls);
@@ -472,10 +500,13 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 
 	if (e->ctx.now_ns < e->end_ns)
 		e->ctx.now_ns = e->end_ns;
-	for (unsigned i = 0; i < NRULES && r == 0; i++)
-		r = rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out, why);
+	for (unsigned i = 0; i < NRULES && r == 0; i++) {
+		rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out);
+		if (!findings_whole(out))
+			r = no_memory(rules[i], why);
+	}
 	if (r == 0 && !findings_complete(out, engine_judged_ns(e)))
-		r = fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory while telling what was found");
+		r = fault_no_memory(why);
 	if (r == 0)
 		findings_sort(out);
 	return r;

@@ -37,25 +37,52 @@ static bool make_room(struct findings *f)
 	return all != NULL;
 }
 
+static void worst_clear(struct worst *w)
+{
+	// NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it loses sight of what join_worst() moves
+	free(w->why);
+	scene_free(w->scene);
+	w->why = NULL;
+	w->scene = NULL;
+}
+
+static void finding_clear(struct finding *f)
+{
+	text_clear(&f->headline);
+	text_clear(&f->sure);
+	text_clear(&f->cost);
+	text_clear(&f->advice);
+	for (unsigned i = 0; i < f->nworst; i++)
+		worst_clear(&f->worst[i]);
+	free(f->hist);
+	free(f->levels);
+	free(f->series);
+	for (unsigned i = 0; i < f->nfacts; i++)
+		free(f->facts[i].text);
+	memset(f, 0, sizeof(*f));
+}
+
 struct finding *findings_add(struct findings *f)
 {
 	struct finding *one = make_room(f) ? calloc(1, sizeof(*one)) : NULL;
 
-	if (one)
-		f->all[f->n++] = one;
+	if (!one) {
+		f->failed = true;
+		finding_clear(&f->spare);
+		return &f->spare;
+	}
+	f->all[f->n++] = one;
 	return one;
 }
 
-static bool add_unjudged(struct findings *f, const char *rule, const char *class, uint64_t n, const char *what,
+static void add_unjudged(struct findings *f, const char *rule, const char *class, uint64_t n, const char *what,
 			 const char *reason)
 {
 	struct finding *one;
 
 	if (n == 0)
-		return true;
+		return;
 	one = findings_add(f);
-	if (!one)
-		return false;
 	one->rule = rule;
 	one->class = class;
 	one->severity = SEVERITY_INFO;
@@ -63,26 +90,28 @@ static bool add_unjudged(struct findings *f, const char *rule, const char *class
 	one->count = one->weight = n;
 	one->unit = WEIGHT_EVENTS;
 	text_add(&one->headline, "%" PRIu64 " %s were not judged: %s", n, what, reason);
-	return !one->headline.failed;
 }
 
-bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what)
+void findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what)
 {
-	return add_unjudged(f, rule, "limit", n, what, "there are more than this rule keeps in mind");
+	add_unjudged(f, rule, "limit", n, what, "there are more than this rule keeps in mind");
 }
 
-bool findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what)
+void findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what)
 {
-	return add_unjudged(f, rule, "left-out", n, what, "calls were left out on purpose (--sample, --max-rate)");
+	add_unjudged(f, rule, "left-out", n, what, "calls were left out on purpose (--sample, --max-rate)");
 }
 
-bool findings_take(struct findings *f, struct findings *from, size_t i)
+void findings_take(struct findings *f, struct findings *from)
 {
-	if (!make_room(f))
-		return false;
-	f->all[f->n++] = from->all[i];
-	from->all[i] = NULL;
-	return true;
+	size_t i = 0;
+
+	for (; i < from->n && make_room(f); i++) {
+		f->all[f->n++] = from->all[i];
+		from->all[i] = NULL;
+	}
+	f->failed |= from->failed || i < from->n;
+	findings_clear(from);
 }
 
 static bool comes_before(const struct finding *a, const struct finding *b)
@@ -149,15 +178,6 @@ bool findings_relate(struct findings *all)
 	return true;
 }
 
-static void worst_clear(struct worst *w)
-{
-	// NOLINTNEXTLINE(clang-analyzer-unix.Malloc): it loses sight of what join_worst() moves
-	free(w->why);
-	scene_free(w->scene);
-	w->why = NULL;
-	w->scene = NULL;
-}
-
 /* "how sure": why the confidence is what it is, in general. */
 static void write_sure(struct finding *f)
 {
@@ -205,34 +225,30 @@ bool findings_complete(struct findings *all, uint64_t run_ns)
 			write_sure(f);
 		if (f->cost.len == 0)
 			write_cost(f);
-		if (f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed)
-			return false;
 	}
-	return true;
+	return findings_whole(all);
 }
 
-static void finding_free(struct finding *f)
+bool findings_whole(const struct findings *all)
 {
-	if (!f)
-		return;
-	text_clear(&f->headline);
-	text_clear(&f->sure);
-	text_clear(&f->cost);
-	text_clear(&f->advice);
-	for (unsigned i = 0; i < f->nworst; i++)
-		worst_clear(&f->worst[i]);
-	free(f->hist);
-	free(f->levels);
-	free(f->series);
-	for (unsigned i = 0; i < f->nfacts; i++)
-		free(f->facts[i].text);
-	free(f);
+	bool failed = all->failed;
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct finding *f = all->all[i];
+
+		failed |= f->failed || f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed;
+	}
+	return !failed;
 }
 
 void findings_clear(struct findings *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		finding_free(f->all[i]);
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->all[i])
+			finding_clear(f->all[i]);
+		free(f->all[i]);
+	}
+	finding_clear(&f->spare);
 	free(f->all);
 	memset(f, 0, sizeof(*f));
 }
@@ -267,17 +283,23 @@ void finding_bool(struct finding *f, const char *key, bool value)
 	add_fact(f, key, FACT_BOOL, value);
 }
 
-bool finding_text(struct finding *f, const char *key, const char *s, size_t n)
+void finding_text(struct finding *f, const char *key, const char *s, size_t n)
 {
 	char *copy = malloc(n + 1);
 
-	if (!copy)
-		return false;
+	if (!copy) {
+		f->failed = true;
+		return;
+	}
 	if (n)
 		memcpy(copy, s, n);
 	copy[n] = 0;
 	add_fact(f, key, FACT_TEXT, n)->text = copy;
-	return true;
+}
+
+void finding_string(struct finding *f, const char *key, const char *s)
+{
+	finding_text(f, key, s, strlen(s));
 }
 
 static uint64_t length_of(const struct worst *w)

@@ -69,6 +69,7 @@ struct fact {
 };
 
 struct finding {
+	bool failed;       /* no memory for a part of it */
 	const char *rule;  /* a literal */
 	const char *class; /* a literal: what kind of cause */
 	enum severity severity;
@@ -113,22 +114,28 @@ struct finding {
 	unsigned nfacts;
 };
 
-/* A zeroed one is empty. */
+/*
+ * A zeroed one is empty. Adding to it and to its findings needs no check for lack of memory at each step: in the end
+ * findings_whole() reports it for all of them.
+ */
 struct findings {
 	struct finding **all;
 	size_t n, room;
+	bool failed;          /* no memory for one more, */
+	struct finding spare; /* which is written here, and in no report */
 };
 
-/* A new zeroed finding, owned by `f`; NULL: no memory. */
+/* A new zeroed finding, owned by `f`; never NULL. */
 struct finding *findings_add(struct findings *f);
-/* A rule did not judge `n` of `what` because of its limits: an info finding of class "limit", unless n is 0. False: no
- * memory. */
-bool findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what);
+/* A rule did not judge `n` of `what` because of its limits: an info finding of class "limit", unless n is 0. */
+void findings_add_limit(struct findings *f, const char *rule, uint64_t n, const char *what);
 /* The same because of calls that were left out on purpose: class "left-out". */
-bool findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what);
-/* Move number `i` of `from` over, leaving NULL behind. False: no memory, and it stays. */
-bool findings_take(struct findings *f, struct findings *from, size_t i);
-/* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: no memory. */
+void findings_add_left_out(struct findings *f, const char *rule, uint64_t n, const char *what);
+/* Move all of `from` over, which is empty then. */
+void findings_take(struct findings *f, struct findings *from);
+/* Whether there was memory for all findings, and for all that is in them: texts, facts, levels. */
+bool findings_whole(const struct findings *f);
+/* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: not whole. */
 bool findings_complete(struct findings *f, uint64_t run_ns);
 /* Severity, then weight (ns, bytes, events: each among its like), then in the order of the rules. */
 void findings_sort(struct findings *f);
@@ -143,8 +150,8 @@ void finding_number(struct finding *f, const char *key, uint64_t value);
 void finding_signed(struct finding *f, const char *key, int64_t value);
 void finding_address(struct finding *f, const char *key, uint64_t value);
 void finding_bool(struct finding *f, const char *key, bool value);
-/* False: no memory. */
-bool finding_text(struct finding *f, const char *key, const char *s, size_t n);
+void finding_text(struct finding *f, const char *key, const char *s, size_t n);
+void finding_string(struct finding *f, const char *key, const char *s);
 
 /* What many like occurrences have in common. A zeroed one is empty. */
 struct tally {

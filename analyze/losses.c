@@ -70,11 +70,6 @@ bool loss_alarms(const struct schema *schema, const struct counter *c, const voi
 	return absence_of(schema, c->id) == ABSENCE_LOST;
 }
 
-const struct counter *counters_last(const struct reader *r, uint32_t *n)
-{
-	return reader_counters(r, r->nepochs, n);
-}
-
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)
 {
 	(void)arg;

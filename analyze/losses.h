@@ -26,9 +26,6 @@ bool losses_collect(struct losses *l, const struct schema *schema, const struct 
 		    const void *arg);
 void losses_clear(struct losses *l);
 
-/* The counters as they are reported last. */
-const struct counter *counters_last(const struct reader *r, uint32_t *n);
-
 /*
  * For losses_collect(). Calls open when recording began or ended, or left without returning, are lost on any host, and
  * what was left out on purpose was wanted so: neither alarms.

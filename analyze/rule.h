@@ -9,6 +9,7 @@
 #include "analyze/callers.h"
 #include "analyze/finding.h"
 #include "analyze/people.h"
+#include "analyze/rules/groups.h"
 #include "replay/model/timeline.h"
 #include "format/cursor.h"
 
@@ -66,15 +67,20 @@ struct rule {
 	 */
 	uint64_t (*unusual_ns)(const uint64_t *set);
 	bool marks; /* and the marks between epochs */
-	/* All return 0 or a negative enum err. *state is the rule's own; close() gets it also if open() failed: NULL.
-	 */
-	int (*open)(void **state, struct fault *why);
-	int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		    struct fault *why);
-	int (*finish)(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why);
+	/* Of its state, which the engine allocates, zeroed, and frees; it prepares and clears the groups in it. */
+	size_t state_size;
+	struct groups_of groups[GROUPS_OF_RULE_MAX];
+	/* To set and to clear what else is in the state; may be NULL. */
+	void (*open)(void *state, const struct context *ctx);
 	void (*close)(void *state);
+	/* 0 or ERR_MEMORY, for which the engine has the sentence. */
+	int (*feed)(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev);
+	/* Lack of memory is noted in `out`, which the engine checks: findings_whole(). */
+	void (*finish)(void *state, const struct context *ctx, const uint64_t *set, struct findings *out);
 };
+
+/* Members `settings` and `nsettings` of a rule. */
+#define RULE_SETTINGS(list) .settings = (list), .nsettings = sizeof(list) / sizeof((list)[0])
 
 #define NRULES 17
 
@@ -98,7 +104,13 @@ void setting_text(const struct setting *setting, uint64_t value, struct text *t)
 /* Name of the probed function; "" if the capture has no such probe. */
 const char *call_name(const struct schema *schema, uint64_t probe);
 
-/* ERR_MEMORY with a sentence that names the rule. */
-int rule_no_memory(const struct rule *rule, struct fault *why);
+/* A new finding of this rule, with its severity; never NULL, as findings_add(). */
+struct finding *rule_finding(struct findings *out, const struct rule *rule, const char *class,
+			     enum confidence confidence);
+
+/* For feed(): tally_add(), and tally_add_call() of the call of this row. 0 or ERR_MEMORY. */
+int rule_count(struct tally *t, const struct context *ctx, uint64_t begin_ns, uint64_t end_ns,
+	       const struct explained *why);
+int rule_count_call(struct tally *t, const struct context *ctx, const struct event *ev, struct explained *scratch);
 
 #endif

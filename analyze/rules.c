@@ -147,7 +147,28 @@ const char *call_name(const struct schema *schema, uint64_t probe)
 	return p ? p->name : "";
 }
 
-int rule_no_memory(const struct rule *rule, struct fault *why)
+struct finding *rule_finding(struct findings *out, const struct rule *rule, const char *class,
+			     enum confidence confidence)
 {
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule %s", rule->name);
+	struct finding *f = findings_add(out);
+
+	f->rule = rule->name;
+	f->class = class;
+	f->severity = rule->severity;
+	f->confidence = confidence;
+	return f;
+}
+
+int rule_count(struct tally *t, const struct context *ctx, uint64_t begin_ns, uint64_t end_ns,
+	       const struct explained *why)
+{
+	return tally_add(t, ctx->timeline, begin_ns, end_ns, why) ? 0 : ERR_MEMORY;
+}
+
+int rule_count_call(struct tally *t, const struct context *ctx, const struct event *ev, struct explained *scratch)
+{
+	uint32_t tid = as_tid(ev->v[F_call_tid]);
+	uint64_t begin_ns = call_begin_ns(ev);
+
+	return tally_add_call(t, ctx->timeline, ctx->names, tid, begin_ns, ev->at_ns, scratch) ? 0 : ERR_MEMORY;
 }

@@ -41,6 +41,14 @@ void roster_add_tid(struct roster *r, const struct explained *e, uint32_t tid, u
 		roster_add(r, who, ns);
 }
 
+void roster_add_thread(struct roster *r, const struct names *names, uint64_t tid, uint64_t ns)
+{
+	struct who who;
+
+	names_who(names, tid, &who);
+	roster_add(r, &who, ns);
+}
+
 const struct who *roster_first(const struct roster *r)
 {
 	unsigned best = 0;
@@ -49,6 +57,11 @@ const struct who *roster_first(const struct roster *r)
 		if (r->ns[i] > r->ns[best])
 			best = i;
 	return r->n ? &r->who[best] : NULL;
+}
+
+uint64_t roster_only(const struct roster *r)
+{
+	return r->n == 1 && !r->more ? r->who[0].tid : 0;
 }
 
 void roster_give(const struct roster *r, enum part_played part, struct finding *f)

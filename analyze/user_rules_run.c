@@ -326,10 +326,8 @@ static uint64_t number_of(const struct user_rule *r, sqlite3_stmt *stmt, const c
 	return (uint64_t)sqlite3_column_int64(stmt, column);
 }
 
-static bool add_facts(struct finding *f, const struct user_rule *r, sqlite3_stmt *stmt)
+static void add_facts(struct finding *f, const struct user_rule *r, sqlite3_stmt *stmt)
 {
-	bool made = true;
-
 	for (unsigned i = 0; i < r->ncolumns; i++) {
 		int type = sqlite3_column_type(stmt, (int)i);
 		struct text t = {0};
@@ -341,10 +339,10 @@ static bool add_facts(struct finding *f, const struct user_rule *r, sqlite3_stmt
 			continue;
 		}
 		add_value(&t, stmt, (int)i, "", 0);
-		made &= !t.failed && finding_text(f, r->columns[i], text_string(&t), t.len);
+		finding_text(f, r->columns[i], text_string(&t), t.len);
+		f->failed |= t.failed;
 		text_clear(&t);
 	}
-	return made;
 }
 
 static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
@@ -353,8 +351,6 @@ static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	struct finding *f = findings_add(run->out);
 	int e;
 
-	if (!f)
-		return fault_no_memory(why);
 	f->rule = r->name;
 	f->class = "user";
 	f->severity = r->severity;
@@ -373,18 +369,15 @@ static int add_finding(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 	text_add(&f->sure, "As sure as rule %s, which is one of your own", r->name);
 	if (r->advice)
 		add_text(&f->advice, r->advice, strlen(r->advice));
-	if (!add_facts(f, r, stmt) || f->headline.failed || f->advice.failed || f->sure.failed)
-		return fault_no_memory(why);
+	add_facts(f, r, stmt);
 	return 0;
 }
 
 /* There were more rows than are shown. */
-static int add_more(struct run *run, struct fault *why)
+static void add_more(struct run *run)
 {
 	struct finding *f = findings_add(run->out);
 
-	if (!f)
-		return fault_no_memory(why);
 	f->rule = run->rule->name;
 	f->class = "limit";
 	f->severity = SEVERITY_INFO;
@@ -394,7 +387,6 @@ static int add_more(struct run *run, struct fault *why)
 	text_add(&f->headline, "Rule %s found more than the %d that are listed here", run->rule->name,
 		 USER_RULE_ROWS_MAX);
 	text_add(&f->advice, "Group them in its query");
-	return f->headline.failed || f->advice.failed ? fault_no_memory(why) : 0;
 }
 
 static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
@@ -405,9 +397,15 @@ static int run_rows(struct run *run, sqlite3_stmt *stmt, struct fault *why)
 
 	if (e)
 		return e;
-	while (e == 0 && nrows <= USER_RULE_ROWS_MAX && (r = sqlite3_step(stmt)) == SQLITE_ROW)
-		e = nrows++ < USER_RULE_ROWS_MAX ? add_finding(run, stmt, why) : add_more(run, why);
+	while (e == 0 && nrows < USER_RULE_ROWS_MAX && (r = sqlite3_step(stmt)) == SQLITE_ROW) {
+		e = add_finding(run, stmt, why);
+		nrows++;
+	}
+	if (e == 0 && nrows == USER_RULE_ROWS_MAX && (r = sqlite3_step(stmt)) == SQLITE_ROW)
+		add_more(run);
 	run->timed_out = watchdog_stop(&dog);
+	if (e == 0 && !findings_whole(run->out))
+		e = fault_no_memory(why);
 	return e ? e : r == SQLITE_DONE || r == SQLITE_ROW ? 0 : report(run, why);
 }
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory that is allocated and soon freed, again and again, at a cost that shows. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/callsite.h"
 #include "analyze/top_threads.h"
 
@@ -20,10 +17,9 @@ static const struct setting settings[] = {
 
 #define GROUPS_MAX 4096
 #define BORN_MAX 262144 /* allocations whose end is waited for */
-#define NO_STACK (1ULL << 63)
 
 struct group {
-	struct table_key key; /* a: process instance; b: stack, or probe with NO_STACK */
+	struct table_key key; /* a: process instance; b: place_key() */
 	uint64_t probe, stack, free_probe;
 	uint64_t nlives, bytes;
 	uint64_t alloc_ns, free_ns;
@@ -38,46 +34,24 @@ struct born {
 };
 
 struct churn_state {
-	struct table groups, born;
-	uint64_t nskipped;
+	struct groups groups, born;
 	struct explained scratch;
 };
 
-static int churn_open(void **state, struct fault *why)
+static int take_alloc(struct churn_state *s, uint64_t process, const struct event *ev)
 {
-	*state = calloc(1, sizeof(struct churn_state));
-	return *state ? 0 : rule_no_memory(&alloc_churn_rule, why);
-}
-
-static void churn_close(void *state)
-{
-	struct churn_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	table_clear(&s->born);
-	free(s);
-}
-
-static int take_alloc(struct churn_state *s, uint64_t process, const struct event *ev, struct fault *why)
-{
-	uint64_t b = ev->v[F_alloc_stack] ? ev->v[F_alloc_stack] & ~NO_STACK : ev->v[F_call_probe] | NO_STACK;
-	struct group *g = table_find(&s->groups, process, b);
+	struct group *g;
 	struct born *born;
 
-	table_remove(&s->born, process, ev->v[F_alloc_addr]);
-	if ((!g && s->groups.nitems >= GROUPS_MAX) || s->born.nitems >= BORN_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!g)
-		g = table_add(&s->groups, process, b, sizeof(*g));
-	born = g ? table_add(&s->born, process, ev->v[F_alloc_addr], sizeof(*born)) : NULL;
+	table_remove(&s->born.table, process, ev->v[F_alloc_addr]);
+	born = groups_get(&s->born, process, ev->v[F_alloc_addr]);
 	if (!born)
-		return rule_no_memory(&alloc_churn_rule, why);
+		return s->born.error;
+	g = groups_get(&s->groups, process, place_key(ev->v[F_alloc_stack], ev->v[F_call_probe]));
+	if (!g) {
+		table_remove(&s->born.table, process, ev->v[F_alloc_addr]);
+		return s->groups.error;
+	}
 	g->probe = ev->v[F_call_probe];
 	g->stack = ev->v[F_alloc_stack];
 	*born = (struct born){born->key, g, ev->at_ns, ev->v[F_alloc_bytes], ev->v[F_call_dur]};
@@ -85,14 +59,12 @@ static int take_alloc(struct churn_state *s, uint64_t process, const struct even
 }
 
 /* The second half of a short life: only now it is known to be one. */
-static int take_free(struct churn_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+static int take_free(struct churn_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	uint64_t process = ctx->caller->key.b;
-	struct born *born = table_find(&s->born, process, ev->v[F_free_addr]);
+	struct born *born = groups_find(&s->born, process, ev->v[F_free_addr]);
 	struct group *g = born ? born->group : NULL;
-	bool kept = true;
-	struct who who;
+	int r = 0;
 
 	if (g && call_begin_ns(ev) - born->at_ns < set[SET_LIFE]) {
 		g->nlives++;
@@ -100,14 +72,12 @@ static int take_free(struct churn_state *s, const struct context *ctx, const uin
 		g->alloc_ns += born->cost_ns;
 		g->free_ns += ev->v[F_call_dur];
 		g->free_probe = ev->v[F_call_probe];
-		names_who(ctx->names, ev->v[F_call_tid], &who);
-		roster_add(&g->threads, &who, ev->v[F_call_dur] + born->cost_ns);
-		kept = tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]),
-				      call_begin_ns(ev), ev->at_ns, &s->scratch);
+		roster_add_thread(&g->threads, ctx->names, ev->v[F_call_tid], ev->v[F_call_dur] + born->cost_ns);
+		r = rule_count_call(&g->tally, ctx, ev, &s->scratch);
 	}
 	if (born)
-		table_remove(&s->born, process, ev->v[F_free_addr]);
-	return kept ? 0 : rule_no_memory(&alloc_churn_rule, why);
+		table_remove(&s->born.table, process, ev->v[F_free_addr]);
+	return r;
 }
 
 /* A program ended: what it has not freed, it never will. */
@@ -116,13 +86,11 @@ static void forget(struct churn_state *s, const struct context *ctx, const struc
 	bool ended = ev->kind == KIND_exec || ev->v[F_exit_last];
 	const struct process *p = ended ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
 
-	for (size_t i = s->born.nitems; p && i-- > 0;)
-		if (s->born.items[i]->a == p->number)
-			table_remove(&s->born, s->born.items[i]->a, s->born.items[i]->b);
+	if (p)
+		groups_forget(&s->born, p->number);
 }
 
-static int churn_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		      struct fault *why)
+static int churn_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct churn_state *s = state;
 
@@ -133,32 +101,23 @@ static int churn_feed(void *state, const struct context *ctx, const uint64_t *se
 	if (event_is_nested(ev) || !ctx->caller || (int64_t)ev->v[F_call_ret] != 0)
 		return 0;
 	if (ev->kind == KIND_alloc)
-		return ev->v[F_alloc_addr] ? take_alloc(s, ctx->caller->key.b, ev, why) : 0;
-	return take_free(s, ctx, set, ev, why);
+		return ev->v[F_alloc_addr] ? take_alloc(s, ctx->caller->key.b, ev) : 0;
+	return take_free(s, ctx, set, ev);
 }
 
-static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
-			struct fault *why)
+static void report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &alloc_churn_rule, "short-lives", CONFIDENCE_HIGH);
 	const char *name = call_name(ctx->schema, g->probe);
-	struct text where = {0};
 
-	if (!f)
-		return rule_no_memory(&alloc_churn_rule, why);
-	f->rule = alloc_churn_rule.name;
-	f->class = "short-lives";
-	f->severity = alloc_churn_rule.severity;
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = g->key.a;
-	f->tid = g->threads.n == 1 && !g->threads.more ? g->threads.who[0].tid : 0;
+	f->tid = roster_only(&g->threads);
 	f->probe = g->probe;
 	f->stack = g->stack;
 	f->weight = g->alloc_ns + g->free_ns;
 	f->unit = WEIGHT_NS;
 	roster_give(&g->threads, PART_WAITER, f);
-	place_name(&where, ctx, g->stack, g->probe);
-	text_add_function(&f->headline, text_string(&where), where.len);
+	place_add_name(&f->headline, ctx, g->stack, g->probe);
 	text_add(&f->headline, " allocates and soon frees %llu times: %s took ", (unsigned long long)g->nlives, name);
 	text_add_ns(&f->headline, g->alloc_ns);
 	text_add(&f->headline, " and %s ", call_name(ctx->schema, g->free_probe));
@@ -172,34 +131,25 @@ static int report_group(struct group *g, const struct context *ctx, uint64_t lif
 	finding_number(f, "bytes", g->bytes);
 	finding_number(f, "alloc_ns", g->alloc_ns);
 	finding_number(f, "free_ns", g->free_ns);
-	if (!finding_text(f, "site", text_string(&where), where.len) ||
-	    !finding_text(f, "function", name, strlen(name)) || where.failed) {
-		text_clear(&where);
-		return rule_no_memory(&alloc_churn_rule, why);
-	}
-	text_clear(&where);
+	place_fact(f, ctx, g->stack, g->probe);
+	finding_string(f, "function", name);
 	tally_give(&g->tally, f);
 	f->count = g->nlives;
-	return 0;
 }
 
-static int churn_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			struct fault *why)
+static void churn_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct churn_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 		uint64_t life_ns = callers_life_ns(ctx->callers, g->key.a), cost_ns = g->alloc_ns + g->free_ns;
 
 		if (g->nlives >= set[SET_COUNT] && cost_ns >= set[SET_TOTAL] &&
 		    cost_ns >= life_ns / 100 * set[SET_SHARE])
-			r = report_group(g, ctx, life_ns, out, why);
+			report_group(g, ctx, life_ns, out);
 	}
-	if (r == 0 && !findings_add_limit(out, alloc_churn_rule.name, s->nskipped, "allocations"))
-		r = rule_no_memory(&alloc_churn_rule, why);
-	return r;
+	findings_add_limit(out, alloc_churn_rule.name, s->groups.nskipped + s->born.nskipped, "allocations");
 }
 
 const struct rule alloc_churn_rule = {
@@ -211,11 +161,12 @@ const struct rule alloc_churn_rule = {
 	.wrong = "A free that waits for kernels looks dear, but the kernels are. Memory that is passed on to another "
 		 "process or freed by another thread much later is not counted.",
 	.remedy = "Keep the buffer, or use a pool or the framework's caching allocator.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_alloc, KIND_free, KIND_exit, KIND_exec, 0},
-	.open = churn_open,
+	.state_size = sizeof(struct churn_state),
+	.groups = {{offsetof(struct churn_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)},
+		   {offsetof(struct churn_state, born), sizeof(struct born), BORN_MAX, 0}},
 	.feed = churn_feed,
 	.finish = churn_finish,
-	.close = churn_close,
 };

@@ -5,9 +5,6 @@
  * quarter of it. A cache that fills and stays level, a working set that is replaced, and a pool that is freed at
  * the end do neither.
  */
-#include <string.h>
-
-#include "analyze/callsite.h"
 #include "analyze/rules/leaks.h"
 
 enum { SET_COUNT, SET_BYTES, SET_LIFE, SET_QUARTER };
@@ -34,37 +31,14 @@ static const char *memory_name(uint64_t memory)
 
 static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 {
-	uint64_t until_ns = site_end_ns(s, end_ns);
-
-	return s->count >= set[SET_COUNT] && s->bytes >= set[SET_BYTES] && until_ns >= s->first_ns &&
-	       until_ns - s->first_ns >= set[SET_LIFE] && site_grows(s, end_ns, set[SET_QUARTER]);
-}
-
-static void report_facts(struct finding *f, const struct site *s)
-{
-	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
-					    "born_4th_quarter"};
-
-	finding_number(f, "bytes", s->bytes);
-	finding_number(f, "allocations", s->count);
-	finding_number(f, "allocated_bytes", s->allocated_bytes);
-	finding_number(f, "allocated_count", s->allocated_count);
-	finding_number(f, "freed_bytes", s->freed_bytes);
-	finding_number(f, "freed_count", s->freed_count);
-	finding_number(f, "unseen_free_bytes", s->unseen_bytes);
-	finding_number(f, "unseen_free_count", s->unseen_count);
-	finding_number(f, "peak_bytes", s->peak_bytes);
-	finding_number(f, "first_ns", s->first_ns);
-	finding_number(f, "last_ns", s->last_ns);
-	finding_number(f, "tid", s->tid);
-	for (unsigned q = 0; q < 4; q++)
-		finding_number(f, keys[q], s->births[q]);
+	return s->count >= set[SET_COUNT] && s->bytes >= set[SET_BYTES] &&
+	       leak_goes_on(s, end_ns, set[SET_LIFE], set[SET_QUARTER]);
 }
 
 /* How fast it grows, and where that leads. */
-static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
+static void add_pace(struct text *t, uint64_t bytes, uint64_t life_ns)
 {
-	uint64_t a_second = span_ns ? (uint64_t)((unsigned __int128)bytes * 1000000000 / span_ns) : 0;
+	uint64_t a_second = life_ns ? (uint64_t)((unsigned __int128)bytes * 1000000000 / life_ns) : 0;
 
 	text_add(t, "It holds ");
 	text_add_size(t, bytes);
@@ -77,67 +51,45 @@ static void report_pace(struct text *t, uint64_t bytes, uint64_t span_ns)
 	text_add(t, " in an hour");
 }
 
-static int report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		       struct fault *why)
+static void describe(struct finding *f, const struct context *ctx, const struct site *s, uint64_t life_ns,
+		     bool doubtful)
 {
-	struct finding *f = leak_finding(l, site, fate, end_ns);
-	const char *name = call_name(ctx->schema, site->probe);
-	uint64_t until_ns = site_end_ns(site, end_ns),
-		 span_ns = until_ns > site->first_ns ? until_ns - site->first_ns : 0;
-	bool doubtful = leak_is_doubtful(l, site);
-	struct text where = {0};
-
-	if (!f)
-		return rule_no_memory(&alloc_leak_rule, why);
-	place_name(&where, ctx, site->stack, site->probe);
-	f->unit = WEIGHT_BYTES;
-	text_add_function(&f->headline, text_string(&where), where.len);
-	text_add(&f->headline, " %s %s: %llu %s allocations (", doubtful ? "may leak" : "leaks",
-		 memory_name(site->memory), (unsigned long long)site->count, name);
-	text_add_size(&f->headline, site->bytes);
-	text_add(&f->headline, "), made over ");
-	text_add_ns(&f->headline, span_ns);
-	text_add(&f->headline, ", were never freed%s", leak_until(fate));
-	if (l->nlost_ends)
-		text_add(&f->headline, " (at most: %llu frees were not recorded)", (unsigned long long)l->nlost_ends);
-	if (site_is_refused(site))
-		text_add(&f->headline, "; then its allocations failed");
-	report_pace(&f->cost, site->bytes, span_ns);
-	text_add(
-		&f->advice, "%s",
-		doubtful
-			? "Record again so that nothing is lost (a bigger --ring); if it is still there, free what this "
-			  "site allocates"
-			: "Free these allocations; the stack shows where they are made");
-	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
-	if (fate == FATE_REPLACED)
-		finding_bool(f, "given_back_by_exec", true);
-	finding_number(f, "lost_frees", l->nlost_ends);
-	report_facts(f, site);
-	if (!finding_text(f, "site", text_string(&where), where.len) ||
-	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
-	    f->advice.failed) {
-		text_clear(&where);
-		return rule_no_memory(&alloc_leak_rule, why);
-	}
-	text_clear(&where);
-	return 0;
+	text_add(&f->headline, "%s: %llu %s allocations (", memory_name(s->memory), (unsigned long long)s->count,
+		 call_name(ctx->schema, s->probe));
+	text_add_size(&f->headline, s->bytes);
+	text_add(&f->headline, "), made");
+	add_pace(&f->cost, s->bytes, life_ns);
+	text_add(&f->advice, doubtful ? ", free what this site allocates"
+				      : "Free these allocations; the stack shows where they are made");
+	finding_number(f, "bytes", s->bytes);
+	finding_number(f, "allocations", s->count);
+	finding_number(f, "allocated_bytes", s->allocated_bytes);
+	finding_number(f, "allocated_count", s->allocated_count);
+	finding_number(f, "freed_bytes", s->freed_bytes);
+	finding_number(f, "freed_count", s->freed_count);
+	finding_number(f, "unseen_free_bytes", s->unseen_bytes);
+	finding_number(f, "unseen_free_count", s->unseen_count);
+	finding_number(f, "peak_bytes", s->peak_bytes);
 }
 
 static const uint16_t end_kinds[] = {KIND_free, 0};
 static const struct leak_subject memory = {
 	.rule = &alloc_leak_rule,
+	.unit = WEIGHT_BYTES,
 	.end_kinds = end_kinds,
 	.things = "allocations",
 	.open_things = "outstanding allocations",
 	.ends = "frees",
+	.lost_ends = "lost_frees",
+	.ended = "freed",
+	.refused = "its allocations failed",
 	.is_leak = is_leak,
-	.report = report_site,
+	.describe = describe,
 };
 
-static int leak_open(void **state, struct fault *why)
+static void leak_open(void *state, const struct context *ctx)
 {
-	return leaks_open(state, &memory, why);
+	leaks_open(state, &memory, ctx);
 }
 
 const struct rule alloc_leak_rule = {
@@ -150,10 +102,10 @@ const struct rule alloc_leak_rule = {
 		 "longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who allocates: free it there when its user is done, or bound the cache.",
 	.summary = "device and pinned memory that grows and is not freed, by allocation site",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
 	.marks = true,
+	.state_size = sizeof(struct leaks),
 	.open = leak_open,
 	.feed = leaks_feed,
 	.finish = leaks_finish,

@@ -15,11 +15,6 @@ static const struct setting settings[] = {
 		 "keeping time with NTP moves it by half a millisecond a second at most"},
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule evidence");
-}
-
 #define NAMED_PROBES 8
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
 #define SKIPPED_UNTOLD "not known" /* where the kernel did not say; no finding, but reported as what was not seen */
@@ -33,12 +28,6 @@ struct seen {
 	uint16_t refused[NAMED_PROBES];
 	struct text skipped; /* probe runs that the kernel left out, as the recorder reported them */
 };
-
-static int evidence_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct seen));
-	return *state ? 0 : no_memory(why);
-}
 
 static bool reports_of_skipped(const struct event *ev)
 {
@@ -63,8 +52,7 @@ static void take_suspended(struct seen *seen, const struct context *ctx, const s
 		seen->begin_mono_ns = begin_ns - suspended_ns;
 }
 
-static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-			 struct fault *why)
+static int evidence_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct seen *seen = state;
 
@@ -78,94 +66,73 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 	}
 	if (reports_of_skipped(ev))
 		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
-	return seen->skipped.failed ? no_memory(why) : 0;
+	return seen->skipped.failed ? ERR_MEMORY : 0;
 }
 
 static struct finding *report(struct findings *out, enum severity severity, const char *class)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &evidence_rule, class, CONFIDENCE_HIGH);
 
-	if (!f)
-		return NULL;
-	f->rule = evidence_rule.name;
-	f->class = class;
 	f->severity = severity;
-	f->confidence = CONFIDENCE_HIGH;
 	return f;
 }
 
-static bool any_text_failed(const struct finding *f)
-{
-	return f->headline.failed || f->sure.failed || f->cost.failed || f->advice.failed;
-}
-
-/* A finding of events that are counted by function; NULL with *r 0: there are none. */
+/* A finding of events that are counted by function; NULL: there are none. */
 static struct finding *report_counted(const struct context *ctx, struct findings *out, enum severity severity,
 				      const char *class,
 				      bool (*counts)(const struct schema *, const struct counter *, const void *),
-				      const char *what, int *r, struct fault *why)
+				      const char *what)
 {
 	uint32_t n;
-	const struct counter *counters = counters_last(ctx->reader, &n);
+	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
 	uint64_t fired = losses_fired(ctx->schema, counters, n);
 	struct finding *f = NULL;
 	struct losses l = {0};
 
-	*r = losses_collect(&l, ctx->schema, counters, n, counts, NULL) ? 0 : no_memory(why);
-	if (*r < 0 || l.total == 0)
-		goto out;
-	f = report(out, severity, class);
-	if (!f) {
-		*r = no_memory(why);
-		goto out;
+	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts, NULL);
+	if (l.total) {
+		f = report(out, severity, class);
+		f->count = f->weight = l.total;
+		f->unit = WEIGHT_EVENTS;
+		text_add(&f->headline, "%llu %s:", (unsigned long long)l.total, what);
+		losses_add(&l, NAMED_PROBES, &f->headline);
+		text_add(&f->sure, "High confidence: the seals of the capture count them");
+		text_add(&f->cost, "That is ");
+		text_add_percent(&f->cost, l.total, fired);
+		text_add(&f->cost, " %% of all that happened (%llu events)", (unsigned long long)fired);
 	}
-	f->count = f->weight = l.total;
-	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "%llu %s:", (unsigned long long)l.total, what);
-	losses_add(&l, NAMED_PROBES, &f->headline);
-	text_add(&f->sure, "High confidence: the seals of the capture count them");
-	text_add(&f->cost, "That is ");
-	text_add_percent(&f->cost, l.total, fired);
-	text_add(&f->cost, " %% of all that happened (%llu events)", (unsigned long long)fired);
-	if (any_text_failed(f))
-		*r = no_memory(why);
-out:
 	losses_clear(&l);
-	return *r < 0 ? NULL : f;
+	return f;
 }
 
 /* Left out on purpose. From half of all on, what is there is a sample, and what was found in it too. */
-static int report_reduced(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_reduced(const struct context *ctx, struct findings *out)
 {
 	uint32_t n;
-	const struct counter *counters = counters_last(ctx->reader, &n);
-	int r;
+	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
 	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
-					   "events were left out on purpose (--sample, --max-rate)", &r, why);
+					   "events were left out on purpose (--sample, --max-rate)");
 
 	if (!f)
-		return r;
+		return;
 	if (f->count > losses_fired(ctx->schema, counters, n) / 2)
 		f->severity = SEVERITY_WARNING;
 	text_add(&f->advice,
 		 "Counts and times are of what was recorded: multiply with care, or record without the limit");
 	finding_number(f, "events", f->count);
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int report_open(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_open(const struct context *ctx, struct findings *out)
 {
-	int r;
 	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
-					   "GPU calls had not returned when recording ended", &r, why);
+					   "GPU calls had not returned when recording ended");
 
 	if (!f)
-		return r;
+		return;
 	text_clear(&f->cost);
 	text_add(&f->cost, "Nothing else is known of them than when recording ended");
 	text_add(&f->advice, "If the program hung, these are the calls it hung in");
 	finding_number(f, "events", f->count);
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
 /* "; why: no room in the ring (12)"; the cause with most of them. */
@@ -173,7 +140,7 @@ static uint8_t report_causes(const struct context *ctx, struct text *t)
 {
 	uint64_t sums[256] = {0};
 	uint32_t n;
-	const struct counter *counters = counters_last(ctx->reader, &n);
+	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
 	uint8_t worst = 0;
 	bool first = true;
 
@@ -190,18 +157,15 @@ static uint8_t report_causes(const struct context *ctx, struct text *t)
 	return worst;
 }
 
-static int report_losses(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_losses(const struct context *ctx, struct findings *out)
 {
-	int r;
-	struct finding *f =
-		report_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost", &r, why);
+	struct finding *f = report_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost");
 
 	if (!f)
-		return r;
+		return;
 	text_add(&f->headline, "; those intervals appear as unknown");
 	text_add(&f->advice, "%s", loss_remedy(report_causes(ctx, &f->cost)));
 	finding_number(f, "lost", f->count);
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
 /* "a\nb\n" as "a; b". */
@@ -212,88 +176,75 @@ static void add_joined(struct text *t, const struct text *lines)
 }
 
 /* What the recorder says that it could not see: a finding for each thing that can be done about it. */
-static int report_blind(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_blind(const struct context *ctx, struct findings *out)
 {
 	const struct about *about = &ctx->names->about;
 	struct text lines = {0};
-	int r = 0;
 
-	for (unsigned sort = 0; sort < BLIND_SORTS && r == 0; sort++) {
+	for (unsigned sort = 0; sort < BLIND_SORTS; sort++) {
 		const char *advice = blind_advice((enum blind_sort)sort);
 		struct finding *f;
 
 		text_clear(&lines);
-		if (!*advice || !about_blind(about, (enum blind_sort)sort, &lines))
+		if (!*advice)
+			continue;
+		about_blind(about, (enum blind_sort)sort, &lines);
+		out->failed |= lines.failed;
+		if (lines.len == 0)
 			continue;
 		f = report(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
-		if (!f) {
-			r = no_memory(why);
-			break;
-		}
 		text_add(&f->headline, "Not seen: ");
 		add_joined(&f->headline, &lines);
 		text_add(&f->sure, "High confidence: the recorder itself recorded it");
 		text_add(&f->cost, "What happened there is not in the capture, nor counted as lost");
 		text_add(&f->advice, "%s", advice);
-		if (lines.failed || any_text_failed(f))
-			r = no_memory(why);
 	}
 	text_clear(&lines);
-	return r;
 }
 
 /* A capture without one call: nothing can be concluded from nothing being found. */
-static int report_empty(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_empty(const struct context *ctx, struct findings *out)
 {
 	uint32_t n;
-	const struct counter *counters = counters_last(ctx->reader, &n);
-	struct losses l;
+	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
+	struct losses l = {0};
 	struct finding *f;
 	uint64_t ncalls;
 
-	if (!losses_collect(&l, ctx->schema, counters, n, counts_call, NULL))
-		return no_memory(why);
+	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts_call, NULL);
 	ncalls = l.total;
 	losses_clear(&l);
 	if (ncalls || ctx->stopped)
-		return 0;
+		return;
 	f = report(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
-	if (!f)
-		return no_memory(why);
 	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");
 	text_add(&f->sure, "Whether any call was made is unknown");
 	text_add(&f->cost, "An empty recording shows nothing about the programs");
 	text_add(&f->advice,
 		 "Check that the program used CUDA during the recording, and what the capture could not see");
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
 /* What was read with --unverified is not all that there is. */
-static int report_unread(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_unread(const struct context *ctx, struct findings *out)
 {
 	struct finding *f;
 
 	if (!ctx->stopped)
-		return 0;
+		return;
 	f = report(out, SEVERITY_ERROR, "unread");
-	if (!f)
-		return no_memory(why);
 	text_add(&f->headline, "Only ");
 	text_add_escaped(&f->headline, ctx->stopped->text, strlen(ctx->stopped->text));
 	text_add(&f->sure, "Whatever the program did after that place is unknown");
 	text_add(&f->advice, "Get the capture again from its source, and compare its hash");
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int report_refused(const struct seen *seen, const struct context *ctx, struct findings *out, struct fault *why)
+static void report_refused(const struct seen *seen, const struct context *ctx, struct findings *out)
 {
 	struct finding *f;
 
 	if (seen->nrefused == 0)
-		return 0;
+		return;
 	f = report(out, SEVERITY_WARNING, "not-probed");
-	if (!f)
-		return no_memory(why);
 	f->count = f->weight = seen->nrefused;
 	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline, "%llu functions could not be probed, and their calls are not in the capture:",
@@ -306,28 +257,24 @@ static int report_refused(const struct seen *seen, const struct context *ctx, st
 	text_add(&f->cost, "Their calls were made and are not there, nor counted as lost");
 	text_add(&f->advice, "The `attach` rows list the files, and why the kernel refused");
 	finding_number(f, "functions", seen->nrefused);
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int report_skipped(const struct seen *seen, struct findings *out, struct fault *why)
+static void report_skipped(const struct seen *seen, struct findings *out)
 {
 	struct finding *f;
 
 	if (seen->skipped.len == 0)
-		return 0;
+		return;
 	f = report(out, SEVERITY_INFO, "runs-skipped");
-	if (!f)
-		return no_memory(why);
 	text_add(&f->headline,
 		 "The kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
 		 "whether recorded threads were concerned is not known",
 		 text_string(&seen->skipped));
 	text_add(&f->sure, "Sure that it happened: the kernel counts it; not to whom");
 	text_add(&f->advice, "Find what else traces this host (other BPF programs, perf), and record without it");
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int report_withheld(const struct context *ctx, struct findings *out, struct fault *why)
+static void report_withheld(const struct context *ctx, struct findings *out)
 {
 	uint64_t n[CLASSES_MAX + 1] = {0}, total = 0;
 	bool first = true;
@@ -344,10 +291,8 @@ static int report_withheld(const struct context *ctx, struct findings *out, stru
 		}
 	}
 	if (total == 0)
-		return 0;
+		return;
 	f = report(out, SEVERITY_INFO, "withheld");
-	if (!f)
-		return no_memory(why);
 	f->count = f->weight = total;
 	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline, "%llu chunks were withheld by the sender of the capture:", (unsigned long long)total);
@@ -364,7 +309,6 @@ static int report_withheld(const struct context *ctx, struct findings *out, stru
 	text_add(&f->cost, "Their content is unknown here, and was not judged");
 	text_add(&f->advice, "Ask them for the whole capture if that is needed");
 	finding_number(f, "chunks", total);
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -381,8 +325,8 @@ static uint64_t drift(uint64_t a0, uint64_t a1, uint64_t b0, uint64_t b1, bool *
 	return distance(da, db) > INT64_MAX ? 0 - distance(da, db) : distance(da, db);
 }
 
-static int report_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
-			struct findings *out, struct fault *why)
+static void report_clock(const struct clock_anchor *a, const struct clock_anchor *b, const uint64_t *set,
+			 struct findings *out)
 {
 	bool forward;
 	uint64_t step_ns = drift(a->wall_ns, b->wall_ns, a->boot_ns, b->boot_ns, &forward);
@@ -391,8 +335,6 @@ static int report_clock(const struct clock_anchor *a, const struct clock_anchor 
 
 	if (step_ns >= set[SET_STEP]) {
 		f = report(out, SEVERITY_INFO, "clock-step");
-		if (!f)
-			return no_memory(why);
 		text_add(&f->headline, "The wall clock was set %s by ", forward ? "forward" : "back");
 		text_add_ns(&f->headline, step_ns);
 		text_add(&f->headline, " while recording; durations are not touched by it, wall-clock times are");
@@ -400,100 +342,71 @@ static int report_clock(const struct clock_anchor *a, const struct clock_anchor 
 		finding_number(f, "step_ns", step_ns);
 		finding_bool(f, "forward", forward);
 		f->weight = step_ns;
-		if (any_text_failed(f))
-			return no_memory(why);
 	}
 	slept_ns = drift(b->boot_ns, a->boot_ns, b->mono_ns, a->mono_ns, &forward);
 	if (a->mono_ns == 0 || b->mono_ns == 0 || forward || slept_ns < set[SET_STEP])
-		return 0;
+		return;
 	f = report(out, SEVERITY_INFO, "suspended");
-	if (!f)
-		return no_memory(why);
 	text_add(&f->headline, "The machine was suspended for ");
 	text_add_ns(&f->headline, slept_ns);
 	text_add(&f->headline, " while recording; calls that were open then took that much longer");
 	finding_number(f, "boot_ns", b->boot_ns);
 	finding_number(f, "suspended_ns", slept_ns);
 	f->weight = slept_ns;
-	return any_text_failed(f) ? no_memory(why) : 0;
 }
 
-static int report_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out,
-			 struct fault *why)
+static void report_clocks(const struct seen *seen, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	const struct reader *r = ctx->reader;
 	struct clock_anchor last = {
 		.boot_ns = r->header.start_boot_ns, .wall_ns = r->header.start_wall_ns, .mono_ns = seen->begin_mono_ns};
-	int ret = 0;
 
-	for (uint64_t e = 0; e < r->nepochs && ret == 0; e++) {
-		ret = report_clock(&last, &r->epochs[e].anchor, set, out, why);
+	for (uint64_t e = 0; e < r->nepochs; e++) {
+		report_clock(&last, &r->epochs[e].anchor, set, out);
 		last = r->epochs[e].anchor;
 	}
-	if (ret == 0 && r->tail == TAIL_END)
-		ret = report_clock(&last, &r->end.anchor, set, out, why);
-	return ret;
+	if (r->tail == TAIL_END)
+		report_clock(&last, &r->end.anchor, set, out);
 }
 
-static int evidence_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			   struct fault *why)
+static void evidence_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	const struct seen *seen = state;
 	struct finding *f;
-	int r;
 
 	if (!ctx->reader)
-		return 0;
+		return;
 	if (ctx->unverified) {
 		f = report(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
-		if (!f)
-			return no_memory(why);
 		text_add(&f->headline,
 			 "This capture is no evidence: it was read with --unverified, and anybody may have "
 			 "written its content");
 		text_add(&f->sure, "The signature is invalid or was not checked");
-		if (any_text_failed(f))
-			return no_memory(why);
 	}
-	r = report_unread(ctx, out, why);
-	if (r < 0)
-		return r;
+	report_unread(ctx, out);
 	if (ctx->unsealed) {
 		f = report(out, SEVERITY_WARNING, "unsealed");
-		if (!f)
-			return no_memory(why);
 		text_add(&f->headline,
 			 "The capture stops without an end seal (a crash, a cut): what came after its last "
 			 "seal is not in it");
 		text_add(&f->sure, "High confidence: the seals are numbered, and the last one is missing");
-		if (any_text_failed(f))
-			return no_memory(why);
 	}
-	r = report_losses(ctx, out, why);
-	if (r == 0)
-		r = report_reduced(ctx, out, why);
-	if (r == 0)
-		r = report_open(ctx, out, why);
-	if (r == 0)
-		r = report_empty(ctx, out, why);
-	if (r == 0)
-		r = report_blind(ctx, out, why);
-	if (r == 0)
-		r = report_refused(seen, ctx, out, why);
-	if (r == 0)
-		r = report_skipped(seen, out, why);
-	if (r == 0)
-		r = report_withheld(ctx, out, why);
-	return r == 0 ? report_clocks(seen, ctx, set, out, why) : r;
+	report_losses(ctx, out);
+	report_reduced(ctx, out);
+	report_open(ctx, out);
+	report_empty(ctx, out);
+	report_blind(ctx, out);
+	report_refused(seen, ctx, out);
+	report_skipped(seen, out);
+	report_withheld(ctx, out);
+	report_clocks(seen, ctx, set, out);
 }
 
-static void evidence_close_rule(void *state)
+static void evidence_clear(void *state)
 {
 	struct seen *seen = state;
 
-	if (seen)
-		text_clear(&seen->skipped);
-	free(seen);
+	text_clear(&seen->skipped);
 }
 
 const struct rule evidence_rule = {
@@ -510,11 +423,10 @@ const struct rule evidence_rule = {
 		 "may have been about to.",
 	.remedy = "By what is missing: a bigger buffer (--ring) or fewer processes, more rights, another kernel, or "
 		  "the whole capture.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_attach, KIND_fact, 0},
-	.open = evidence_open,
+	.state_size = sizeof(struct seen),
 	.feed = evidence_feed,
 	.finish = evidence_finish,
-	.close = evidence_close_rule,
+	.close = evidence_clear,
 };

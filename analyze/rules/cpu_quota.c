@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads that use the GPU and that the CPU quota of their control group kept from running. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/callsite.h"
 #include "analyze/top_threads.h"
@@ -32,32 +30,13 @@ struct throttled_thread {
 };
 
 struct quota_state {
-	struct table threads;
-	uint64_t nskipped;
+	struct groups threads;
 	struct explained scratch;
 };
 
 static struct throttled_thread *thread_at(const struct quota_state *s, size_t i)
 {
-	return (struct throttled_thread *)s->threads.items[i];
-}
-
-static int quota_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct quota_state));
-	return *state ? 0 : rule_no_memory(&cpu_quota_rule, why);
-}
-
-static void quota_close(void *state)
-{
-	struct quota_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->threads.nitems; i++)
-		tally_clear(&thread_at(s, i)->tally);
-	table_clear(&s->threads);
-	free(s);
+	return groups_at(&s->threads, i);
 }
 
 static uint64_t life_ns(const struct throttled_thread *t, const struct context *ctx)
@@ -71,43 +50,25 @@ static bool is_enough(const struct throttled_thread *t, const struct context *ct
 	       t->tally.total_ns >= life_ns(t, ctx) / 100 * set[SET_SHARE];
 }
 
-/* NULL: beyond the limit, and counted; or no memory. */
-static struct throttled_thread *thread_of(struct quota_state *s, const struct caller *caller)
-{
-	struct throttled_thread *t = table_find(&s->threads, caller->key.a, caller->key.b);
-
-	if (!t && s->threads.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return NULL;
-	}
-	if (t)
-		return t;
-	t = table_add(&s->threads, caller->key.a, caller->key.b, sizeof(*t));
-	if (t)
-		t->begin_ns = caller->begin_ns;
-	return t;
-}
-
 /* What the thread did last was to be throttled. */
 static int take_throttled(struct quota_state *s, const struct context *ctx, const struct caller *caller,
-			  const struct span *last, struct fault *why)
+			  const struct span *last)
 {
-	struct throttled_thread *t = thread_of(s, caller);
+	struct throttled_thread *t = groups_get(&s->threads, caller->key.a, caller->key.b);
 
 	if (!t)
-		return s->threads.nitems >= THREADS_MAX ? 0 : rule_no_memory(&cpu_quota_rule, why);
+		return s->threads.error;
+	if (t->tally.count == 0)
+		t->begin_ns = caller->begin_ns;
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(caller->key.a), last->begin_ns, last->end_ns);
 	names_who(ctx->names, caller->key.a, &t->who);
 	t->group = names_quota_of_instance(ctx->names, caller->key.b);
 	t->untimed_ns += last->flags & SPAN_TIMED ? 0 : last->end_ns - last->begin_ns;
 	t->end_ns = 0;
-	return tally_add(&t->tally, ctx->timeline, last->begin_ns, last->end_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&cpu_quota_rule, why);
+	return rule_count(&t->tally, ctx, last->begin_ns, last->end_ns, &s->scratch);
 }
 
-static int quota_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		      struct fault *why)
+static int quota_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct quota_state *s = state;
 	uint64_t tid = ev->v[ev->kind == KIND_switch ? F_switch_next_tid : F_throttled_tid];
@@ -116,7 +77,7 @@ static int quota_feed(void *state, const struct context *ctx, const uint64_t *se
 	struct span last;
 
 	if (ev->kind == KIND_exit) {
-		t = ctx->caller ? table_find(&s->threads, ctx->caller->key.a, ctx->caller->key.b) : NULL;
+		t = ctx->caller ? groups_find(&s->threads, ctx->caller->key.a, ctx->caller->key.b) : NULL;
 		if (t)
 			t->end_ns = ev->at_ns;
 		return 0;
@@ -125,7 +86,7 @@ static int quota_feed(void *state, const struct context *ctx, const uint64_t *se
 	    last.end_ns - last.begin_ns < set[SET_WAIT])
 		return 0;
 	caller = callers_latest(ctx->callers, tid);
-	return caller && caller->ncalls >= CALLS_LEAST ? take_throttled(s, ctx, caller, &last, why) : 0;
+	return caller && caller->ncalls >= CALLS_LEAST ? take_throttled(s, ctx, caller, &last) : 0;
 }
 
 static uint64_t unusual_ns(const uint64_t *set)
@@ -176,28 +137,23 @@ static void report_headline(struct text *t, const struct throttled_process *p)
 }
 
 /* What the kernel says of the group: all of its tasks, on all CPUs. */
-static bool report_group(struct finding *f, const struct cpu_group *g)
+static void report_group(struct finding *f, const struct cpu_group *g)
 {
 	if (!g)
-		return true;
+		return;
 	finding_number(f, "quota_ns", g->quota_ns);
 	finding_number(f, "period_ns", g->period_ns);
 	finding_number(f, "group_periods", g->last.periods - g->first.periods);
 	finding_number(f, "group_throttled_periods", g->last.throttled_periods - g->first.throttled_periods);
 	finding_number(f, "group_throttled_ns", g->last.throttled_ns - g->first.throttled_ns);
-	return finding_text(f, "cgroup", g->path, g->path_bytes);
+	finding_text(f, "cgroup", g->path, g->path_bytes);
 }
 
-static int report_process(struct throttled_process *p, struct findings *out, struct fault *why)
+static void report_process(struct throttled_process *p, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f =
+		rule_finding(out, &cpu_quota_rule, "throttled", is_timed(p) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
-	if (!f)
-		return rule_no_memory(&cpu_quota_rule, why);
-	f->rule = cpu_quota_rule.name;
-	f->class = "throttled";
-	f->severity = cpu_quota_rule.severity;
-	f->confidence = is_timed(p) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 	if (!is_timed(p))
 		text_add(&f->sure,
 			 "Medium confidence: the quota was used up when it left the CPU, but the kernel did not report "
@@ -213,33 +169,26 @@ static int report_process(struct throttled_process *p, struct findings *out, str
 		 "of CPU), or start fewer computing threads in it");
 	finding_number(f, "threads", p->nthreads);
 	finding_number(f, "threads_ns", p->life_ns);
-	if (!report_group(f, p->group))
-		return rule_no_memory(&cpu_quota_rule, why);
+	report_group(f, p->group);
 	tally_give(&p->tally, f);
-	return 0;
 }
 
-static int quota_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			struct fault *why)
+static void quota_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct quota_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->threads.nitems && r == 0; i++) {
+	for (size_t i = 0; i < s->threads.table.nitems; i++) {
 		struct throttled_process p = {.process = thread_at(s, i)->key.b};
 
 		if (!is_enough(thread_at(s, i), ctx, set))
 			continue;
-		for (size_t k = i; k < s->threads.nitems; k++)
+		for (size_t k = i; k < s->threads.table.nitems; k++)
 			if (thread_at(s, k)->key.b == p.process && is_enough(thread_at(s, k), ctx, set))
 				join(&p, thread_at(s, k), ctx);
-		r = report_process(&p, out, why);
+		report_process(&p, out);
 		tally_clear(&p.tally);
 	}
-	if (r == 0 &&
-	    !findings_add_limit(out, cpu_quota_rule.name, s->nskipped + ctx->callers->nbeyond, "calls and waits"))
-		r = rule_no_memory(&cpu_quota_rule, why);
-	return r;
+	findings_add_limit(out, cpu_quota_rule.name, s->threads.nskipped + ctx->callers->nbeyond, "calls and waits");
 }
 
 const struct rule cpu_quota_rule = {
@@ -253,12 +202,12 @@ const struct rule cpu_quota_rule = {
 		 "meanwhile) the time is an upper bound: when there was quota again, the thread may have had to wait "
 		 "for a CPU.",
 	.remedy = "Raise the quota, or start fewer computing threads in that control group.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_throttled, KIND_switch, KIND_exit, 0},
 	.unusual_ns = unusual_ns,
-	.open = quota_open,
+	.state_size = sizeof(struct quota_state),
+	.groups = {{offsetof(struct quota_state, threads), sizeof(struct throttled_thread), THREADS_MAX,
+		    offsetof(struct throttled_thread, tally)}},
 	.feed = quota_feed,
 	.finish = quota_finish,
-	.close = quota_close,
 };

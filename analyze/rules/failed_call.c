@@ -3,7 +3,6 @@
  * Calls that returned an error, by process and error, whatever the functions: reported by the call that had it first,
  * for later ones mostly follow from it. Out of memory is rule oom's.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/codes.h"
@@ -47,83 +46,43 @@ struct group {
 };
 
 struct failed_state {
-	struct table inners, groups;
-	uint64_t nskipped;
+	struct groups inners, groups;
 	struct explained scratch;
 };
 
-static int failed_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct failed_state));
-	return *state ? 0 : rule_no_memory(&failed_call_rule, why);
-}
-
-static void failed_close(void *state)
-{
-	struct failed_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	table_clear(&s->inners);
-	free(s);
-}
-
 /* A driver's call inside the runtime's: only remembered, as the outer one returns an error too, or has dealt with it.
  */
-static int note_inner(struct failed_state *s, const struct event *ev, struct fault *why)
+static int note_inner(struct failed_state *s, const struct event *ev)
 {
-	struct inner *in = table_find(&s->inners, ev->v[F_call_tid], 0);
+	struct inner *in = groups_get(&s->inners, ev->v[F_call_tid], 0);
 
-	if (!in && s->inners.nitems >= THREADS_MAX)
-		return 0;
 	if (!in)
-		in = table_add(&s->inners, ev->v[F_call_tid], 0, sizeof(*in));
-	if (!in)
-		return rule_no_memory(&failed_call_rule, why);
+		return s->inners.error;
 	in->at_ns = ev->at_ns;
 	in->probe = ev->v[F_call_probe];
 	in->ret = (int64_t)ev->v[F_call_ret];
 	return 0;
 }
 
-static int find_group(struct failed_state *s, const struct context *ctx, uint64_t process, const struct event *ev,
-		      struct group **out, struct fault *why)
+/* The first of its kind. */
+static void begin_group(struct group *g, const struct failed_state *s, const struct context *ctx,
+			const struct event *ev)
 {
-	bool nccl = ev->kind == KIND_collective;
-	int64_t ret = (int64_t)ev->v[F_call_ret];
-	uint64_t a = process;
-	uint64_t b = (uint64_t)(uint32_t)ret | (nccl ? 1ULL << 32 : 0);
-	const struct inner *in = table_find(&s->inners, ev->v[F_call_tid], 0);
-	struct group *g = table_find(&s->groups, a, b);
+	const struct inner *in = groups_find(&s->inners, ev->v[F_call_tid], 0);
 
-	*out = g;
-	if (g)
-		return 0;
-	if (s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	g = table_add(&s->groups, a, b, sizeof(*g));
-	if (!g)
-		return rule_no_memory(&failed_call_rule, why);
-	g->process = process;
+	g->process = g->key.a;
 	g->probe = ev->v[F_call_probe];
 	g->stack = call_stack(ev);
 	g->kernel = ev->kind == KIND_launch ? ev->v[F_launch_function] : 0;
 	g->begin_ns = call_begin_ns(ev);
 	g->tid = as_tid(ev->v[F_call_tid]);
 	names_who(ctx->names, ev->v[F_call_tid], &g->who);
-	g->ret = ret;
-	g->nccl = nccl;
+	g->ret = (int64_t)ev->v[F_call_ret];
+	g->nccl = ev->kind == KIND_collective;
 	if (in && in->at_ns >= g->begin_ns) {
 		g->inner_probe = in->probe;
 		g->inner_ret = in->ret;
 	}
-	*out = g;
-	return 0;
 }
 
 static void count_function(struct group *g, uint64_t probe)
@@ -155,33 +114,30 @@ static uint64_t unusual_ns(const uint64_t *set)
 	return UINT64_MAX;
 }
 
-static int failed_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		       struct fault *why)
+static int failed_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct failed_state *s = state;
 	int64_t ret = (int64_t)ev->v[F_call_ret];
 	bool nccl = ev->kind == KIND_collective;
 	struct group *g;
-	int r;
 
 	(void)set;
 	if (ret == 0 || (nccl ? nccl_error_is_none(ret) : cuda_error_is_none(ret)))
 		return 0;
 	if (event_is_nested(ev))
-		return note_inner(s, ev, why);
+		return note_inner(s, ev);
 	if (ev->kind == KIND_alloc && ret == CUDA_OUT_OF_MEMORY)
 		return 0;
 	if (!ctx->caller)
 		return 0;
-	r = find_group(s, ctx, ctx->caller->key.b, ev, &g, why);
-	if (r < 0 || !g)
-		return r;
+	g = groups_get(&s->groups, ctx->caller->key.b, (uint64_t)(uint32_t)ret | (nccl ? 1ULL << 32 : 0));
+	if (!g)
+		return s->groups.error;
+	if (g->tally.count == 0)
+		begin_group(g, s, ctx, ev);
 	count_function(g, ev->v[F_call_probe]);
 	g->nwork += is_work(ev->kind);
-	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
-			      ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&failed_call_rule, why);
+	return rule_count_call(&g->tally, ctx, ev, &s->scratch);
 }
 
 static void add_error(struct text *t, bool nccl, int64_t ret)
@@ -274,18 +230,13 @@ static enum severity severity_of(const struct group *g, bool sticks, bool harmle
 	return sticks || g->nwork ? SEVERITY_ERROR : SEVERITY_WARNING;
 }
 
-static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static void report_group(struct group *g, const struct context *ctx, struct findings *out)
 {
-	struct finding *f = findings_add(out);
-	const char *name = call_name(ctx->schema, g->probe);
 	bool sticks = !g->nccl && cuda_error_sticks(g->ret), harmless = !g->nccl && cuda_error_is_harmless(g->ret);
+	const char *class = sticks ? "context-broken" : harmless ? "already-done" : "error";
+	struct finding *f = rule_finding(out, &failed_call_rule, class, CONFIDENCE_HIGH);
 
-	if (!f)
-		return rule_no_memory(&failed_call_rule, why);
-	f->rule = failed_call_rule.name;
-	f->class = sticks ? "context-broken" : harmless ? "already-done" : "error";
 	f->severity = severity_of(g, sticks, harmless);
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = g->process;
 	f->tid = g->tid;
 	f->probe = g->probe;
@@ -297,29 +248,24 @@ static int report_group(struct group *g, const struct context *ctx, struct findi
 	text_add(&f->advice, "%s", advice_of(g, sticks, harmless));
 	finding_number(f, "error", (uint64_t)g->ret);
 	finding_bool(f, "sticks", sticks);
-	if (!finding_text(f, "function", name, strlen(name)) || !kernel_fact(f, ctx, g->process, g->kernel))
-		return rule_no_memory(&failed_call_rule, why);
+	finding_string(f, "function", call_name(ctx->schema, g->probe));
+	kernel_fact(f, ctx, g->process, g->kernel);
 	finding_number(f, "functions", g->nfunctions);
 	finding_number(f, "not_done", g->nwork);
 	tally_give(&g->tally, f);
-	return 0;
 }
 
-static int failed_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			 struct fault *why)
+static void failed_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct failed_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 
 		if (g->tally.count >= set[SET_COUNT])
-			r = report_group(g, ctx, out, why);
+			report_group(g, ctx, out);
 	}
-	if (r == 0 && !findings_add_limit(out, failed_call_rule.name, s->nskipped, "failed calls"))
-		r = rule_no_memory(&failed_call_rule, why);
-	return r;
+	findings_add_limit(out, failed_call_rule.name, s->groups.nskipped, "failed calls");
 }
 
 const struct rule failed_call_rule = {
@@ -334,12 +280,13 @@ const struct rule failed_call_rule = {
 		 "returned by the first call after the kernel that did it, which need not be the culprit.",
 	.remedy = "By error: the driver, the build, or the caller's arguments; for a sticky one run under "
 		  "compute-sanitizer and look for an Xid.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, 0},
 	.unusual_ns = unusual_ns,
-	.open = failed_open,
+	.state_size = sizeof(struct failed_state),
+	.groups = {{offsetof(struct failed_state, inners), sizeof(struct inner), THREADS_MAX, 0},
+		   {offsetof(struct failed_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)}},
 	.feed = failed_feed,
 	.finish = failed_finish,
-	.close = failed_close,
 };

@@ -4,7 +4,6 @@
  * gap in its launches). Waiting for work to do is no stall: a gap counts only if it is far above the thread's own
  * cadence, and only if the futex is a lock, or if the thread that was waited for had no CPU.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/lock_convoy.h"
@@ -65,53 +64,21 @@ struct futex_group {
 };
 
 struct stall_state {
-	struct table groups;
-	struct table convoys; /* struct convoy */
-	uint64_t nskipped;    /* calls and stalls not judged for the limits' sake */
+	struct groups groups, convoys;
 	struct split split;
 	struct explained scratch;
 };
 
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule futex-stall");
-}
-
-static int stall_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct stall_state));
-	return *state ? 0 : no_memory(why);
-}
-
-static void stall_close(void *state)
-{
-	struct stall_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct futex_group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	table_clear(&s->convoys);
-	free(s);
-}
-
 /* A wait in one futex, in s->scratch explained, is a stall. */
 static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t process, const struct part *part,
-		     bool in_gap, uint64_t probe, struct fault *why)
+		     bool in_gap, uint64_t probe)
 {
 	const struct explained *e = &s->scratch;
 	const struct split *wait = &e->cause.links[0];
-	struct futex_group *g = table_find(&s->groups, process, part->futex);
+	struct futex_group *g = groups_get(&s->groups, process, part->futex);
 
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
 	if (!g)
-		g = table_add(&s->groups, process, part->futex, sizeof(*g));
-	if (!g)
-		return no_memory(why);
+		return s->groups.error;
 	roster_add_tid(&g->waiters, e, wait->tid, part->ns);
 	roster_add_tid(&g->wakers, e, part->tid, part->ns);
 	roster_add_tid(&g->keepers, e, explained_keeper(e), part->ns);
@@ -123,7 +90,7 @@ static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t 
 		g->worst_in_gap = in_gap;
 		g->worst_probe = probe;
 	}
-	return tally_add(&g->tally, ctx->timeline, wait->begin_ns, wait->end_ns, e) ? 0 : no_memory(why);
+	return rule_count(&g->tally, ctx, wait->begin_ns, wait->end_ns, e);
 }
 
 /* Find out why the longest sleep of this part took so long; how long it was. */
@@ -145,7 +112,7 @@ static bool may_stall(uint16_t kind, const struct part *part)
 }
 
 static int judge_call(struct stall_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
-		      const struct event *ev, struct fault *why)
+		      const struct event *ev)
 {
 	uint32_t tid = as_tid(ev->v[F_call_tid]);
 	int r = 0;
@@ -165,13 +132,12 @@ static int judge_call(struct stall_state *s, const struct context *ctx, const ui
 		if (ns >= set[chain_lacks_cpu(s->scratch.cause.end) ? SET_MIN_WAIT
 			      : s->scratch.cause.end == CHAIN_RAN   ? SET_MIN_BUSY
 								    : SET_MIN])
-			r = add_stall(s, ctx, process, part, false, ev->v[F_call_probe], why);
+			r = add_stall(s, ctx, process, part, false, ev->v[F_call_probe]);
 	}
 	return r;
 }
 
-static int judge_gap(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+static int judge_gap(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	const struct caller *caller = ctx->caller;
 	uint64_t begin_ns = caller->end_ns, end_ns = call_begin_ns(ev), gap_ns;
@@ -184,7 +150,7 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 	if (gap_ns < set[SET_GAP_MIN] || caller->nlaunches < set[SET_WARM_UP] / 2)
 		return 0;
 	if (!caller->gaps) {
-		s->nskipped++;
+		s->groups.nskipped++;
 		return 0;
 	}
 	if (caller->gaps->n < set[SET_WARM_UP] || gap_ns / set[SET_GAP_FACTOR] < baseline_quantile(caller->gaps, 90))
@@ -199,20 +165,21 @@ static int judge_gap(struct stall_state *s, const struct context *ctx, const uin
 		return 0;
 	if (!(part->flags & SPAN_LOCK) && !chain_lacks_cpu(s->scratch.cause.end))
 		return 0;
-	return add_stall(s, ctx, caller->key.b, part, true, ev->v[F_call_probe], why);
+	return add_stall(s, ctx, caller->key.b, part, true, ev->v[F_call_probe]);
 }
 
 /* Waits that are as long as a stall, of whatever thread: a lock's queue. */
-static int take_wait(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+static int take_wait(struct stall_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	uint64_t dur_ns = ev->v[F_futex_dur];
 	const struct process *p;
+	struct fault why;
 
 	if (dur_ns < set[SET_MIN] || dur_ns > ev->at_ns)
 		return 0;
 	p = names_process(ctx->names, ev->v[F_futex_pid], ev->at_ns);
-	return p ? convoys_add(&s->convoys, p->number, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, why) : 0;
+	return p ? convoys_add(&s->convoys.table, p->number, ev->v[F_futex_addr], ev->at_ns - dur_ns, ev->at_ns, &why)
+		 : 0;
 }
 
 static uint64_t unusual_ns(const uint64_t *set)
@@ -220,18 +187,17 @@ static uint64_t unusual_ns(const uint64_t *set)
 	return set[SET_MIN] < set[SET_GAP_MIN] ? set[SET_MIN] : set[SET_GAP_MIN];
 }
 
-static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		      struct fault *why)
+static int stall_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct stall_state *s = state;
 	int r;
 
 	if (ev->kind == KIND_futex)
-		return take_wait(s, ctx, set, ev, why);
+		return take_wait(s, ctx, set, ev);
 	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
-	r = judge_call(s, ctx, set, ctx->caller->key.b, ev, why);
-	return r < 0 ? r : judge_gap(s, ctx, set, ev, why);
+	r = judge_call(s, ctx, set, ctx->caller->key.b, ev);
+	return r < 0 ? r : judge_gap(s, ctx, set, ev);
 }
 
 static void report_headline(struct text *t, const struct futex_group *g, const struct context *ctx, unsigned at_once)
@@ -255,16 +221,16 @@ static void report_headline(struct text *t, const struct futex_group *g, const s
 		text_add(t, "; up to %u threads queued for it at once (a convoy)", at_once);
 }
 
-static int report_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
-			 const struct roster *r)
+static void report_roster(struct finding *f, const char *tid_key, const char *name_key, const char *count_key,
+			  const struct roster *r)
 {
 	const struct who *who = roster_first(r);
 
 	finding_number(f, count_key, r->n);
 	if (!who)
-		return 0;
+		return;
 	finding_number(f, tid_key, who->tid);
-	return finding_text(f, name_key, who->name.s, who->name.len) ? 0 : ERR_MEMORY;
+	finding_text(f, name_key, who->name.s, who->name.len);
 }
 
 static const char *advice_for(bool no_cpu, enum chain_end end)
@@ -285,24 +251,19 @@ static const char *advice_for(bool no_cpu, enum chain_end end)
 	return "Look what its holder sleeps for while it holds it, and let it do that before it takes the lock";
 }
 
-static int report_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
-			const struct convoy *convoy, struct findings *out, struct fault *why)
+static void report_group(struct futex_group *g, const struct context *ctx, const uint64_t *set,
+			 const struct convoy *convoy, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	const struct cause *worst = &g->tally.worst[0].why->cause;
+	enum chain_end end = worst->end;
 	bool no_cpu = g->nno_cpu > g->tally.count / 2;
-	enum chain_end end;
+	const char *class = no_cpu                 ? "waker-without-cpu"
+			    : end == CHAIN_RAN     ? "waker-busy"
+			    : end == CHAIN_UNKNOWN ? "waker-unknown"
+						   : "waker-asleep";
+	bool proven = end != CHAIN_UNKNOWN && cause_is_proven(worst);
+	struct finding *f = rule_finding(out, &futex_stall_rule, class, proven ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
-	if (!f)
-		return no_memory(why);
-	end = g->tally.worst[0].why->cause.end;
-	f->rule = futex_stall_rule.name;
-	f->class = no_cpu                 ? "waker-without-cpu"
-		   : end == CHAIN_RAN     ? "waker-busy"
-		   : end == CHAIN_UNKNOWN ? "waker-unknown"
-					  : "waker-asleep";
-	f->severity = futex_stall_rule.severity;
-	f->confidence = end == CHAIN_UNKNOWN || !cause_is_proven(&g->tally.worst[0].why->cause) ? CONFIDENCE_MEDIUM
-												: CONFIDENCE_HIGH;
 	f->process = g->key.a;
 	f->futex = g->key.b;
 	f->weight = g->in_calls_ns + g->in_gaps_ns;
@@ -318,33 +279,27 @@ static int report_group(struct futex_group *g, const struct context *ctx, const 
 	finding_bool(f, "lock", g->lock);
 	finding_number(f, "in_calls_ns", g->in_calls_ns);
 	finding_number(f, "between_calls_ns", g->in_gaps_ns);
-	if (report_roster(f, "waiter_tid", "waiter_name", "nwaiters", &g->waiters) < 0 ||
-	    report_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers) < 0 ||
-	    report_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers) < 0)
-		return no_memory(why);
+	report_roster(f, "waiter_tid", "waiter_name", "nwaiters", &g->waiters);
+	report_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers);
+	report_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers);
 	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
 	if (convoy)
 		finding_number(f, "waiters_at_once", convoy->most);
 	tally_give(&g->tally, f);
-	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
 }
 
-static int stall_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			struct fault *why)
+static void stall_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct stall_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct futex_group *g = (struct futex_group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct futex_group *g = groups_at(&s->groups, i);
 		uint64_t total_ns = g->in_calls_ns + g->in_gaps_ns;
 
 		if ((g->tally.count >= set[SET_REPEAT] && total_ns >= set[SET_TOTAL]) || total_ns >= set[SET_ALONE])
-			r = report_group(g, ctx, set, convoys_find(&s->convoys, g->key.a, g->key.b), out, why);
+			report_group(g, ctx, set, convoys_find(&s->convoys.table, g->key.a, g->key.b), out);
 	}
-	if (r == 0 && !findings_add_limit(out, futex_stall_rule.name, s->nskipped, "calls and waits"))
-		r = no_memory(why);
-	return r;
+	findings_add_limit(out, futex_stall_rule.name, s->groups.nskipped, "calls and waits");
 }
 
 const struct rule futex_stall_rule = {
@@ -357,12 +312,13 @@ const struct rule futex_stall_rule = {
 		 "waits for work in a lock looks stalled.",
 	.remedy = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",
 	.summary = "futex waits that delayed GPU work, with who woke whom and what kept the waker",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, KIND_futex, 0},
 	.unusual_ns = unusual_ns,
-	.open = stall_open,
+	.state_size = sizeof(struct stall_state),
+	.groups = {{offsetof(struct stall_state, groups), sizeof(struct futex_group), GROUPS_MAX,
+		    offsetof(struct futex_group, tally)},
+		   {offsetof(struct stall_state, convoys), sizeof(struct convoy), CONVOY_FUTEXES_MAX, 0}},
 	.feed = stall_feed,
 	.finish = stall_finish,
-	.close = stall_close,
 };

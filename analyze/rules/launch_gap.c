@@ -4,9 +4,6 @@
  * CPU, read from disk, faulted pages in, or computed. Locks are rule futex-stall's; sleeping by choice (a timer, a
  * socket, a queue) is no fault; and gaps that come regularly are taken for checkpoints.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/losses.h"
 #include "analyze/top_threads.h"
 #include "analyze/rule.h"
@@ -47,46 +44,21 @@ struct group {
 };
 
 struct gap_state {
-	struct table groups;
-	uint64_t nskipped;
+	struct groups groups;
+	uint64_t nskipped;  /* of threads whose cadence is not known */
 	uint64_t nleft_out; /* in which calls were left out on purpose: they are several, maybe */
 	struct explained scratch;
 };
 
-static int gap_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct gap_state));
-	return *state ? 0 : rule_no_memory(&launch_gap_rule, why);
-}
-
-static void gap_close(void *state)
-{
-	struct gap_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	free(s);
-}
-
-static int add_gap(struct gap_state *s, const struct context *ctx, const struct event *ev, uint64_t usual_ns,
-		   struct fault *why)
+static int add_gap(struct gap_state *s, const struct context *ctx, const struct event *ev, uint64_t usual_ns)
 {
 	const struct table_key *who = &ctx->caller->key;
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class = split_main(split);
-	struct group *g = table_find(&s->groups, who->a, who->b << 8 | class);
+	struct group *g = groups_get(&s->groups, who->a, who->b << 8 | class);
 
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
 	if (!g)
-		g = table_add(&s->groups, who->a, who->b << 8 | class, sizeof(*g));
-	if (!g)
-		return rule_no_memory(&launch_gap_rule, why);
+		return s->groups.error;
 	g->process = who->b;
 	g->class = class;
 	names_who(ctx->names, who->a, &g->who);
@@ -97,13 +69,10 @@ static int add_gap(struct gap_state *s, const struct context *ctx, const struct 
 	if (g->tally.count < BEGINS_KEPT)
 		g->begins[g->tally.count] = split->begin_ns;
 	g->lost_ns += split->ns[class];
-	return tally_add(&g->tally, ctx->timeline, split->begin_ns, split->end_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&launch_gap_rule, why);
+	return rule_count(&g->tally, ctx, split->begin_ns, split->end_ns, &s->scratch);
 }
 
-static int judge(struct gap_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		 struct fault *why)
+static int judge(struct gap_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	const struct caller *caller = ctx->caller;
 	uint64_t begin_ns = caller->end_ns, end_ns = call_begin_ns(ev), gap_ns, usual_ns;
@@ -132,7 +101,7 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	class = split_main(split);
 	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_UNKNOWN || split->ns[class] < set[SET_MIN])
 		return 0;
-	return add_gap(s, ctx, ev, usual_ns, why);
+	return add_gap(s, ctx, ev, usual_ns);
 }
 
 static uint64_t unusual_ns(const uint64_t *set)
@@ -140,10 +109,9 @@ static uint64_t unusual_ns(const uint64_t *set)
 	return set[SET_MIN];
 }
 
-static int gap_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		    struct fault *why)
+static int gap_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
-	return event_is_nested(ev) || !ctx->caller ? 0 : judge(state, ctx, set, ev, why);
+	return event_is_nested(ev) || !ctx->caller ? 0 : judge(state, ctx, set, ev);
 }
 
 /* The longest and the shortest interval between the gaps differ by no more than `percent` of the longest. */
@@ -186,23 +154,18 @@ static const char *advice_for(enum cause_class class)
 }
 
 /* Threads of one process that had gaps with the same cause are one finding; `g` is the first of them. */
-static int report_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
-			 const uint64_t *set, struct findings *out, struct fault *why)
+static void report_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
+			  const uint64_t *set, struct findings *out)
 {
-	struct finding *f = findings_add(out);
 	const struct explained *worst = g->tally.worst[0].why;
+	bool proven = worst->cause.links[0].ns[CAUSE_UNKNOWN] <= g->tally.max_ns / 10 && cause_is_proven(&worst->cause);
+	struct finding *f = rule_finding(out, &launch_gap_rule, cause_class_name(g->class),
+					 proven ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 	const struct who *who = explained_who(worst, worst->cause.links[0].tid);
 	const char *name = call_name(ctx->schema, g->next_probe);
 
-	if (!f)
-		return rule_no_memory(&launch_gap_rule, why);
-	f->rule = launch_gap_rule.name;
-	f->class = cause_class_name(g->class);
-	f->severity = g->class == CAUSE_CPU ? SEVERITY_INFO : launch_gap_rule.severity;
-	f->confidence =
-		worst->cause.links[0].ns[CAUSE_UNKNOWN] > g->tally.max_ns / 10 || !cause_is_proven(&worst->cause)
-			? CONFIDENCE_MEDIUM
-			: CONFIDENCE_HIGH;
+	if (g->class == CAUSE_CPU)
+		f->severity = SEVERITY_INFO;
 	f->process = g->process;
 	f->tid = nthreads == 1 ? g->key.a : 0;
 	f->weight = g->lost_ns;
@@ -223,10 +186,8 @@ static int report_groups(struct group *g, const struct roster *waiters, unsigned
 	text_add(&f->advice, "%s", advice_for(g->class));
 	finding_number(f, "lost_ns", g->lost_ns);
 	finding_number(f, "threads", nthreads);
-	if (!finding_text(f, "next_function", name, strlen(name)))
-		return rule_no_memory(&launch_gap_rule, why);
+	finding_string(f, "next_function", name);
 	tally_give(&g->tally, f);
-	return 0;
 }
 
 static void join(struct group *g, struct group *other)
@@ -239,21 +200,19 @@ static void join(struct group *g, struct group *other)
 	tally_join(&g->tally, &other->tally);
 }
 
-static int gap_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+static void gap_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct gap_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 		struct roster waiters = {0};
 		unsigned nthreads = 0;
 
 		if (!is_enough(g, set) || is_regular(g, set[SET_REGULAR]))
 			continue;
-		for (size_t k = i; k < s->groups.nitems; k++) {
-			struct group *other = (struct group *)s->groups.items[k];
+		for (size_t k = i; k < s->groups.table.nitems; k++) {
+			struct group *other = groups_at(&s->groups, k);
 
 			if (other->key.b != g->key.b ||
 			    (k > i && (!is_enough(other, set) || is_regular(other, set[SET_REGULAR]))))
@@ -263,13 +222,10 @@ static int gap_finish(void *state, const struct context *ctx, const uint64_t *se
 			if (k > i)
 				join(g, other);
 		}
-		r = report_groups(g, &waiters, nthreads, ctx, set, out, why);
+		report_groups(g, &waiters, nthreads, ctx, set, out);
 	}
-	if (r == 0 && !findings_add_left_out(out, launch_gap_rule.name, s->nleft_out, "gaps between calls"))
-		r = rule_no_memory(&launch_gap_rule, why);
-	if (r == 0 && !findings_add_limit(out, launch_gap_rule.name, s->nskipped, "gaps"))
-		r = rule_no_memory(&launch_gap_rule, why);
-	return r;
+	findings_add_left_out(out, launch_gap_rule.name, s->nleft_out, "gaps between calls");
+	findings_add_limit(out, launch_gap_rule.name, s->nskipped + s->groups.nskipped, "gaps");
 }
 
 const struct rule launch_gap_rule = {
@@ -282,12 +238,12 @@ const struct rule launch_gap_rule = {
 		 "gaps are taken for checkpoints, even if somebody would rather not have them.",
 	.remedy =
 		"By cause: a CPU of its own; reading ahead in other threads; touching memory before; moving work away.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, 0},
 	.unusual_ns = unusual_ns,
-	.open = gap_open,
+	.state_size = sizeof(struct gap_state),
+	.groups = {{offsetof(struct gap_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)}},
 	.feed = gap_feed,
 	.finish = gap_finish,
-	.close = gap_close,
 };

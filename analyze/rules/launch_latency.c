@@ -3,7 +3,6 @@
  * Launches that took far longer than launches of that function usually take in that process, grouped by what held them
  * up. A launch probe measures the host's time to enqueue the work, not the GPU's to do it.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/callsite.h"
@@ -63,54 +62,9 @@ struct group {
 };
 
 struct launch_state {
-	struct table functions;
-	struct table kernels;
-	struct table groups;
-	uint64_t nskipped; /* launches not judged for the limits' sake */
+	struct groups functions, kernels, groups;
 	struct explained scratch;
 };
-
-static int no_memory(struct fault *why)
-{
-	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule launch-latency");
-}
-
-static int launch_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct launch_state));
-	return *state ? 0 : no_memory(why);
-}
-
-static void launch_close(void *state)
-{
-	struct launch_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->functions);
-	table_clear(&s->kernels);
-	table_clear(&s->groups);
-	free(s);
-}
-
-/* What launches, and what is usual for it. *out NULL: beyond the limit, and counted. */
-static int find_function(struct launch_state *s, uint64_t process, uint64_t probe, struct function **out,
-			 struct fault *why)
-{
-	struct function *f = table_find(&s->functions, process, probe);
-
-	if (!f && s->functions.nitems >= KEYS_MAX) {
-		s->nskipped++;
-	} else if (!f) {
-		f = table_add(&s->functions, process, probe, sizeof(*f));
-		if (!f)
-			return no_memory(why);
-	}
-	*out = f;
-	return 0;
-}
 
 /* From how long on a launch with this cause is slow. */
 static uint64_t threshold_ns(const struct explained *e, const uint64_t *set)
@@ -136,28 +90,20 @@ static uint64_t group_probe(enum cause_class class, uint64_t probe)
 	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
 }
 
-static int add_slow(struct launch_state *s, const struct context *ctx, const struct event *ev, uint64_t median_ns,
-		    struct fault *why)
+static int add_slow(struct launch_state *s, const struct context *ctx, const struct event *ev, uint64_t median_ns)
 {
 	const struct split *split = &s->scratch.cause.links[0];
 	enum cause_class class = split_main(split);
 	const struct part *part = split_longest(split, class);
 	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
 	uint64_t process = ctx->caller->key.b, a = process << 32 | group_probe(class, probe) << 8 | class;
-	struct group *g = table_find(&s->groups, a, futex);
+	struct group *g = groups_get(&s->groups, a, futex);
 	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns;
 
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!g) {
-		g = table_add(&s->groups, a, futex, sizeof(*g));
-		if (!g)
-			return no_memory(why);
-		g->process = process;
-		g->class = class;
-	}
+	if (!g)
+		return s->groups.error;
+	g->process = process;
+	g->class = class;
 	if (g->tally.max_ns < dur_ns) {
 		g->median_ns = median_ns;
 		g->probe = probe;
@@ -165,11 +111,11 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 	}
 	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
-	return tally_add(&g->tally, ctx->timeline, begin_ns, ev->at_ns, &s->scratch) ? 0 : no_memory(why);
+	return rule_count(&g->tally, ctx, begin_ns, ev->at_ns, &s->scratch);
 }
 
 static int judge(struct launch_state *s, const struct context *ctx, const uint64_t *set, struct function *f,
-		 const struct event *ev, struct fault *why)
+		 const struct event *ev)
 {
 	uint64_t dur_ns = ev->v[F_call_dur], median_ns;
 
@@ -181,7 +127,7 @@ static int judge(struct launch_state *s, const struct context *ctx, const uint64
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev), ev->at_ns);
 	if (dur_ns < threshold_ns(&s->scratch, set))
 		return 0;
-	return add_slow(s, ctx, ev, median_ns, why);
+	return add_slow(s, ctx, ev, median_ns);
 }
 
 /* What was usual for processes that are gone: memory grows with those that live. */
@@ -189,19 +135,17 @@ static __attribute__((noinline)) void forget(struct launch_state *s, const struc
 {
 	const struct process *p = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
 
-	for (size_t i = s->functions.nitems; p && i-- > 0;)
-		if (s->functions.items[i]->a == p->number)
-			table_remove(&s->functions, s->functions.items[i]->a, s->functions.items[i]->b);
-	for (size_t i = s->kernels.nitems; p && i-- > 0;)
-		if (s->kernels.items[i]->a == p->number)
-			table_remove(&s->kernels, s->kernels.items[i]->a, s->kernels.items[i]->b);
+	if (!p)
+		return;
+	groups_forget(&s->functions, p->number);
+	groups_forget(&s->kernels, p->number);
 }
 
 /* One that is judged by what was usual before, and then is a part of that. */
 static __attribute__((noinline)) int take_judged(struct launch_state *s, const struct context *ctx, const uint64_t *set,
-						 struct function *f, const struct event *ev, struct fault *why)
+						 struct function *f, const struct event *ev)
 {
-	int r = judge(s, ctx, set, f, ev, why);
+	int r = judge(s, ctx, set, f, ev);
 
 	baseline_add(&f->baseline, ev->v[F_call_dur]);
 	return r;
@@ -209,26 +153,26 @@ static __attribute__((noinline)) int take_judged(struct launch_state *s, const s
 
 /* A launch of a GPU function that was not launched before, or by another function than the last time. */
 static __attribute__((noinline)) int take_new(struct launch_state *s, const struct context *ctx, const uint64_t *set,
-					      const struct event *ev, struct fault *why)
+					      const struct event *ev)
 {
 	uint64_t process = ctx->caller->key.b;
-	struct kernel *k = table_find(&s->kernels, process, ev->v[F_launch_function]);
-	struct function *f = NULL;
-	int r;
+	struct kernel *k = groups_find(&s->kernels, process, ev->v[F_launch_function]);
+	struct function *f;
 
 	/* The first launch of a GPU function loads it, which takes milliseconds and is nobody's fault. */
-	if (!k && s->kernels.nitems < KERNELS_MAX)
-		return table_add(&s->kernels, process, ev->v[F_launch_function], sizeof(*k)) ? 0 : no_memory(why);
-	r = find_function(s, process, ev->v[F_call_probe], &f, why);
-	if (r < 0 || !f)
-		return r;
+	if (!k && groups_add(&s->kernels, process, ev->v[F_launch_function]))
+		return 0;
+	if (s->kernels.error)
+		return s->kernels.error;
+	f = groups_get(&s->functions, process, ev->v[F_call_probe]);
+	if (!f)
+		return s->functions.error;
 	if (k)
 		k->function = f;
-	return take_judged(s, ctx, set, f, ev, why);
+	return take_judged(s, ctx, set, f, ev);
 }
 
-static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		       struct fault *why)
+static int launch_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct launch_state *s = state;
 	const struct kernel *k;
@@ -239,11 +183,11 @@ static int launch_feed(void *state, const struct context *ctx, const uint64_t *s
 	}
 	if (event_is_nested(ev) || !ctx->caller)
 		return 0;
-	k = table_at_hand(&s->kernels, ctx->caller->key.b, ev->v[F_launch_function]);
+	k = table_at_hand(&s->kernels.table, ctx->caller->key.b, ev->v[F_launch_function]);
 	if (!k || !k->function || k->function->key.b != ev->v[F_call_probe])
-		return take_new(s, ctx, set, ev, why);
+		return take_new(s, ctx, set, ev);
 	if (ev->v[F_call_dur] >= set[SET_MIN])
-		return take_judged(s, ctx, set, k->function, ev, why);
+		return take_judged(s, ctx, set, k->function, ev);
 	baseline_add(&k->function->baseline, ev->v[F_call_dur]);
 	return 0;
 }
@@ -327,42 +271,40 @@ static void report_stolen(struct finding *f, const struct group *g, const struct
 		f->confidence = CONFIDENCE_MEDIUM;
 }
 
-static int report_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out,
-			struct fault *why)
+static enum confidence confidence_in(const struct group *g, const struct cause *worst)
 {
-	struct finding *f = findings_add(out);
-	const struct explained *worst = g->tally.worst[0].why;
-	const char *name = call_name(ctx->schema, g->probe);
-	uint64_t worst_ns = g->tally.max_ns;
+	if (g->class == CAUSE_UNKNOWN)
+		return CONFIDENCE_LOW;
+	if (worst->end == CHAIN_UNKNOWN || g->unknown_ns > g->tally.total_ns / 10 || !cause_is_proven(worst))
+		return CONFIDENCE_MEDIUM;
+	return CONFIDENCE_HIGH;
+}
 
-	if (!f)
-		return no_memory(why);
-	f->rule = launch_latency_rule.name;
-	f->class = cause_class_name(g->class);
-	f->severity = launch_latency_rule.severity;
+static void report_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out)
+{
+	const struct explained *worst = g->tally.worst[0].why;
+	struct finding *f =
+		rule_finding(out, &launch_latency_rule, cause_class_name(g->class), confidence_in(g, &worst->cause));
+	const char *name = call_name(ctx->schema, g->probe);
+
 	f->process = g->process;
 	f->weight = g->lost_ns;
 	f->unit = WEIGHT_NS;
 	f->probe = g->probe;
 	f->usual_ns = g->median_ns;
 	f->threshold_ns = g->median_ns * set[SET_FACTOR] > set[SET_MIN] ? g->median_ns * set[SET_FACTOR] : set[SET_MIN];
-	f->confidence = g->class == CAUSE_UNKNOWN                ? CONFIDENCE_LOW
-			: worst->cause.end == CHAIN_UNKNOWN      ? CONFIDENCE_MEDIUM
-			: g->unknown_ns > g->tally.total_ns / 10 ? CONFIDENCE_MEDIUM
-			: !cause_is_proven(&worst->cause)        ? CONFIDENCE_MEDIUM
-								 : CONFIDENCE_HIGH;
 	text_add_escaped(&f->headline, name, strlen(name));
 	kernel_add(&f->headline, ctx, g->process, g->kernel);
 	text_add(&f->headline, " took ");
-	text_add_ns(&f->headline, worst_ns);
+	text_add_ns(&f->headline, g->tally.max_ns);
 	text_add(&f->headline, " (median ");
 	text_add_ns(&f->headline, g->median_ns);
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
 	report_stolen(f, g, ctx, set);
 	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
-	if (!finding_text(f, "function", name, strlen(name)) || !kernel_fact(f, ctx, g->process, g->kernel))
-		return no_memory(why);
+	finding_string(f, "function", name);
+	kernel_fact(f, ctx, g->process, g->kernel);
 	finding_number(f, "usual_ns", g->median_ns);
 	finding_number(f, "lost_ns", g->lost_ns);
 	if (g->class == CAUSE_FUTEX) {
@@ -370,24 +312,19 @@ static int report_group(struct group *g, const struct context *ctx, const uint64
 		finding_address(f, "futex", g->key.b);
 	}
 	tally_give(&g->tally, f);
-	return f->headline.failed || f->advice.failed ? no_memory(why) : 0;
 }
 
-static int launch_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			 struct fault *why)
+static void launch_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct launch_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 
 		if (g->tally.count >= set[SET_REPEAT] || g->lost_ns >= set[SET_ALONE])
-			r = report_group(g, ctx, set, out, why);
+			report_group(g, ctx, set, out);
 	}
-	if (r == 0 && !findings_add_limit(out, launch_latency_rule.name, s->nskipped, "launches"))
-		r = no_memory(why);
-	return r;
+	findings_add_limit(out, launch_latency_rule.name, s->functions.nskipped + s->groups.nskipped, "launches");
 }
 
 const struct rule launch_latency_rule = {
@@ -402,11 +339,13 @@ const struct rule launch_latency_rule = {
 	.remedy = "By cause: shorten what the lock's holder does; give the thread a CPU of its own; profile what it "
 		  "runs.",
 	.summary = "launches far above what is usual for that function in that process, with what held them up",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_launch, KIND_exit, 0},
-	.open = launch_open,
+	.state_size = sizeof(struct launch_state),
+	.groups = {{offsetof(struct launch_state, functions), sizeof(struct function), KEYS_MAX, 0},
+		   {offsetof(struct launch_state, kernels), sizeof(struct kernel), KERNELS_MAX, 0},
+		   {offsetof(struct launch_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)}},
 	.feed = launch_feed,
 	.finish = launch_finish,
-	.close = launch_close,
 };

@@ -9,28 +9,30 @@
 #include "analyze/alloc_sites.h"
 #include "analyze/rule.h"
 
-/* What became of a process by the time at which it is judged. */
-enum fate { FATE_RUNS, FATE_ENDED, FATE_REPLACED };
-
-struct leaks;
-
 /* Constants of a rule. */
 struct leak_subject {
 	const struct rule *rule;
 	bool objects;                     /* no memory */
+	enum weight_unit unit;            /* of what leaks */
 	const uint16_t *end_kinds;        /* of events of which some end a thing; ends with 0 */
 	const char *things, *open_things; /* "allocations", "outstanding allocations" */
-	const char *ends;                 /* "frees" */
+	const char *ends, *lost_ends;     /* "frees"; the fact of how many were not recorded: "lost_frees" */
+	const char *ended, *refused;      /* "freed"; what happened when there was no more: "its allocations failed" */
+	/* By the settings of the rule; leak_goes_on() is a part of it. */
 	bool (*is_leak)(struct site *site, uint64_t end_ns, const uint64_t *set);
-	/* Adds to l->found. ERR_MEMORY. */
-	int (*report)(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		      struct fault *why);
+	/*
+	 * Adds its words and facts to a finding: what leaks, to the headline, as "device memory: 40 cudaMalloc
+	 * allocations (640 KiB), made"; the cost; and the advice, which says already "Record again ...; if it is still
+	 * there" where it is doubtful.
+	 */
+	void (*describe)(struct finding *f, const struct context *ctx, const struct site *site, uint64_t life_ns,
+			 bool doubtful);
 };
 
-/* The state of a rule; zeroed but for `subject` it is empty. */
+/* The state of a rule. */
 struct leaks {
 	const struct leak_subject *subject;
-	struct sites sites;    /* NULL schema: not begun */
+	struct sites sites;
 	struct findings found; /* of processes that have ended, and moved to the report at the end */
 	uint64_t nlost_ends;   /* events that may have ended something, and were not recorded */
 	uint64_t nleft_out;    /* of those in all of the capture: left out on purpose */
@@ -38,22 +40,13 @@ struct leaks {
 	bool withheld;
 };
 
-/* As a rule's functions of these names. */
-int leaks_open(void **state, const struct leak_subject *subject, struct fault *why);
+/* As a rule's functions of these names; the state is a zeroed struct leaks. */
+void leaks_open(struct leaks *l, const struct leak_subject *subject, const struct context *ctx);
 void leaks_close(void *state);
-int leaks_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev, struct fault *why);
-int leaks_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out, struct fault *why);
+int leaks_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev);
+void leaks_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out);
 
-/* Whether what is not recorded may be the ends that are missing at this site. */
-bool leak_is_doubtful(const struct leaks *l, const struct site *site);
-
-/*
- * Begins a finding of class "growing" in l->found: its subject, severity, confidence, count, levels, and what is known
- * of the site as facts. NULL: no memory.
- */
-struct finding *leak_finding(struct leaks *l, struct site *site, enum fate fate, uint64_t end_ns);
-
-/* "; the process was still running when the capture ended", " before the process ended", ... */
-const char *leak_until(enum fate fate);
+/* Whether a site has lived for so long, and holds more and more: site_grows(). */
+bool leak_goes_on(struct site *site, uint64_t end_ns, uint64_t life_ns, uint64_t percent);
 
 #endif

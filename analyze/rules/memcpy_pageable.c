@@ -3,9 +3,6 @@
  * Large copies between the GPU and host memory that is not page-locked: the driver copies them once more through a
  * buffer of its own, and the Async calls wait for that.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/callsite.h"
 #include "analyze/intervals.h"
 #include "analyze/top_threads.h"
@@ -24,7 +21,6 @@ static const struct setting settings[] = {
 
 #define GROUPS_MAX 4096
 #define PROCESSES_WATCHED_MAX 4096
-#define NO_STACK (1ULL << 63)
 
 enum direction { TO_DEVICE = 1, FROM_DEVICE = 2 };
 
@@ -34,7 +30,7 @@ struct owner {
 };
 
 struct group {
-	struct table_key key; /* a: process instance; b: stack, or probe with NO_STACK */
+	struct table_key key; /* a: process instance; b: place_key() */
 	uint64_t probe, stack, bytes;
 	bool to_device;
 	struct roster threads;
@@ -42,85 +38,52 @@ struct group {
 };
 
 struct pageable_state {
-	struct table owners, groups;
-	uint64_t nskipped, nlost_allocs;
+	struct groups owners, groups;
+	uint64_t nlost_allocs;
 	bool withheld;
 	struct explained scratch;
 };
-
-static int pageable_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct pageable_state));
-	return *state ? 0 : rule_no_memory(&memcpy_pageable_rule, why);
-}
 
 static void pageable_close(void *state)
 {
 	struct pageable_state *s = state;
 
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	for (size_t i = 0; i < s->owners.nitems; i++)
-		ranges_clear(&((struct owner *)s->owners.items[i])->pinned);
-	table_clear(&s->groups);
-	table_clear(&s->owners);
-	free(s);
-}
+	for (size_t i = 0; i < s->owners.table.nitems; i++) {
+		struct owner *o = groups_at(&s->owners, i);
 
-static struct owner *owner_of(struct pageable_state *s, uint64_t process, bool *failed)
-{
-	struct owner *o = table_find(&s->owners, process, 0);
-
-	if (!o && s->owners.nitems < PROCESSES_WATCHED_MAX) {
-		o = table_add(&s->owners, process, 0, sizeof(*o));
-		*failed = !o;
+		ranges_clear(&o->pinned);
 	}
-	return o;
 }
 
 /* Host memory that the GPU can reach by itself: pinned, registered, managed. */
-static bool take_alloc(struct owner *o, const struct event *ev)
+static int take_alloc(struct owner *o, const struct event *ev)
 {
 	uint64_t memory = ev->v[F_alloc_memory];
 
 	if (memory != MEM_PINNED && memory != MEM_REGISTERED && memory != MEM_MANAGED)
-		return true;
-	return ranges_add(&o->pinned, ev->v[F_alloc_addr], ev->v[F_alloc_bytes]);
+		return 0;
+	return ranges_add(&o->pinned, ev->v[F_alloc_addr], ev->v[F_alloc_bytes]) ? 0 : ERR_MEMORY;
 }
 
 static int take_copy(struct pageable_state *s, const struct context *ctx, const uint64_t *set, const struct owner *o,
-		     const struct event *ev, struct fault *why)
+		     const struct event *ev)
 {
 	bool to_device = ev->v[F_copy_direction] == TO_DEVICE;
 	uint64_t host = ev->v[to_device ? F_copy_src : F_copy_dst];
-	uint64_t b = ev->v[F_copy_stack] ? ev->v[F_copy_stack] & ~NO_STACK : ev->v[F_call_probe] | NO_STACK;
 	struct group *g;
-	struct who who;
 
 	if ((!to_device && ev->v[F_copy_direction] != FROM_DEVICE) || ev->v[F_copy_bytes] < set[SET_BYTES] ||
 	    host == 0 || o->pinned.overflowed || ranges_hold(&o->pinned, host))
 		return 0;
-	g = table_find(&s->groups, o->key.a, b);
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
+	g = groups_get(&s->groups, o->key.a, place_key(ev->v[F_copy_stack], ev->v[F_call_probe]));
 	if (!g)
-		g = table_add(&s->groups, o->key.a, b, sizeof(*g));
-	if (!g)
-		return rule_no_memory(&memcpy_pageable_rule, why);
+		return s->groups.error;
 	g->probe = ev->v[F_call_probe];
 	g->stack = ev->v[F_copy_stack];
 	g->bytes += ev->v[F_copy_bytes];
 	g->to_device = to_device;
-	names_who(ctx->names, ev->v[F_call_tid], &who);
-	roster_add(&g->threads, &who, ev->v[F_call_dur]);
-	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
-			      ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&memcpy_pageable_rule, why);
+	roster_add_thread(&g->threads, ctx->names, ev->v[F_call_tid], ev->v[F_call_dur]);
+	return rule_count_call(&g->tally, ctx, ev, &s->scratch);
 }
 
 static void take_mark(struct pageable_state *s, const struct context *ctx, const struct epoch *epoch)
@@ -130,11 +93,9 @@ static void take_mark(struct pageable_state *s, const struct context *ctx, const
 	s->withheld |= epoch_withholds(epoch, CLASS_events);
 }
 
-static int pageable_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-			 struct fault *why)
+static int pageable_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct pageable_state *s = state;
-	bool failed = false;
 	struct owner *o;
 
 	if (ev->kind == KIND_epoch) {
@@ -143,37 +104,34 @@ static int pageable_feed(void *state, const struct context *ctx, const uint64_t 
 	}
 	if ((int64_t)ev->v[F_call_ret] != 0 || (ev->kind == KIND_copy && event_is_nested(ev)))
 		return 0;
-	o = ctx->caller ? owner_of(s, ctx->caller->key.b, &failed) : NULL;
+	o = ctx->caller ? groups_get(&s->owners, ctx->caller->key.b, 0) : NULL;
 	if (!o)
-		return failed ? rule_no_memory(&memcpy_pageable_rule, why) : 0;
+		return s->owners.error;
 	if (ev->kind == KIND_alloc)
-		return take_alloc(o, ev) ? 0 : rule_no_memory(&memcpy_pageable_rule, why);
+		return take_alloc(o, ev);
 	if (ev->kind == KIND_free) {
 		ranges_remove(&o->pinned, ev->v[F_free_addr]);
 		return 0;
 	}
-	return take_copy(s, ctx, set, o, ev, why);
+	return take_copy(s, ctx, set, o, ev);
 }
 
-static int report_group(struct pageable_state *s, struct group *g, const struct context *ctx, struct findings *out,
-			struct fault *why)
+static void report_group(struct pageable_state *s, struct group *g, const struct context *ctx, struct findings *out)
 {
 	const struct process *p = names_instance(ctx->names, g->key.a);
-	struct finding *f = findings_add(out);
 	const char *name = call_name(ctx->schema, g->probe);
 	bool from_birth = p && (p->executed || (p->start_ns != NO_TIME && p->start_ns > ctx->begin_ns)),
 	     async = is_async(name);
+	enum confidence confidence = !from_birth || s->withheld ? CONFIDENCE_LOW
+				     : s->nlost_allocs          ? CONFIDENCE_MEDIUM
+								: CONFIDENCE_HIGH;
+	struct finding *f =
+		rule_finding(out, &memcpy_pageable_rule, async ? "async-in-name-only" : "slow-copies", confidence);
 
-	if (!f)
-		return rule_no_memory(&memcpy_pageable_rule, why);
-	f->rule = memcpy_pageable_rule.name;
-	f->class = async ? "async-in-name-only" : "slow-copies";
-	f->severity = from_birth ? memcpy_pageable_rule.severity : SEVERITY_INFO;
-	f->confidence = !from_birth || s->withheld ? CONFIDENCE_LOW
-			: s->nlost_allocs          ? CONFIDENCE_MEDIUM
-						   : CONFIDENCE_HIGH;
+	if (!from_birth)
+		f->severity = SEVERITY_INFO;
 	f->process = g->key.a;
-	f->tid = g->threads.n == 1 && !g->threads.more ? g->threads.who[0].tid : 0;
+	f->tid = roster_only(&g->threads);
 	f->probe = g->probe;
 	f->stack = g->stack;
 	f->weight = g->bytes;
@@ -202,10 +160,8 @@ static int report_group(struct pageable_state *s, struct group *g, const struct 
 				     "twice as fast or better");
 	finding_number(f, "bytes", g->bytes);
 	finding_bool(f, "to_device", g->to_device);
-	if (!finding_text(f, "function", name, strlen(name)))
-		return rule_no_memory(&memcpy_pageable_rule, why);
+	finding_string(f, "function", name);
 	tally_give(&g->tally, f);
-	return 0;
 }
 
 static bool is_enough(const struct group *g, const uint64_t *set)
@@ -217,9 +173,9 @@ static bool is_enough(const struct group *g, const uint64_t *set)
  */
 static void gather(struct pageable_state *s, const uint64_t *set)
 {
-	for (size_t i = 0; i < s->groups.nitems; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
-		struct group *rest = table_find(&s->groups, g->key.a, g->probe | NO_STACK);
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
+		struct group *rest = groups_find(&s->groups, g->key.a, place_key(0, g->probe));
 
 		if (!rest || rest == g || is_enough(g, set))
 			continue;
@@ -229,22 +185,18 @@ static void gather(struct pageable_state *s, const uint64_t *set)
 	}
 }
 
-static int pageable_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			   struct fault *why)
+static void pageable_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct pageable_state *s = state;
-	int r = 0;
 
 	gather(s, set);
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 
 		if (is_enough(g, set))
-			r = report_group(s, g, ctx, out, why);
+			report_group(s, g, ctx, out);
 	}
-	if (r == 0 && !findings_add_limit(out, memcpy_pageable_rule.name, s->nskipped, "copies"))
-		r = rule_no_memory(&memcpy_pageable_rule, why);
-	return r;
+	findings_add_limit(out, memcpy_pageable_rule.name, s->groups.nskipped, "copies");
 }
 
 const struct rule memcpy_pageable_rule = {
@@ -256,11 +208,13 @@ const struct rule memcpy_pageable_rule = {
 	.wrong = "Memory that was pinned before recording began is not known to be: such findings are info, of low "
 		 "confidence. Memory that the system makes reachable without pinning (HMM, ATS) is not distinguished.",
 	.remedy = "Pin buffers that are used again and again.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_copy, KIND_alloc, KIND_free, 0},
 	.marks = true,
-	.open = pageable_open,
+	.state_size = sizeof(struct pageable_state),
+	.groups = {{offsetof(struct pageable_state, owners), sizeof(struct owner), PROCESSES_WATCHED_MAX, 0},
+		   {offsetof(struct pageable_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)}},
 	.feed = pageable_feed,
 	.finish = pageable_finish,
 	.close = pageable_close,

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Copies that keep their thread waiting until they are done, where a copy that does not is to be had. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/callsite.h"
 #include "analyze/top_threads.h"
 
@@ -20,37 +17,16 @@ static const struct setting settings[] = {
 #define GROUPS_MAX 4096
 
 struct group {
-	struct table_key key; /* a: process instance; b: stack, or probe with NO_STACK */
+	struct table_key key; /* a: process instance; b: place_key() */
 	uint64_t probe, stack, bytes;
 	struct roster threads;
 	struct tally tally;
 };
 
-#define NO_STACK (1ULL << 63)
-
 struct copy_state {
-	struct table groups;
-	uint64_t nskipped;
+	struct groups groups;
 	struct explained scratch;
 };
-
-static int copy_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct copy_state));
-	return *state ? 0 : rule_no_memory(&memcpy_sync_rule, why);
-}
-
-static void copy_close(void *state)
-{
-	struct copy_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	free(s);
-}
 
 static bool is_meant(const struct context *ctx, const struct event *ev)
 {
@@ -58,53 +34,31 @@ static bool is_meant(const struct context *ctx, const struct event *ev)
 	       !is_async(call_name(ctx->schema, ev->v[F_call_probe]));
 }
 
-static int copy_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+static int copy_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct copy_state *s = state;
 	struct group *g;
-	struct who who;
-	uint64_t process, b;
 
 	(void)set;
 	if (event_is_nested(ev) || !ctx->caller || !is_meant(ctx, ev))
 		return 0;
-	process = ctx->caller->key.b;
-	b = ev->v[F_copy_stack] ? ev->v[F_copy_stack] & ~NO_STACK : ev->v[F_call_probe] | NO_STACK;
-	g = table_find(&s->groups, process, b);
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
+	g = groups_get(&s->groups, ctx->caller->key.b, place_key(ev->v[F_copy_stack], ev->v[F_call_probe]));
 	if (!g)
-		g = table_add(&s->groups, process, b, sizeof(*g));
-	if (!g)
-		return rule_no_memory(&memcpy_sync_rule, why);
+		return s->groups.error;
 	g->probe = ev->v[F_call_probe];
 	g->stack = ev->v[F_copy_stack];
 	g->bytes += ev->v[F_copy_bytes];
-	names_who(ctx->names, ev->v[F_call_tid], &who);
-	roster_add(&g->threads, &who, ev->v[F_call_dur]);
-	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
-			      ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&memcpy_sync_rule, why);
+	roster_add_thread(&g->threads, ctx->names, ev->v[F_call_tid], ev->v[F_call_dur]);
+	return rule_count_call(&g->tally, ctx, ev, &s->scratch);
 }
 
-static int report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out,
-			struct fault *why)
+static void report_group(struct group *g, const struct context *ctx, uint64_t life_ns, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &memcpy_sync_rule, "blocking-copies", CONFIDENCE_HIGH);
 	const char *name = call_name(ctx->schema, g->probe);
 
-	if (!f)
-		return rule_no_memory(&memcpy_sync_rule, why);
-	f->rule = memcpy_sync_rule.name;
-	f->class = "blocking-copies";
-	f->severity = memcpy_sync_rule.severity;
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = g->key.a;
-	f->tid = g->threads.n == 1 && !g->threads.more ? g->threads.who[0].tid : 0;
+	f->tid = roster_only(&g->threads);
 	f->probe = g->probe;
 	f->stack = g->stack;
 	f->weight = g->tally.total_ns;
@@ -121,30 +75,24 @@ static int report_group(struct group *g, const struct context *ctx, uint64_t lif
 			     "the data is needed");
 	finding_number(f, "bytes", g->bytes);
 	finding_number(f, "process_ns", life_ns);
-	if (!finding_text(f, "function", name, strlen(name)))
-		return rule_no_memory(&memcpy_sync_rule, why);
+	finding_string(f, "function", name);
 	tally_give(&g->tally, f);
-	return 0;
 }
 
-static int copy_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		       struct fault *why)
+static void copy_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct copy_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 		uint64_t life_ns = callers_life_ns(ctx->callers, g->key.a);
 
 		if (g->tally.count < set[SET_COUNT] || g->tally.total_ns < set[SET_TOTAL] ||
 		    g->tally.total_ns / (g->threads.n ? g->threads.n : 1) < life_ns / 100 * set[SET_SHARE])
 			continue;
-		r = report_group(g, ctx, life_ns, out, why);
+		report_group(g, ctx, life_ns, out);
 	}
-	if (r == 0 && !findings_add_limit(out, memcpy_sync_rule.name, s->nskipped, "copies"))
-		r = rule_no_memory(&memcpy_sync_rule, why);
-	return r;
+	findings_add_limit(out, memcpy_sync_rule.name, s->groups.nskipped, "copies");
 }
 
 const struct rule memcpy_sync_rule = {
@@ -159,11 +107,11 @@ const struct rule memcpy_sync_rule = {
 		"A copy that waits for kernels before it on its stream looks long, but the kernels are.",
 	.remedy =
 		"Use the Async call on a stream of its own with pinned memory, and synchronise where the data is used.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_copy, 0},
-	.open = copy_open,
+	.state_size = sizeof(struct copy_state),
+	.groups = {{offsetof(struct copy_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)}},
 	.feed = copy_feed,
 	.finish = copy_finish,
-	.close = copy_close,
 };

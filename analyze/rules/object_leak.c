@@ -4,9 +4,7 @@
  * by process and the place that makes them; by the measure of alloc_leak.c, in numbers instead of bytes.
  */
 #include <inttypes.h>
-#include <string.h>
 
-#include "analyze/callsite.h"
 #include "analyze/rules/leaks.h"
 
 enum { SET_COUNT, SET_LIFE, SET_QUARTER };
@@ -35,58 +33,16 @@ static const struct {
 
 static bool is_leak(struct site *s, uint64_t end_ns, const uint64_t *set)
 {
-	uint64_t until_ns = site_end_ns(s, end_ns);
-
-	return s->count >= set[SET_COUNT] && until_ns >= s->first_ns && until_ns - s->first_ns >= set[SET_LIFE] &&
-	       site_grows(s, end_ns, set[SET_QUARTER]);
+	return s->count >= set[SET_COUNT] && leak_goes_on(s, end_ns, set[SET_LIFE], set[SET_QUARTER]);
 }
 
-static void report_facts(struct finding *f, const struct leaks *l, const struct site *s, enum fate fate)
+static void describe(struct finding *f, const struct context *ctx, const struct site *s, uint64_t life_ns,
+		     bool doubtful)
 {
-	static const char *const keys[4] = {"born_1st_quarter", "born_2nd_quarter", "born_3rd_quarter",
-					    "born_4th_quarter"};
+	uint64_t tenths = life_ns ? (uint64_t)(((unsigned __int128)s->count * 10000000000 + life_ns / 2) / life_ns) : 0;
 
-	finding_bool(f, "given_back_by_exit", fate == FATE_ENDED);
-	if (fate == FATE_REPLACED)
-		finding_bool(f, "given_back_by_exec", true);
-	finding_number(f, "lost_calls", l->nlost_ends);
-	finding_number(f, "objects", s->count);
-	finding_number(f, "made", s->allocated_count);
-	finding_number(f, "destroyed", s->freed_count);
-	finding_number(f, "unseen_destroyed", s->unseen_count);
-	finding_number(f, "peak", s->peak_bytes);
-	finding_number(f, "first_ns", s->first_ns);
-	finding_number(f, "last_ns", s->last_ns);
-	finding_number(f, "tid", s->tid);
-	for (unsigned q = 0; q < 4; q++)
-		finding_number(f, keys[q], s->births[q]);
-}
-
-static int report_site(struct leaks *l, const struct context *ctx, struct site *site, enum fate fate, uint64_t end_ns,
-		       struct fault *why)
-{
-	struct finding *f = leak_finding(l, site, fate, end_ns);
-	const char *name = call_name(ctx->schema, site->probe), *word = object_word((unsigned)site->memory);
-	uint64_t until_ns = site_end_ns(site, end_ns),
-		 span_ns = until_ns > site->first_ns ? until_ns - site->first_ns : 0;
-	uint64_t tenths =
-		span_ns ? (uint64_t)(((unsigned __int128)site->count * 10000000000 + span_ns / 2) / span_ns) : 0;
-	bool doubtful = leak_is_doubtful(l, site);
-	struct text where = {0};
-
-	if (!f)
-		return rule_no_memory(&object_leak_rule, why);
-	place_name(&where, ctx, site->stack, site->probe);
-	f->unit = WEIGHT_EVENTS;
-	text_add_function(&f->headline, text_string(&where), where.len);
-	text_add(&f->headline, " %s %s: %" PRIu64 " of them, made by %s over ", doubtful ? "may leak" : "leaks",
-		 words[site->memory].plural, site->count, name);
-	text_add_ns(&f->headline, span_ns);
-	text_add(&f->headline, ", were never destroyed%s", leak_until(fate));
-	if (l->nlost_ends)
-		text_add(&f->headline, " (at most: %" PRIu64 " calls were not recorded)", l->nlost_ends);
-	if (site_is_refused(site))
-		text_add(&f->headline, "; then the calls failed");
+	text_add(&f->headline, "%s: %" PRIu64 " of them, made by %s", words[s->memory].plural, s->count,
+		 call_name(ctx->schema, s->probe));
 	text_add(&f->cost,
 		 "%" PRIu64 ".%" PRIu64 " more each second; each takes memory of the driver or the GPU that no "
 		 "allocation shows",
@@ -94,35 +50,33 @@ static int report_site(struct leaks *l, const struct context *ctx, struct site *
 	text_add(&f->advice,
 		 "%sDestroy them by %s when they are no longer used, or use a bounded number of them again; "
 		 "the stack shows where they are made",
-		 doubtful ? "Record again so that nothing is lost (a bigger --ring); if it is still there: " : "",
-		 words[site->memory].ender);
-	report_facts(f, l, site, fate);
-	if (!finding_text(f, "object", word, strlen(word)) ||
-	    !finding_text(f, "site", text_string(&where), where.len) ||
-	    !finding_text(f, "function", name, strlen(name)) || where.failed || f->headline.failed ||
-	    f->advice.failed) {
-		text_clear(&where);
-		return rule_no_memory(&object_leak_rule, why);
-	}
-	text_clear(&where);
-	return 0;
+		 doubtful ? ": " : "", words[s->memory].ender);
+	finding_number(f, "objects", s->count);
+	finding_number(f, "made", s->allocated_count);
+	finding_number(f, "destroyed", s->freed_count);
+	finding_number(f, "unseen_destroyed", s->unseen_count);
+	finding_number(f, "peak", s->peak_bytes);
 }
 
 static const uint16_t end_kinds[] = {KIND_stream, KIND_graph, KIND_context, KIND_load, 0};
 static const struct leak_subject objects = {
 	.rule = &object_leak_rule,
 	.objects = true,
+	.unit = WEIGHT_EVENTS,
 	.end_kinds = end_kinds,
 	.things = "objects",
 	.open_things = "objects that were not destroyed",
 	.ends = "calls",
+	.lost_ends = "lost_calls",
+	.ended = "destroyed",
+	.refused = "the calls failed",
 	.is_leak = is_leak,
-	.report = report_site,
+	.describe = describe,
 };
 
-static int leak_open(void **state, struct fault *why)
+static void leak_open(void *state, const struct context *ctx)
 {
-	return leaks_open(state, &objects, why);
+	leaks_open(state, &objects, ctx);
 }
 
 const struct rule object_leak_rule = {
@@ -137,10 +91,10 @@ const struct rule object_leak_rule = {
 		"A program that keeps each new object for later use, and would go on to need it, looks the same; record for "
 		"longer. A cache that fills and stays level is no leak.",
 	.remedy = "The frames name who makes them: destroy them there when their user is done, or bound the cache.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {RULE_CALLS, KIND_exit, KIND_exec, 0},
 	.marks = true,
+	.state_size = sizeof(struct leaks),
 	.open = leak_open,
 	.feed = leaks_feed,
 	.finish = leaks_finish,

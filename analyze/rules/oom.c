@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory that ran out: allocations that CUDA refused, and processes that the kernel killed. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/codes.h"
 #include "analyze/callsite.h"
@@ -22,14 +20,14 @@ static const struct setting settings[] = {
 #define KILLS_MAX 64
 #define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
-/* What was asked for: of memory that there is none of, or so much of it that no machine has it. */
+/* Which memory was asked for; REQUEST_IMPOSSIBLE: more of it than a program can address. */
 enum request { REQUEST_GPU, REQUEST_PINNED, REQUEST_IMPOSSIBLE };
 #define POSSIBLE_BYTES (UINT64_C(1) << 47) /* what a program can address (x86-64, arm64 with four levels of pages) */
 
 struct group {
 	struct table_key key;  /* a: process instance, b: enum request */
 	uint64_t probe, stack; /* of the first */
-	uint64_t first_bytes, largest_bytes, first_ns;
+	uint64_t first_bytes, largest_bytes;
 	uint64_t pending_bytes, pending_ns; /* the latest refusal that was not made good yet; ns 0: none */
 	uint64_t nhelped;
 	uint64_t gpu_used; /* when it was first refused, of the fullest GPU; 0: not known */
@@ -40,48 +38,27 @@ struct kill {
 	uint64_t at_ns, pid, process, rss;
 };
 
-struct oom_state {
-	struct table groups;
-	struct table used; /* a: GPU */
-	struct kill kills[KILLS_MAX];
-	uint64_t nkills, nskipped;
-	struct explained scratch;
-};
-
 struct used {
 	struct table_key key; /* a: GPU */
 	uint64_t bytes;
 };
 
-static int oom_open(void **state, struct fault *why)
+struct oom_state {
+	struct groups groups, used;
+	struct kill kills[KILLS_MAX];
+	uint64_t nkills;
+	struct explained scratch;
+};
+
+static int take_health(struct oom_state *s, const struct event *ev)
 {
-	*state = calloc(1, sizeof(struct oom_state));
-	return *state ? 0 : rule_no_memory(&oom_rule, why);
-}
+	struct used *u;
 
-static void oom_close(void *state)
-{
-	struct oom_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		tally_clear(&((struct group *)s->groups.items[i])->tally);
-	table_clear(&s->groups);
-	table_clear(&s->used);
-	free(s);
-}
-
-static int take_health(struct oom_state *s, const struct event *ev, struct fault *why)
-{
-	struct used *u = table_find(&s->used, ev->v[F_health_gpu], 0);
-
-	if (!(ev->v[F_health_known] & KNOWN(memory_used)) || (!u && s->used.nitems >= GROUPS_MAX))
+	if (!(ev->v[F_health_known] & KNOWN(memory_used)))
 		return 0;
+	u = groups_get(&s->used, ev->v[F_health_gpu], 0);
 	if (!u)
-		u = table_add(&s->used, ev->v[F_health_gpu], 0, sizeof(*u));
-	if (!u)
-		return rule_no_memory(&oom_rule, why);
+		return s->used.error;
 	u->bytes = ev->v[F_health_memory_used];
 	return 0;
 }
@@ -99,9 +76,11 @@ static uint64_t fullest(const struct oom_state *s)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < s->used.nitems; i++)
-		if (((const struct used *)s->used.items[i])->bytes > bytes)
-			bytes = ((const struct used *)s->used.items[i])->bytes;
+	for (size_t i = 0; i < s->used.table.nitems; i++) {
+		const struct used *u = groups_at(&s->used, i);
+
+		bytes = u->bytes > bytes ? u->bytes : bytes;
+	}
 	return bytes;
 }
 
@@ -113,17 +92,16 @@ static enum request request_of(const struct event *ev)
 											      : REQUEST_GPU;
 }
 
-static int take_alloc(struct oom_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		      struct fault *why)
+static int take_alloc(struct oom_state *s, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	bool refused = (int64_t)ev->v[F_call_ret] == CUDA_OUT_OF_MEMORY;
 	enum request request = request_of(ev);
 	const struct caller *caller = ctx->caller;
 	struct group *g;
 
-	if (event_is_nested(ev) || (!refused && s->groups.nitems == 0))
+	if (event_is_nested(ev) || (!refused && s->groups.table.nitems == 0))
 		return 0;
-	g = caller ? table_find(&s->groups, caller->key.b, request) : NULL;
+	g = caller ? groups_find(&s->groups, caller->key.b, request) : NULL;
 	if (!refused) {
 		if (g && g->pending_ns && ev->v[F_call_ret] == 0 && ev->v[F_alloc_bytes] >= g->pending_bytes &&
 		    ev->at_ns - g->pending_ns <= set[SET_RETRY]) {
@@ -132,17 +110,16 @@ static int take_alloc(struct oom_state *s, const struct context *ctx, const uint
 		}
 		return 0;
 	}
-	if (!caller || (!g && s->groups.nitems >= GROUPS_MAX)) {
-		s->nskipped++;
+	if (!caller) {
+		s->groups.nskipped++;
 		return 0;
 	}
-	if (!g) {
-		g = table_add(&s->groups, caller->key.b, request, sizeof(*g));
-		if (!g)
-			return rule_no_memory(&oom_rule, why);
+	g = groups_get(&s->groups, caller->key.b, request);
+	if (!g)
+		return s->groups.error;
+	if (g->tally.count == 0) {
 		g->probe = ev->v[F_call_probe];
 		g->stack = ev->v[F_alloc_stack];
-		g->first_ns = ev->at_ns;
 		g->first_bytes = ev->v[F_alloc_bytes];
 		g->gpu_used = request == REQUEST_GPU ? fullest(s) : 0;
 	}
@@ -153,22 +130,18 @@ static int take_alloc(struct oom_state *s, const struct context *ctx, const uint
 	g->pending_bytes = ev->v[F_alloc_bytes];
 	if (ev->v[F_alloc_bytes] > g->largest_bytes)
 		g->largest_bytes = ev->v[F_alloc_bytes];
-	return tally_add_call(&g->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
-			      ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&oom_rule, why);
+	return rule_count_call(&g->tally, ctx, ev, &s->scratch);
 }
 
-static int oom_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		    struct fault *why)
+static int oom_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	if (ev->kind == KIND_health)
-		return take_health(state, ev, why);
+		return take_health(state, ev);
 	if (ev->kind == KIND_oom) {
 		take_kill(state, ctx, ev);
 		return 0;
 	}
-	return take_alloc(state, ctx, set, ev, why);
+	return take_alloc(state, ctx, set, ev);
 }
 
 /* The size shows a bug in what computed it. */
@@ -177,7 +150,6 @@ static void describe_impossible(struct finding *f, const struct group *g, const 
 	int64_t bytes = (int64_t)g->first_bytes;
 
 	f->class = "impossible-size";
-	f->severity = SEVERITY_ERROR;
 	if (bytes < 0) {
 		text_add(&f->headline, "A negative size: ");
 		process_add(&f->headline, ctx, g->key.a);
@@ -210,7 +182,8 @@ static void describe_lack(struct finding *f, const struct group *g, const struct
 	bool helped = g->nhelped >= g->tally.count, pinned = g->key.b == REQUEST_PINNED;
 
 	f->class = helped ? "recovered" : pinned ? "pinned-memory" : "gpu-memory";
-	f->severity = helped ? SEVERITY_INFO : SEVERITY_ERROR;
+	if (helped)
+		f->severity = SEVERITY_INFO;
 	f->weight = g->largest_bytes;
 	f->unit = WEIGHT_BYTES;
 	text_add(&f->headline, "Out of %s: %llu allocation%s of ", pinned ? "pinned host memory" : "GPU memory",
@@ -239,35 +212,23 @@ static void describe_lack(struct finding *f, const struct group *g, const struct
 	finding_number(f, "gpu_used_bytes", g->gpu_used);
 }
 
-static int report_group(struct group *g, const struct context *ctx, struct findings *out, struct fault *why)
+static void report_group(struct group *g, const struct context *ctx, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &oom_rule, NULL, CONFIDENCE_HIGH);
 	const char *name = call_name(ctx->schema, g->probe);
 
-	if (!f)
-		return rule_no_memory(&oom_rule, why);
-	f->rule = oom_rule.name;
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = g->key.a;
 	f->probe = g->probe;
 	f->stack = g->stack;
 	(g->key.b == REQUEST_IMPOSSIBLE ? describe_impossible : describe_lack)(f, g, ctx, name);
-	if (!finding_text(f, "function", name, strlen(name)))
-		return rule_no_memory(&oom_rule, why);
+	finding_string(f, "function", name);
 	tally_give(&g->tally, f);
-	return 0;
 }
 
-static int report_kill(const struct kill *k, const struct context *ctx, struct findings *out, struct fault *why)
+static void report_kill(const struct kill *k, const struct context *ctx, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &oom_rule, "killed", CONFIDENCE_HIGH);
 
-	if (!f)
-		return rule_no_memory(&oom_rule, why);
-	f->rule = oom_rule.name;
-	f->class = "killed";
-	f->severity = SEVERITY_ERROR;
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = k->process;
 	f->weight = k->rss;
 	f->unit = WEIGHT_BYTES;
@@ -292,28 +253,23 @@ static int report_kill(const struct kill *k, const struct context *ctx, struct f
 	finding_number(f, "pid", k->pid);
 	finding_number(f, "rss_bytes", k->rss);
 	finding_number(f, "at_ns", k->at_ns);
-	return 0;
 }
 
-static int oom_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+static void oom_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct oom_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		struct group *g = (struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
 
 		if (g->tally.count >= set[SET_COUNT])
-			r = report_group(g, ctx, out, why);
+			report_group(g, ctx, out);
 	}
-	for (uint64_t i = 0; i < s->nkills && i < KILLS_MAX && r == 0; i++)
-		r = report_kill(&s->kills[i], ctx, out, why);
+	for (uint64_t i = 0; i < s->nkills && i < KILLS_MAX; i++)
+		report_kill(&s->kills[i], ctx, out);
 	if (s->nkills > KILLS_MAX)
-		s->nskipped += s->nkills - KILLS_MAX;
-	if (r == 0 && !findings_add_limit(out, oom_rule.name, s->nskipped, "refusals and kills"))
-		r = rule_no_memory(&oom_rule, why);
-	return r;
+		s->groups.nskipped += s->nkills - KILLS_MAX;
+	findings_add_limit(out, oom_rule.name, s->groups.nskipped, "refusals and kills");
 }
 
 const struct rule oom_rule = {
@@ -325,11 +281,12 @@ const struct rule oom_rule = {
 	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
 		 "what the last reading before it showed.",
 	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not freed.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_alloc, KIND_oom, KIND_health, 0},
-	.open = oom_open,
+	.state_size = sizeof(struct oom_state),
+	.groups = {{offsetof(struct oom_state, groups), sizeof(struct group), GROUPS_MAX,
+		    offsetof(struct group, tally)},
+		   {offsetof(struct oom_state, used), sizeof(struct used), GROUPS_MAX, 0}},
 	.feed = oom_feed,
 	.finish = oom_finish,
-	.close = oom_close,
 };

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads that use the GPU and have to wait for a CPU, and who has it meanwhile. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/callsite.h"
 #include "analyze/top_threads.h"
 
@@ -39,33 +36,16 @@ struct entry {
 };
 
 struct queue_state {
-	struct table users; /* struct entry */
-	uint64_t nended;    /* of them */
-	uint64_t nskipped;
+	struct groups users; /* struct entry */
+	uint64_t nended;     /* of them */
 	struct explained scratch;
 };
 
 static struct user *user_at(const struct queue_state *s, size_t i)
 {
-	return &((struct entry *)s->users.items[i])->user;
-}
+	struct entry *e = groups_at(&s->users, i);
 
-static int queue_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct queue_state));
-	return *state ? 0 : rule_no_memory(&runqueue_rule, why);
-}
-
-static void queue_close(void *state)
-{
-	struct queue_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->users.nitems; i++)
-		tally_clear(&user_at(s, i)->tally);
-	table_clear(&s->users);
-	free(s);
+	return &e->user;
 }
 
 static uint64_t life_ns(const struct user *u)
@@ -80,17 +60,16 @@ static bool is_enough(const struct user *u, const uint64_t *set)
 }
 
 /* A thread ended. Its number is free for another; what there is to report about it stays. */
-static __attribute__((noinline)) int end(struct queue_state *s, const struct caller *caller, const uint64_t *set,
-					 struct fault *why)
+static __attribute__((noinline)) int end(struct queue_state *s, const struct caller *caller, const uint64_t *set)
 {
-	struct entry *e = caller ? table_find(&s->users, caller->key.a, caller->key.b) : NULL, *ended;
+	struct entry *e = caller ? groups_find(&s->users, caller->key.a, caller->key.b) : NULL, *ended;
 
 	if (!e)
 		return 0;
 	if (is_enough(&e->user, set)) {
-		ended = table_add(&s->users, s->nended, 0, sizeof(*ended));
+		ended = table_add(&s->users.table, s->nended, 0, sizeof(*ended));
 		if (!ended)
-			return rule_no_memory(&runqueue_rule, why);
+			return ERR_MEMORY;
 		s->nended++;
 		ended->user = e->user;
 		ended->user.ended_life_ns = life_ns(&e->user);
@@ -98,21 +77,15 @@ static __attribute__((noinline)) int end(struct queue_state *s, const struct cal
 	} else {
 		tally_clear(&e->user.tally);
 	}
-	table_remove(&s->users, caller->key.a, caller->key.b);
+	table_remove(&s->users.table, caller->key.a, caller->key.b);
 	return 0;
 }
 
 /* NULL: beyond the limit, and counted; or no memory. */
 static struct user *user_of(struct queue_state *s, const struct caller *caller)
 {
-	struct entry *e = table_find(&s->users, caller->key.a, caller->key.b);
+	struct entry *e = groups_get(&s->users, caller->key.a, caller->key.b);
 
-	if (!e && s->users.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return NULL;
-	}
-	if (!e)
-		e = table_add(&s->users, caller->key.a, caller->key.b, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->user.process = caller->key.b;
@@ -123,7 +96,7 @@ static struct user *user_of(struct queue_state *s, const struct caller *caller)
 /* A thread that uses the GPU enters a CPU, and had waited: how long, and who had it? Out of line: few waits are long.
  */
 static __attribute__((noinline)) int take_switch(struct queue_state *s, const struct context *ctx, const uint64_t *set,
-						 const struct event *ev, struct fault *why)
+						 const struct event *ev)
 {
 	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_switch_next_tid]);
 	const struct split *split = &s->scratch.cause.links[0];
@@ -138,7 +111,7 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 		return 0;
 	u = user_of(s, caller);
 	if (!u)
-		return s->users.nitems >= THREADS_MAX ? 0 : rule_no_memory(&runqueue_rule, why);
+		return s->users.error;
 	for (unsigned i = 0; i < split->nparts; i++) {
 		const struct part *p = &split->parts[i];
 
@@ -152,9 +125,7 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 	u->likely_ns += likely_ns;
 	u->beside_ns += beside_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
-	return tally_add(&u->tally, ctx->timeline, last.begin_ns, last.end_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&runqueue_rule, why);
+	return rule_count(&u->tally, ctx, last.begin_ns, last.end_ns, &s->scratch);
 }
 
 static uint64_t unusual_ns(const uint64_t *set)
@@ -162,12 +133,11 @@ static uint64_t unusual_ns(const uint64_t *set)
 	return set[SET_WAIT];
 }
 
-static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		      struct fault *why)
+static int queue_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	if (ev->kind == KIND_switch)
-		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(state, ctx, set, ev, why);
-	return end(state, ctx->caller, set, why);
+		return ctx->waited_ns < set[SET_WAIT] ? 0 : take_switch(state, ctx, set, ev);
+	return end(state, ctx->caller, set);
 }
 
 /* Threads of one process that had trouble with the same: one finding. */
@@ -226,16 +196,12 @@ static void report_headline(struct text *t, const struct crowd *c)
 		text_add(t, " (%u%s threads in all)", c->keepers.n, c->keepers.more ? " or more" : "");
 }
 
-static int report_crowd(struct crowd *c, struct findings *out, struct fault *why)
+static void report_crowd(struct crowd *c, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	const char *class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
+	bool sure = c->keepers.n && !is_likely(c) && !is_beside(c);
+	struct finding *f = rule_finding(out, &runqueue_rule, class, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
-	if (!f)
-		return rule_no_memory(&runqueue_rule, why);
-	f->rule = runqueue_rule.name;
-	f->class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
-	f->severity = runqueue_rule.severity;
-	f->confidence = c->keepers.n && !is_likely(c) && !is_beside(c) ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM;
 	if (is_beside(c))
 		text_add(&f->sure,
 			 "Medium confidence: the thread had no CPU, but another CPU was idle meanwhile, as far as is "
@@ -258,34 +224,28 @@ static int report_crowd(struct crowd *c, struct findings *out, struct fault *why
 		finding_number(f, "idle_cpu_ns", c->beside_ns);
 	finding_number(f, "threads_ns", c->life_ns);
 	tally_give(&c->tally, f);
-	return 0;
 }
 
-static int queue_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			struct fault *why)
+static void queue_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct queue_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->users.nitems && r == 0; i++) {
+	for (size_t i = 0; i < s->users.table.nitems; i++) {
 		struct user *first = user_at(s, i);
 		struct crowd c = {.process = first->process};
 
 		if (!is_enough(first, set))
 			continue;
-		for (size_t k = i; k < s->users.nitems; k++) {
+		for (size_t k = i; k < s->users.table.nitems; k++) {
 			struct user *u = user_at(s, k);
 
 			if (u->process == first->process && is_enough(u, set))
 				join(&c, u);
 		}
-		r = report_crowd(&c, out, why);
+		report_crowd(&c, out);
 		tally_clear(&c.tally);
 	}
-	if (r == 0 &&
-	    !findings_add_limit(out, runqueue_rule.name, s->nskipped + ctx->callers->nbeyond, "calls and waits"))
-		r = rule_no_memory(&runqueue_rule, why);
-	return r;
+	findings_add_limit(out, runqueue_rule.name, s->users.nskipped + ctx->callers->nbeyond, "calls and waits");
 }
 
 const struct rule runqueue_rule = {
@@ -297,12 +257,12 @@ const struct rule runqueue_rule = {
 	.wrong = "A thread that computes much besides may wait without the GPU missing it. In a virtual machine the "
 		 "host may take the CPU without this showing here.",
 	.remedy = "Keep CPUs free for these threads, or start fewer others.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_switch, KIND_exit, 0},
 	.unusual_ns = unusual_ns,
-	.open = queue_open,
+	.state_size = sizeof(struct queue_state),
+	.groups = {{offsetof(struct queue_state, users), sizeof(struct entry), THREADS_MAX,
+		    offsetof(struct entry, user.tally)}},
 	.feed = queue_feed,
 	.finish = queue_finish,
-	.close = queue_close,
 };

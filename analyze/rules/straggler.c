@@ -5,7 +5,6 @@
  * make them.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/callsite.h"
 
@@ -31,9 +30,10 @@ static const struct setting settings[] = {
 
 /* A process that takes part in collectives. */
 struct worker {
-	struct table_key key;  /* a: process instance */
-	uint64_t rank, nranks; /* nranks 0: none */
-	uint64_t nrounds;      /* collectives begun */
+	struct table_key key; /* a: process instance */
+	struct crew *crew;    /* NULL: it takes part in none that can be compared */
+	uint64_t rank;        /* in it */
+	uint64_t nrounds;     /* collectives begun */
 	uint64_t nlast, lag_ns;
 	struct tally tally; /* what it did between the last rank but one's coming and its own */
 };
@@ -49,86 +49,46 @@ struct round {
 struct crew {
 	struct table_key key; /* a: number of ranks, b: which of several such crews */
 	uint64_t nrounds, begin_ns, end_ns;
-	bool *taken; /* by rank; owned */
+	bool taken[RANKS_MAX]; /* by rank */
 	struct round rounds[OPEN_ROUNDS];
 };
 
 struct straggler_state {
-	struct table workers, crews, crew_of; /* crew_of: a: process instance */
-	uint64_t nskipped;
+	struct groups workers, crews;
 	struct explained scratch;
 };
 
-struct membership {
-	struct table_key key; /* a: process instance */
-	struct crew *crew;
-};
-
-static int straggler_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct straggler_state));
-	return *state ? 0 : rule_no_memory(&straggler_rule, why);
-}
-
-static void straggler_close(void *state)
-{
-	struct straggler_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->workers.nitems; i++)
-		tally_clear(&((struct worker *)s->workers.items[i])->tally);
-	for (size_t i = 0; i < s->crews.nitems; i++)
-		free(((struct crew *)s->crews.items[i])->taken);
-	table_clear(&s->workers);
-	table_clear(&s->crews);
-	table_clear(&s->crew_of);
-	free(s);
-}
-
 /* A process reports its rank: it belongs to the first crew of that size in which the rank is free. */
-static int join_crew(struct straggler_state *s, struct worker *w, uint64_t rank, uint64_t nranks, struct fault *why)
+static int join_crew(struct straggler_state *s, struct worker *w, uint64_t rank, uint64_t nranks)
 {
-	struct membership *m = table_find(&s->crew_of, w->key.a, 0);
 	struct crew *c = NULL;
 
-	if (m || nranks < 2 || nranks > RANKS_MAX || rank >= nranks)
+	if (w->crew || nranks < 2 || nranks > RANKS_MAX || rank >= nranks)
 		return 0;
-	for (uint64_t i = 0; i < PROCESSES_COMPARED_MAX; i++) {
-		c = table_find(&s->crews, nranks, i);
-		if (!c) {
-			c = table_add(&s->crews, nranks, i, sizeof(*c));
-			if (c)
-				c->taken = calloc(nranks, sizeof(*c->taken));
-			if (!c || !c->taken)
-				return rule_no_memory(&straggler_rule, why);
-		}
-		if (!c->taken[rank])
-			break;
+	for (uint64_t i = 0; !c || c->taken[rank]; i++) {
+		c = groups_get(&s->crews, nranks, i);
+		if (!c)
+			return s->crews.error;
 	}
-	m = table_add(&s->crew_of, w->key.a, 0, sizeof(*m));
-	if (!m)
-		return rule_no_memory(&straggler_rule, why);
-	m->crew = c;
 	c->taken[rank] = true;
+	w->crew = c;
 	w->rank = rank;
-	w->nranks = nranks;
 	return 0;
 }
 
-static bool keep_lag(struct straggler_state *s, const struct context *ctx, struct worker *w, const struct round *round)
+static int count_lag(struct straggler_state *s, const struct context *ctx, struct worker *w, const struct round *round)
 {
-	uint64_t lag_ns = round->last_begin_ns - round->before_ns;
-
 	w->nlast++;
-	w->lag_ns += lag_ns;
+	w->lag_ns += round->last_begin_ns - round->before_ns;
 	return tally_add_call(&w->tally, ctx->timeline, ctx->names, as_tid(round->last_tid), round->before_ns,
-			      round->last_begin_ns, &s->scratch);
+			      round->last_begin_ns, &s->scratch)
+		       ? 0
+		       : ERR_MEMORY;
 }
 
-static int take_round(struct straggler_state *s, const struct context *ctx, struct crew *c, struct worker *w,
-		      const struct event *ev, struct fault *why)
+static int take_round(struct straggler_state *s, const struct context *ctx, struct worker *w, const struct event *ev)
 {
+	struct crew *c = w->crew;
 	struct round *round = &c->rounds[w->nrounds % OPEN_ROUNDS];
 	uint64_t begin_ns = call_begin_ns(ev);
 
@@ -155,47 +115,34 @@ static int take_round(struct straggler_state *s, const struct context *ctx, stru
 	c->begin_ns = c->nrounds ? c->begin_ns : begin_ns;
 	c->end_ns = ev->at_ns;
 	c->nrounds++;
-	w = table_find(&s->workers, round->last_process, 0);
-	return !w || keep_lag(s, ctx, w, round) ? 0 : rule_no_memory(&straggler_rule, why);
+	w = groups_find(&s->workers, round->last_process, 0);
+	return w ? count_lag(s, ctx, w, round) : 0;
 }
 
-static int straggler_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-			  struct fault *why)
+static int straggler_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct straggler_state *s = state;
-	struct membership *m;
 	struct worker *w;
 	int r = 0;
 
 	(void)set;
 	if (event_is_nested(ev) || !ctx->caller || ev->v[F_call_ret] != 0)
 		return 0;
-	w = table_find(&s->workers, ctx->caller->key.b, 0);
-	if (!w && s->workers.nitems >= PROCESSES_COMPARED_MAX) {
-		s->nskipped++;
-		return 0;
-	}
+	w = groups_get(&s->workers, ctx->caller->key.b, 0);
 	if (!w)
-		w = table_add(&s->workers, ctx->caller->key.b, 0, sizeof(*w));
-	if (!w)
-		return rule_no_memory(&straggler_rule, why);
+		return s->workers.error;
 	if (ev->v[F_collective_nranks])
-		r = join_crew(s, w, ev->v[F_collective_rank], ev->v[F_collective_nranks], why);
-	m = table_find(&s->crew_of, w->key.a, 0);
-	if (r == 0 && m && ev->v[F_collective_nranks] == 0 && ev->v[F_collective_count])
-		r = take_round(s, ctx, m->crew, w, ev, why);
+		r = join_crew(s, w, ev->v[F_collective_rank], ev->v[F_collective_nranks]);
+	if (r == 0 && w->crew && ev->v[F_collective_nranks] == 0 && ev->v[F_collective_count])
+		r = take_round(s, ctx, w, ev);
 	return r;
 }
 
-static struct finding *report(struct findings *out, uint64_t process, const char *class, uint64_t lost_ns)
+static struct finding *report(struct findings *out, const char *class, enum confidence confidence, uint64_t process,
+			      uint64_t lost_ns)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &straggler_rule, class, confidence);
 
-	if (!f)
-		return NULL;
-	f->rule = straggler_rule.name;
-	f->class = class;
-	f->severity = straggler_rule.severity;
 	f->process = process;
 	f->weight = lost_ns;
 	f->unit = WEIGHT_NS;
@@ -204,17 +151,15 @@ static struct finding *report(struct findings *out, uint64_t process, const char
 	return f;
 }
 
-static int report_last(struct worker *w, const struct crew *c, const struct context *ctx, struct findings *out,
-		       struct fault *why)
+static void report_last(struct worker *w, const struct context *ctx, struct findings *out)
 {
-	struct finding *f = report(out, w->key.a, "last-to-collectives", w->lag_ns);
 	const struct explained *worst = w->tally.worst[0].why;
+	bool known = !worst || split_main(&worst->cause.links[0]) != CAUSE_UNKNOWN;
+	struct finding *f =
+		report(out, "last-to-collectives", known ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM, w->key.a, w->lag_ns);
+	const struct crew *c = w->crew;
 
-	if (!f)
-		return rule_no_memory(&straggler_rule, why);
-	f->confidence =
-		worst && split_main(&worst->cause.links[0]) == CAUSE_UNKNOWN ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
-	text_add(&f->headline, "Rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)w->nranks);
+	text_add(&f->headline, "Rank %llu of %llu, ", (unsigned long long)w->rank, (unsigned long long)c->key.a);
 	process_add(&f->headline, ctx, w->key.a);
 	text_add(&f->headline, ", was the last to come to %llu of %llu collectives, and kept the others waiting for ",
 		 (unsigned long long)w->nlast, (unsigned long long)c->nrounds);
@@ -222,38 +167,32 @@ static int report_last(struct worker *w, const struct crew *c, const struct cont
 	text_add(&f->headline, "; at worst it spent ");
 	text_add_cause(&f->headline, worst);
 	finding_number(f, "rank", w->rank);
-	finding_number(f, "nranks", w->nranks);
+	finding_number(f, "nranks", c->key.a);
 	finding_number(f, "times_last", w->nlast);
 	finding_number(f, "rounds", c->nrounds);
 	finding_number(f, "lag_ns", w->lag_ns);
 	tally_give(&w->tally, f);
-	return 0;
 }
 
-static int judge_crews(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
-		       struct fault *why)
+static void judge_crews(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < s->workers.nitems && r == 0; i++) {
-		struct worker *w = (struct worker *)s->workers.items[i];
-		const struct membership *m = table_find(&s->crew_of, w->key.a, 0);
-		const struct crew *c = m ? m->crew : NULL;
+	for (size_t i = 0; i < s->workers.table.nitems; i++) {
+		struct worker *w = groups_at(&s->workers, i);
+		const struct crew *c = w->crew;
 
 		if (!c || c->nrounds < set[SET_ROUNDS] || w->nlast * 100 < c->nrounds * set[SET_LAST] ||
 		    w->lag_ns / w->nlast < set[SET_LAG] || w->lag_ns < (c->end_ns - c->begin_ns) / 100 * set[SET_SHARE])
 			continue;
-		r = report_last(w, c, ctx, out, why);
+		report_last(w, ctx, out);
 	}
-	return r;
 }
 
 /* Ranks are compared by their collectives. */
 static bool is_comparable(const struct straggler_state *s, const struct life *life, const uint64_t *set)
 {
-	const struct worker *w = table_find(&s->workers, life->key.a, 0);
+	const struct worker *w = groups_find(&s->workers, life->key.a, 0);
 
-	return (!w || w->nranks == 0) && life->nlaunches >= set[SET_LAUNCHES];
+	return (!w || !w->crew) && life->nlaunches >= set[SET_LAUNCHES];
 }
 
 static uint64_t pace_of(const struct life *life)
@@ -290,16 +229,13 @@ static uint64_t peers_pace(struct peers *p, const struct life *life, const uint6
 	return p->paces[(n - 1) / 2];
 }
 
-static int report_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
-		       struct findings *out, struct fault *why)
+static void report_slow(const struct life *life, uint64_t usual_ns, uint64_t npeers, const struct context *ctx,
+			struct findings *out)
 {
 	uint64_t pace_ns = pace_of(life);
-	struct finding *f =
-		report(out, life->key.a, "slower-than-its-peers", (pace_ns - usual_ns) * (life->nlaunches - 1));
+	struct finding *f = report(out, "slower-than-its-peers", CONFIDENCE_MEDIUM, life->key.a,
+				   (pace_ns - usual_ns) * (life->nlaunches - 1));
 
-	if (!f)
-		return rule_no_memory(&straggler_rule, why);
-	f->confidence = CONFIDENCE_MEDIUM;
 	f->count = life->nlaunches;
 	f->tid = life->launch_tid;
 	text_add(&f->headline, "Of %llu processes that make the same calls, ", (unsigned long long)npeers);
@@ -312,19 +248,18 @@ static int report_slow(const struct life *life, uint64_t usual_ns, uint64_t npee
 	finding_number(f, "pace_ns", pace_ns);
 	finding_number(f, "usual_pace_ns", usual_ns);
 	finding_number(f, "peers", npeers);
-	return 0;
 }
 
-static int judge_paces(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
-		       struct fault *why)
+static void judge_paces(struct straggler_state *s, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	const struct table *lives = &ctx->callers->lives;
 	struct peers *p = calloc(1, sizeof(*p));
 	uint64_t usual_ns, npeers;
-	int r = 0;
 
-	if (!p)
-		return rule_no_memory(&straggler_rule, why);
+	if (!p) {
+		out->failed = true;
+		return;
+	}
 	for (size_t i = 0; i < lives->nitems; i++) {
 		const struct life *life = (const struct life *)lives->items[i];
 
@@ -333,28 +268,23 @@ static int judge_paces(struct straggler_state *s, const struct context *ctx, con
 		if (p->n < PROCESSES_COMPARED_MAX)
 			p->lives[p->n++] = life;
 		else
-			s->nskipped += life->nlaunches;
+			s->workers.nskipped += life->nlaunches;
 	}
-	for (size_t i = 0; i < p->n && r == 0; i++) {
+	for (size_t i = 0; i < p->n; i++) {
 		usual_ns = peers_pace(p, p->lives[i], set, &npeers);
 		if (usual_ns && pace_of(p->lives[i]) > usual_ns + usual_ns / 100 * set[SET_SLOWER])
-			r = report_slow(p->lives[i], usual_ns, npeers, ctx, out, why);
+			report_slow(p->lives[i], usual_ns, npeers, ctx, out);
 	}
 	free(p);
-	return r;
 }
 
-static int straggler_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			    struct fault *why)
+static void straggler_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct straggler_state *s = state;
-	int r = judge_crews(s, ctx, set, out, why);
 
-	if (r == 0)
-		r = judge_paces(s, ctx, set, out, why);
-	if (r == 0 && !findings_add_limit(out, straggler_rule.name, s->nskipped, "calls"))
-		r = rule_no_memory(&straggler_rule, why);
-	return r;
+	judge_crews(s, ctx, set, out);
+	judge_paces(s, ctx, set, out);
+	findings_add_limit(out, straggler_rule.name, s->workers.nskipped, "calls");
 }
 
 const struct rule straggler_rule = {
@@ -368,11 +298,12 @@ const struct rule straggler_rule = {
 		"Collectives are matched by their order in each process, so programs that use several communicators in "
 		"different orders are compared wrongly. Processes with other work to do may be slower by right.",
 	.remedy = "Check that process's data, CPU, GPU and place in the host.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_collective, 0},
-	.open = straggler_open,
+	.state_size = sizeof(struct straggler_state),
+	.groups = {{offsetof(struct straggler_state, workers), sizeof(struct worker), PROCESSES_COMPARED_MAX,
+		    offsetof(struct worker, tally)},
+		   {offsetof(struct straggler_state, crews), sizeof(struct crew), PROCESSES_COMPARED_MAX, 0}},
 	.feed = straggler_feed,
 	.finish = straggler_finish,
-	.close = straggler_close,
 };

@@ -3,7 +3,6 @@
  * Waits for the GPU that cost more than they need: after every one or two launches, so that neither side ever works
  * ahead; and single waits that the GPU is not behind: the waiting thread had no CPU, sat in a lock or on a disk.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/callsite.h"
@@ -44,32 +43,10 @@ struct held {
 };
 
 struct sync_state {
-	struct table waiters, held;
-	uint64_t nskipped;
+	struct groups waiters, held;
 	struct split split;
 	struct explained scratch;
 };
-
-static int sync_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct sync_state));
-	return *state ? 0 : rule_no_memory(&sync_stall_rule, why);
-}
-
-static void sync_close(void *state)
-{
-	struct sync_state *s = state;
-
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->waiters.nitems; i++)
-		tally_clear(&((struct waiter *)s->waiters.items[i])->tally);
-	for (size_t i = 0; i < s->held.nitems; i++)
-		tally_clear(&((struct held *)s->held.items[i])->tally);
-	table_clear(&s->waiters);
-	table_clear(&s->held);
-	free(s);
-}
 
 /*
  * Whose doing a long wait is, if not the GPU's: no CPU, stopped, a page fault, a disk, a lock whose holder had no CPU.
@@ -87,7 +64,7 @@ static bool is_hosts_doing(const struct sync_state *s, enum cause_class class)
 }
 
 static int judge_long(struct sync_state *s, const struct context *ctx, const uint64_t *set, uint64_t process,
-		      const struct event *ev, struct fault *why)
+		      const struct event *ev)
 {
 	uint32_t tid = as_tid(ev->v[F_call_tid]);
 	uint64_t begin_ns = call_begin_ns(ev), futex = 0;
@@ -105,27 +82,19 @@ static int judge_long(struct sync_state *s, const struct context *ctx, const uin
 		return 0;
 	if (class == CAUSE_FUTEX)
 		futex = split_longest(&s->split, class)->futex;
-	h = table_find(&s->held, process << 8 | class, futex);
-	if (!h && s->held.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
+	h = groups_get(&s->held, process << 8 | class, futex);
 	if (!h)
-		h = table_add(&s->held, process << 8 | class, futex, sizeof(*h));
-	if (!h)
-		return rule_no_memory(&sync_stall_rule, why);
+		return s->held.error;
 	h->process = process;
 	h->class = class;
 	h->futex = futex;
 	h->probe = ev->v[F_call_probe];
 	h->lost_ns += s->split.ns[class];
-	return tally_add(&h->tally, ctx->timeline, begin_ns, ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&sync_stall_rule, why);
+	return rule_count(&h->tally, ctx, begin_ns, ev->at_ns, &s->scratch);
 }
 
 static int take_wait(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct waiter *w,
-		     const struct event *ev, struct fault *why)
+		     const struct event *ev)
 {
 	uint64_t nlaunches = ctx->caller->nlaunches - w->nlaunches;
 
@@ -137,10 +106,7 @@ static int take_wait(struct sync_state *s, const struct context *ctx, const uint
 		w->probe = ev->v[F_call_probe];
 		w->stack = ev->v[F_wait_stack];
 	}
-	return tally_add_call(&w->tally, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), call_begin_ns(ev),
-			      ev->at_ns, &s->scratch)
-		       ? 0
-		       : rule_no_memory(&sync_stall_rule, why);
+	return rule_count_call(&w->tally, ctx, ev, &s->scratch);
 }
 
 static uint64_t life_ns(const struct waiter *w)
@@ -157,7 +123,7 @@ static bool is_enough(const struct waiter *w, const uint64_t *set)
 /* A thread ended; there may be nothing to report about it. */
 static void end(struct sync_state *s, const struct caller *caller, const uint64_t *set)
 {
-	struct waiter *w = caller ? table_find(&s->waiters, caller->key.a, caller->key.b) : NULL;
+	struct waiter *w = caller ? groups_find(&s->waiters, caller->key.a, caller->key.b) : NULL;
 
 	if (!w)
 		return;
@@ -167,11 +133,10 @@ static void end(struct sync_state *s, const struct caller *caller, const uint64_
 	if (is_enough(w, set))
 		return;
 	tally_clear(&w->tally);
-	table_remove(&s->waiters, caller->key.a, caller->key.b);
+	table_remove(&s->waiters.table, caller->key.a, caller->key.b);
 }
 
-static int sync_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		     struct fault *why)
+static int sync_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	const struct caller *caller = ctx->caller;
 	struct sync_state *s = state;
@@ -184,33 +149,21 @@ static int sync_feed(void *state, const struct context *ctx, const uint64_t *set
 	}
 	if (event_is_nested(ev) || !caller)
 		return 0;
-	w = table_find(&s->waiters, caller->key.a, caller->key.b);
-	if (!w && s->waiters.nitems >= THREADS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
+	w = groups_get(&s->waiters, caller->key.a, caller->key.b);
 	if (!w)
-		w = table_add(&s->waiters, caller->key.a, caller->key.b, sizeof(*w));
-	if (!w)
-		return rule_no_memory(&sync_stall_rule, why);
+		return s->waiters.error;
 	w->caller = caller;
-	r = judge_long(s, ctx, set, caller->key.b, ev, why);
-	return r < 0 ? r : take_wait(s, ctx, set, w, ev, why);
+	r = judge_long(s, ctx, set, caller->key.b, ev);
+	return r < 0 ? r : take_wait(s, ctx, set, w, ev);
 }
 
 /* Threads of one process that do it at one place are one finding; `w` is the first of them, and holds their tally. */
-static int report_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
-			  const struct context *ctx, struct findings *out, struct fault *why)
+static void report_waiters(struct waiter *w, const struct roster *waiters, unsigned nthreads, uint64_t lives_ns,
+			   const struct context *ctx, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &sync_stall_rule, "after-every-launch", CONFIDENCE_HIGH);
 	const char *name = call_name(ctx->schema, w->probe);
 
-	if (!f)
-		return rule_no_memory(&sync_stall_rule, why);
-	f->rule = sync_stall_rule.name;
-	f->class = "after-every-launch";
-	f->severity = sync_stall_rule.severity;
-	f->confidence = CONFIDENCE_HIGH;
 	f->process = w->key.b;
 	f->tid = nthreads == 1 ? w->key.a : 0;
 	f->probe = w->probe;
@@ -234,27 +187,22 @@ static int report_waiters(struct waiter *w, const struct roster *waiters, unsign
 			     "print and CUDA_LAUNCH_BLOCKING=1");
 	finding_number(f, "threads", nthreads);
 	finding_number(f, "threads_ns", lives_ns);
-	if (!finding_text(f, "function", name, strlen(name)))
-		return rule_no_memory(&sync_stall_rule, why);
+	finding_string(f, "function", name);
 	tally_give(&w->tally, f);
-	return 0;
 }
 
-static int judge_waiters(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct findings *out,
-			 struct fault *why)
+static void judge_waiters(struct sync_state *s, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
-	int r = 0;
-
-	for (size_t i = 0; i < s->waiters.nitems && r == 0; i++) {
-		struct waiter *w = (struct waiter *)s->waiters.items[i];
+	for (size_t i = 0; i < s->waiters.table.nitems; i++) {
+		struct waiter *w = groups_at(&s->waiters, i);
 		struct roster waiters = {0};
 		uint64_t lives_ns = 0;
 		unsigned nthreads = 0;
 
 		if (!is_enough(w, set))
 			continue;
-		for (size_t k = i; k < s->waiters.nitems; k++) {
-			struct waiter *o = (struct waiter *)s->waiters.items[k];
+		for (size_t k = i; k < s->waiters.table.nitems; k++) {
+			struct waiter *o = groups_at(&s->waiters, k);
 
 			if (k > i && (o->key.b != w->key.b || o->probe != w->probe || o->stack != w->stack ||
 				      !is_enough(o, set)))
@@ -265,9 +213,8 @@ static int judge_waiters(struct sync_state *s, const struct context *ctx, const 
 			if (k > i)
 				tally_join(&w->tally, &o->tally);
 		}
-		r = report_waiters(w, &waiters, nthreads, lives_ns, ctx, out, why);
+		report_waiters(w, &waiters, nthreads, lives_ns, ctx, out);
 	}
-	return r;
 }
 
 static const char *advice_for(enum cause_class class)
@@ -288,20 +235,14 @@ static const char *advice_for(enum cause_class class)
 	}
 }
 
-static int report_held(struct held *h, const struct context *ctx, struct findings *out, struct fault *why)
+static void report_held(struct held *h, const struct context *ctx, struct findings *out)
 {
-	struct finding *f = findings_add(out);
+	const struct explained *worst = h->tally.worst[0].why;
+	bool proven = worst->cause.end != CHAIN_UNKNOWN && cause_is_proven(&worst->cause);
+	struct finding *f =
+		rule_finding(out, &sync_stall_rule, "held-up-by-host", proven ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 	const char *name = call_name(ctx->schema, h->probe);
 
-	if (!f)
-		return rule_no_memory(&sync_stall_rule, why);
-	f->rule = sync_stall_rule.name;
-	f->class = "held-up-by-host";
-	f->severity = sync_stall_rule.severity;
-	f->confidence =
-		h->tally.worst[0].why->cause.end == CHAIN_UNKNOWN || !cause_is_proven(&h->tally.worst[0].why->cause)
-			? CONFIDENCE_MEDIUM
-			: CONFIDENCE_HIGH;
 	f->process = h->process;
 	f->probe = h->probe;
 	f->futex = h->futex;
@@ -310,26 +251,21 @@ static int report_held(struct held *h, const struct context *ctx, struct finding
 	text_add(&f->headline, "%s took ", name);
 	text_add_ns(&f->headline, h->tally.max_ns);
 	text_add(&f->headline, ", and the GPU is not why: ");
-	text_add_cause(&f->headline, h->tally.worst[0].why);
+	text_add_cause(&f->headline, worst);
 	text_add(&f->advice, "%s", advice_for(h->class));
-	finding_text(f, "cause", cause_class_name(h->class), strlen(cause_class_name(h->class)));
-	if (!finding_text(f, "function", name, strlen(name)))
-		return rule_no_memory(&sync_stall_rule, why);
+	finding_string(f, "cause", cause_class_name(h->class));
+	finding_string(f, "function", name);
 	tally_give(&h->tally, f);
-	return 0;
 }
 
-static int sync_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		       struct fault *why)
+static void sync_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct sync_state *s = state;
-	int r = judge_waiters(s, ctx, set, out, why);
 
-	for (size_t i = 0; i < s->held.nitems && r == 0; i++)
-		r = report_held((struct held *)s->held.items[i], ctx, out, why);
-	if (r == 0 && !findings_add_limit(out, sync_stall_rule.name, s->nskipped, "calls and waits"))
-		r = rule_no_memory(&sync_stall_rule, why);
-	return r;
+	judge_waiters(s, ctx, set, out);
+	for (size_t i = 0; i < s->held.table.nitems; i++)
+		report_held(groups_at(&s->held, i), ctx, out);
+	findings_add_limit(out, sync_stall_rule.name, s->waiters.nskipped + s->held.nskipped, "calls and waits");
 }
 
 const struct rule sync_stall_rule = {
@@ -343,11 +279,12 @@ const struct rule sync_stall_rule = {
 		"A program with one long kernel per result has to wait for it. Waits that are long because the GPU has "
 		"much to do are not reported.",
 	.remedy = "Wait where results are needed; look for .item(), .cpu(), print, and CUDA_LAUNCH_BLOCKING=1.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_wait, KIND_exit, 0},
-	.open = sync_open,
+	.state_size = sizeof(struct sync_state),
+	.groups = {{offsetof(struct sync_state, waiters), sizeof(struct waiter), THREADS_MAX,
+		    offsetof(struct waiter, tally)},
+		   {offsetof(struct sync_state, held), sizeof(struct held), GROUPS_MAX, offsetof(struct held, tally)}},
 	.feed = sync_feed,
 	.finish = sync_finish,
-	.close = sync_close,
 };

@@ -31,7 +31,7 @@ struct slowdown {
 
 struct gpu {
 	struct table_key key; /* a: index */
-	uint64_t first_ns, last_ns;
+	uint64_t last_ns;
 	uint64_t throttle, sm_mhz, known; /* of the last look */
 	uint64_t max_mhz;
 	uint64_t looked_ns; /* time in which it is known whether it throttled */
@@ -49,24 +49,8 @@ static const struct {
 };
 
 struct throttle_state {
-	struct table gpus;
-	uint64_t nskipped;
+	struct groups gpus;
 };
-
-static int throttle_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct throttle_state));
-	return *state ? 0 : rule_no_memory(&throttle_rule, why);
-}
-
-static void throttle_close(void *state)
-{
-	struct throttle_state *s = state;
-
-	if (s)
-		table_clear(&s->gpus);
-	free(s);
-}
 
 /* The slowest of each slice; when the slices do not reach, two and two become one. */
 static void series_low(struct series *s, uint64_t at_ns, uint64_t value)
@@ -117,26 +101,20 @@ static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct 
 		series_low(&r->series, ev->at_ns, ev->v[F_health_sm_mhz]);
 }
 
-static int throttle_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-			 struct fault *why)
+static int throttle_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct throttle_state *s = state;
-	struct gpu *g = table_find(&s->gpus, ev->v[F_health_gpu], 0);
+	struct gpu *g;
 	uint64_t passed_ns;
 
 	(void)ctx, (void)set;
 	if (!(ev->v[F_health_known] & KNOWN(throttle)))
 		return 0;
-	if (!g && s->gpus.nitems >= GPUS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!g) {
-		g = table_add(&s->gpus, ev->v[F_health_gpu], 0, sizeof(*g));
-		if (!g)
-			return rule_no_memory(&throttle_rule, why);
-		g->first_ns = g->last_ns = ev->at_ns;
-	}
+	g = groups_get(&s->gpus, ev->v[F_health_gpu], 0);
+	if (!g)
+		return s->gpus.error;
+	if (!g->known)
+		g->last_ns = ev->at_ns;
 	passed_ns = ev->at_ns - g->last_ns;
 	if (passed_ns > LOOK_MAX_NS)
 		passed_ns = 0;
@@ -184,37 +162,29 @@ static bool is_any_shadow(const struct gpu *g, size_t reason, const uint64_t *se
 }
 
 /* Which reasons are its shadows. */
-static bool report_shadows(struct finding *f, const struct gpu *g, size_t of, const uint64_t *set)
+static void report_shadows(struct finding *f, const struct gpu *g, size_t of, const uint64_t *set)
 {
 	struct text also = {0};
-	bool good = true;
 
 	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
 		if (counts(g, i, set) && is_shadow(g, i, of, set))
 			text_add(&also, "%s%s", also.len ? ", " : "", throttle_reasons[i].name);
 	if (also.len) {
 		text_add(&f->headline, " (reported as %s, too)", text_string(&also));
-		good = finding_text(f, "also", text_string(&also), also.len);
+		finding_text(f, "also", text_string(&also), also.len);
 	}
-	good = good && !also.failed;
+	f->failed |= also.failed;
 	text_clear(&also);
-	return good;
 }
 
-static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out,
-			 struct fault *why)
+static void report_reason(const struct gpu *g, size_t reason, const uint64_t *set, struct findings *out)
 {
 	const struct slowdown *r = &g->reasons[reason];
 	const struct throttle_reason *what = &throttle_reasons[reason];
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &throttle_rule, what->name, CONFIDENCE_HIGH);
 	uint64_t mhz = r->known_ns ? r->mhz_ns / r->known_ns : 0;
 
-	if (!f)
-		return rule_no_memory(&throttle_rule, why);
-	f->rule = throttle_rule.name;
-	f->class = what->name;
 	f->severity = (enum severity)what->severity;
-	f->confidence = CONFIDENCE_HIGH;
 	f->gpu = g->key.a + 1;
 	f->weight = r->ns;
 	f->unit = WEIGHT_NS;
@@ -230,8 +200,7 @@ static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set
 			 (unsigned long long)g->max_mhz);
 	if (r->hottest_c)
 		text_add(&f->headline, ", at up to %llu °C", (unsigned long long)r->hottest_c);
-	if (!report_shadows(f, g, reason, set))
-		return rule_no_memory(&throttle_rule, why);
+	report_shadows(f, g, reason, set);
 	text_add(&f->sure, "Sure that it was so at each look; between two looks it is taken to have stayed");
 	text_add(&f->advice, "%s", what->remedy);
 	finding_number(f, "gpu", g->key.a);
@@ -241,31 +210,28 @@ static int report_reason(const struct gpu *g, size_t reason, const uint64_t *set
 	finding_number(f, "max_mhz", g->max_mhz);
 	finding_number(f, "hottest_c", r->hottest_c);
 	f->series = malloc(sizeof(*f->series));
-	if (!f->series)
-		return rule_no_memory(&throttle_rule, why);
+	if (!f->series) {
+		f->failed = true;
+		return;
+	}
 	*f->series = r->series;
 	f->series->label = "MHz of the GPU's processors, the least in each slice of time";
 	f->series->unit = SERIES_MHZ;
-	return 0;
 }
 
-static int throttle_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-			   struct fault *why)
+static void throttle_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct throttle_state *s = state;
-	int r = 0;
 
 	(void)ctx;
-	for (size_t i = 0; i < s->gpus.nitems; i++) {
-		const struct gpu *g = (const struct gpu *)s->gpus.items[i];
+	for (size_t i = 0; i < s->gpus.table.nitems; i++) {
+		const struct gpu *g = groups_at(&s->gpus, i);
 
-		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX && r == 0; k++)
+		for (size_t k = 0; k < throttle_nreasons && k < REASONS_MAX; k++)
 			if (counts(g, k, set) && !is_any_shadow(g, k, set))
-				r = report_reason(g, k, set, out, why);
+				report_reason(g, k, set, out);
 	}
-	if (r == 0 && !findings_add_limit(out, throttle_rule.name, s->nskipped, "readings of GPUs"))
-		r = rule_no_memory(&throttle_rule, why);
-	return r;
+	findings_add_limit(out, throttle_rule.name, s->gpus.nskipped, "readings of GPUs");
 }
 
 const struct rule throttle_rule = {
@@ -278,11 +244,10 @@ const struct rule throttle_rule = {
 	.wrong = "The recorder looks now and then; what happened between two looks is not seen. At its power limit a "
 		 "GPU mostly is because it is busy: that is info.",
 	.remedy = "Cooling, power supply or power limit, by the reason.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_health, 0},
-	.open = throttle_open,
+	.state_size = sizeof(struct throttle_state),
+	.groups = {{offsetof(struct throttle_state, gpus), sizeof(struct gpu), GPUS_MAX, 0}},
 	.feed = throttle_feed,
 	.finish = throttle_finish,
-	.close = throttle_close,
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Errors that the NVIDIA driver wrote to the kernel's log, by GPU and number, and uncorrectable memory errors. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/codes.h"
@@ -36,29 +35,20 @@ struct memory_errors {
 };
 
 struct xid_state {
-	struct table groups, memory;
+	struct groups groups, memory;
 	struct place places[GROUPS_MAX]; /* PCI addresses seen */
 	unsigned nplaces;
-	uint64_t nskipped;
 };
-
-static int xid_open(void **state, struct fault *why)
-{
-	*state = calloc(1, sizeof(struct xid_state));
-	return *state ? 0 : rule_no_memory(&xid_rule, why);
-}
 
 static void xid_close(void *state)
 {
 	struct xid_state *s = state;
 
-	if (!s)
-		return;
-	for (size_t i = 0; i < s->groups.nitems; i++)
-		text_clear(&((struct group *)s->groups.items[i])->text);
-	table_clear(&s->groups);
-	table_clear(&s->memory);
-	free(s);
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		struct group *g = groups_at(&s->groups, i);
+
+		text_clear(&g->text);
+	}
 }
 
 /* The number of this PCI address, from 1; 0: too many. */
@@ -77,16 +67,15 @@ static unsigned place_of(struct xid_state *s, const char *pci, uint64_t n)
 	return ++s->nplaces;
 }
 
-static int take_health(struct xid_state *s, const struct event *ev, struct fault *why)
+static int take_health(struct xid_state *s, const struct event *ev)
 {
-	struct memory_errors *m = table_find(&s->memory, ev->v[F_health_gpu], 0);
+	struct memory_errors *m;
 
-	if (!(ev->v[F_health_known] & KNOWN(ecc_uncorrected)) || (!m && s->memory.nitems >= GROUPS_MAX))
+	if (!(ev->v[F_health_known] & KNOWN(ecc_uncorrected)))
 		return 0;
+	m = groups_get(&s->memory, ev->v[F_health_gpu], 0);
 	if (!m)
-		m = table_add(&s->memory, ev->v[F_health_gpu], 0, sizeof(*m));
-	if (!m)
-		return rule_no_memory(&xid_rule, why);
+		return s->memory.error;
 	if (!m->seen)
 		m->first = ev->v[F_health_ecc_uncorrected];
 	if (m->seen && ev->v[F_health_ecc_uncorrected] > m->last && m->at_ns == 0)
@@ -96,8 +85,7 @@ static int take_health(struct xid_state *s, const struct event *ev, struct fault
 	return 0;
 }
 
-static int xid_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev,
-		    struct fault *why)
+static int xid_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct xid_state *s = state;
 	const struct process *p;
@@ -106,42 +94,30 @@ static int xid_feed(void *state, const struct context *ctx, const uint64_t *set,
 
 	(void)set;
 	if (ev->kind == KIND_health)
-		return take_health(s, ev, why);
+		return take_health(s, ev);
 	place = place_of(s, ev->text[F_xid_pci] ? ev->text[F_xid_pci] : "", ev->text[F_xid_pci] ? ev->v[F_xid_pci] : 0);
-	g = table_find(&s->groups, place, ev->v[F_xid_code]);
-	if (!g && s->groups.nitems >= GROUPS_MAX) {
-		s->nskipped++;
-		return 0;
-	}
-	if (!g) {
-		g = table_add(&s->groups, place, ev->v[F_xid_code], sizeof(*g));
-		if (!g)
-			return rule_no_memory(&xid_rule, why);
+	g = groups_get(&s->groups, place, ev->v[F_xid_code]);
+	if (!g)
+		return s->groups.error;
+	if (g->count == 0) {
 		g->first_ns = ev->at_ns;
 		g->pid = ev->v[F_xid_pid];
 		p = g->pid ? tasks_find_process(&ctx->names->tasks, (uint32_t)g->pid) : NULL;
 		g->process = p ? p->number : 0;
 		if (ev->text[F_xid_text])
 			text_add_escaped(&g->text, ev->text[F_xid_text], (size_t)ev->v[F_xid_text]);
-		if (g->text.failed)
-			return rule_no_memory(&xid_rule, why);
 	}
 	g->count++;
 	g->last_ns = ev->at_ns;
-	return 0;
+	return g->text.failed ? ERR_MEMORY : 0;
 }
 
 static struct finding *report(struct findings *out, const char *class, enum severity severity, uint64_t count,
 			      uint64_t first_ns, uint64_t last_ns)
 {
-	struct finding *f = findings_add(out);
+	struct finding *f = rule_finding(out, &xid_rule, class, CONFIDENCE_HIGH);
 
-	if (!f)
-		return NULL;
-	f->rule = xid_rule.name;
-	f->class = class;
 	f->severity = severity;
-	f->confidence = CONFIDENCE_HIGH;
 	f->count = f->weight = count;
 	f->unit = WEIGHT_EVENTS;
 	f->first[0] = (struct occurrence){first_ns, last_ns, TID_NONE, TID_NONE, TID_NONE};
@@ -149,15 +125,13 @@ static struct finding *report(struct findings *out, const char *class, enum seve
 	return f;
 }
 
-static int report_group(const struct xid_state *s, const struct group *g, const struct context *ctx,
-			struct findings *out, struct fault *why)
+static void report_group(const struct xid_state *s, const struct group *g, const struct context *ctx,
+			 struct findings *out)
 {
 	const struct xid_code *code = xid_find(g->key.b);
 	const struct place *place = g->key.a ? &s->places[g->key.a - 1] : NULL;
 	struct finding *f = report(out, "xid", (enum severity)code->severity, g->count, g->first_ns, g->last_ns);
 
-	if (!f)
-		return rule_no_memory(&xid_rule, why);
 	f->process = g->process;
 	text_add(&f->headline, "The driver reported Xid %" PRIu64, g->key.b);
 	if (place && place->len) {
@@ -184,18 +158,15 @@ static int report_group(const struct xid_state *s, const struct group *g, const 
 	finding_number(f, "pid", g->pid);
 	finding_number(f, "first_ns", g->first_ns);
 	finding_number(f, "last_ns", g->last_ns);
-	if ((place && !finding_text(f, "pci", place->pci, place->len)) ||
-	    !finding_text(f, "message", text_string(&g->text), g->text.len))
-		return rule_no_memory(&xid_rule, why);
-	return 0;
+	if (place)
+		finding_text(f, "pci", place->pci, place->len);
+	finding_text(f, "message", text_string(&g->text), g->text.len);
 }
 
-static int report_memory(const struct memory_errors *m, struct findings *out, struct fault *why)
+static void report_memory(const struct memory_errors *m, struct findings *out)
 {
 	struct finding *f = report(out, "uncorrectable-memory", SEVERITY_ERROR, m->last - m->first, m->at_ns, m->at_ns);
 
-	if (!f)
-		return rule_no_memory(&xid_rule, why);
 	f->gpu = m->key.a + 1;
 	text_add(&f->headline, "GPU %" PRIu64 " counted %" PRIu64 " more uncorrectable memory errors while recording",
 		 m->key.a, m->last - m->first);
@@ -204,30 +175,25 @@ static int report_memory(const struct memory_errors *m, struct findings *out, st
 	text_add(&f->advice, "Take the GPU out of service, reset it, and have it checked if this comes again");
 	finding_number(f, "gpu", m->key.a);
 	finding_number(f, "errors", m->last - m->first);
-	return 0;
 }
 
-static int xid_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out,
-		      struct fault *why)
+static void xid_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct xid_state *s = state;
-	int r = 0;
 
-	for (size_t i = 0; i < s->groups.nitems && r == 0; i++) {
-		const struct group *g = (const struct group *)s->groups.items[i];
+	for (size_t i = 0; i < s->groups.table.nitems; i++) {
+		const struct group *g = groups_at(&s->groups, i);
 
 		if (g->count >= set[SET_COUNT])
-			r = report_group(s, g, ctx, out, why);
+			report_group(s, g, ctx, out);
 	}
-	for (size_t i = 0; i < s->memory.nitems && r == 0; i++) {
-		const struct memory_errors *m = (const struct memory_errors *)s->memory.items[i];
+	for (size_t i = 0; i < s->memory.table.nitems; i++) {
+		const struct memory_errors *m = groups_at(&s->memory, i);
 
 		if (m->last > m->first)
-			r = report_memory(m, out, why);
+			report_memory(m, out);
 	}
-	if (r == 0 && !findings_add_limit(out, xid_rule.name, s->nskipped, "driver errors"))
-		r = rule_no_memory(&xid_rule, why);
-	return r;
+	findings_add_limit(out, xid_rule.name, s->groups.nskipped, "driver errors");
 }
 
 const struct rule xid_rule = {
@@ -240,10 +206,11 @@ const struct rule xid_rule = {
 		 "not be the culprit where several share a GPU.",
 	.remedy = "A program's mistake: compute-sanitizer. The hardware's: drain the host, reset the GPU, have it "
 		  "checked.",
-	.settings = settings,
-	.nsettings = sizeof(settings) / sizeof(settings[0]),
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_xid, KIND_health, 0},
-	.open = xid_open,
+	.state_size = sizeof(struct xid_state),
+	.groups = {{offsetof(struct xid_state, groups), sizeof(struct group), GROUPS_MAX, 0},
+		   {offsetof(struct xid_state, memory), sizeof(struct memory_errors), GROUPS_MAX, 0}},
 	.feed = xid_feed,
 	.finish = xid_finish,
 	.close = xid_close,

@@ -76,10 +76,13 @@ static void a_roster_names_who_cost_most(void **state)
 
 	(void)state;
 	assert_null(roster_first(&r));
+	roster_add(&r, &(struct who){.tid = 1}, 0);
+	assert_int_equal(roster_only(&r), 1);
 	for (uint64_t tid = 1; tid <= NAMED_MAX + 2; tid++)
 		roster_add(&r, &(struct who){.tid = tid}, tid * 10);
 	assert_int_equal(r.n, NAMED_MAX);
 	assert_true(r.more);
+	assert_int_equal(roster_only(&r), 0);
 	roster_add(&r, &(struct who){.tid = 2}, 1000);
 	assert_int_equal(roster_first(&r)->tid, 2);
 	roster_add(&r, &(struct who){.tid = TID_IDLE}, 99999);
@@ -95,6 +98,45 @@ static void a_roster_names_who_cost_most(void **state)
 	assert_int_equal(f.parties[1].who.tid, 2);
 	for (unsigned i = 1; i < f.nparties; i++)
 		assert_true(f.parties[i - 1].ns >= f.parties[i].ns);
+}
+
+static void groups_are_kept_up_to_their_limit(void **state)
+{
+	struct item {
+		struct table_key key;
+		uint64_t n;
+		struct tally tally;
+	};
+	struct {
+		uint64_t other;
+		struct groups groups;
+	} s = {0};
+	const struct groups_of of[GROUPS_OF_RULE_MAX] = {
+		{(size_t)((char *)&s.groups - (char *)&s), sizeof(struct item), 3, offsetof(struct item, tally)}};
+	struct item *one;
+
+	(void)state;
+	groups_prepare(of, &s);
+	for (uint64_t a = 1; a <= 3; a++) {
+		one = groups_get(&s.groups, a, 7);
+		assert_non_null(one);
+		assert_int_equal(one->n, 0);
+		one->n = a;
+		one->tally.hist = calloc(1, sizeof(*one->tally.hist));
+	}
+	assert_null(groups_get(&s.groups, 4, 7));
+	assert_null(groups_get(&s.groups, 4, 7));
+	assert_int_equal(s.groups.nskipped, 2);
+	assert_int_equal(s.groups.error, 0);
+	one = groups_get(&s.groups, 2, 7);
+	assert_int_equal(one->n, 2);
+	assert_ptr_equal(groups_at(&s.groups, 1), one);
+	tally_clear(&one->tally);
+	groups_forget(&s.groups, 2);
+	assert_null(groups_find(&s.groups, 2, 7));
+	assert_non_null(groups_get(&s.groups, 4, 7));
+	groups_clear(of, &s); /* and the tallies in them: the address sanitizer sees it */
+	assert_int_equal(s.groups.table.nitems, 0);
 }
 
 /* A thread 7 that is preempted on CPU 1 by 8, sleeps on a disk, and faults; all of it tracked. */
@@ -379,6 +421,7 @@ int main(void)
 		cmocka_unit_test(a_range_drives_out_those_that_it_overlaps),
 		cmocka_unit_test(beyond_the_limit_ranges_say_so),
 		cmocka_unit_test(a_roster_names_who_cost_most),
+		cmocka_unit_test(groups_are_kept_up_to_their_limit),
 		cmocka_unit_test(page_faults_and_disks_are_reported_apart_and_add_up),
 		cmocka_unit_test(a_scene_shows_the_thread_and_who_had_its_cpu),
 		cmocka_unit_test(nobody_is_said_to_have_had_a_cpu_before_its_first_row),
