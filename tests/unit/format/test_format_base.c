@@ -401,8 +401,6 @@ static void arrays_grow_by_doubling_and_what_is_new_is_zero(void **state)
 	assert_in_range(moves, 1, 17);
 	for (uint32_t i = 0; i < 100000; i++)
 		assert_int_equal(array[i], i + 1);
-	assert_null(array_grow(array, &room, SIZE_MAX / 2, sizeof(*array)));
-	assert_int_equal(array[99999], 100000);
 	array = array_grow(array, &room, 3000000, sizeof(*array));
 	assert_non_null(array);
 	assert_true(room >= 3000000 && array[2999999] == 0);
