@@ -8,9 +8,9 @@
 #include "format/tracepoints.h"
 
 /*
- * The facts that are kept. `fine`: the value begins so where all is well; NULL: any value is bad. `text`: the sentence,
- * with the value behind it if `valued`: what the recorder counted it says in words. Facts without a text are about the
- * host.
+ * The facts that are kept. Of sort BLIND_SORTS: nothing that could not be seen. `fine`: the value begins so where all
+ * is well; NULL: any value is bad. `text`: the sentence, with the value behind it if `valued`; NULL: the value is a
+ * sentence.
  */
 static const struct about_fact {
 	const char *name;
@@ -28,18 +28,18 @@ static const struct about_fact {
 	{.name = "proc_hidepid",
 	 .sort = BLIND_RIGHTS,
 	 .text = "Processes of others, which /proc (hidepid) hides from those who lack CAP_SYS_PTRACE"},
-	{.name = "processes_denied", .sort = BLIND_RIGHTS, .text = "", .valued = true},
-	{.name = "mappings_denied", .sort = BLIND_RIGHTS, .text = "", .valued = true},
-	{.name = "libraries_unseen", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
-	{.name = "libraries_unread", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
+	{.name = "processes_denied", .sort = BLIND_RIGHTS},
+	{.name = "mappings_denied", .sort = BLIND_RIGHTS},
+	{.name = "libraries_unseen", .sort = BLIND_LIBRARIES},
+	{.name = "libraries_unread", .sort = BLIND_LIBRARIES},
 	{.name = "library_problem", .sort = BLIND_LIBRARIES, .text = "A library or program, ", .valued = true},
-	{.name = "files_not_looked_at", .sort = BLIND_LIBRARIES, .text = "", .valued = true},
-	{.name = "runtimes_stripped", .sort = BLIND_STRIPPED, .text = "", .valued = true},
+	{.name = "files_not_looked_at", .sort = BLIND_LIBRARIES},
+	{.name = "runtimes_stripped", .sort = BLIND_STRIPPED},
 	{.name = "tracepoints_absent",
 	 .sort = BLIND_TRACEPOINTS,
 	 .fine = "none",
 	 .text = "What this kernel has no tracepoint for: "},
-	{.name = "programs_refused"}, /* what is lacking for them is in tracepoints_absent */
+	{.name = "programs_refused", .sort = BLIND_SORTS}, /* what is lacking for them is in tracepoints_absent */
 	{.name = "waking_context",
 	 .sort = BLIND_WAKING,
 	 .fine = "known",
@@ -59,7 +59,7 @@ static const struct about_fact {
 	 .fine = "recorded",
 	 .text = "Who stopped, continued or ended processes by a signal: ",
 	 .valued = true},
-	{.name = "cgroups_not_looked_at", .sort = BLIND_ORDINARY, .text = "", .valued = true},
+	{.name = "cgroups_not_looked_at", .sort = BLIND_ORDINARY},
 	{.name = "late_attach",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "yes",
@@ -70,14 +70,14 @@ static const struct about_fact {
 	 .sort = BLIND_ORDINARY,
 	 .text = "Runs of probes that the kernel left out: ",
 	 .valued = true},
-	{.name = "processes_gone", .sort = BLIND_ORDINARY, .text = "", .valued = true},
-	{.name = "files_gone", .sort = BLIND_ORDINARY, .text = "", .valued = true},
+	{.name = "processes_gone", .sort = BLIND_ORDINARY},
+	{.name = "files_gone", .sort = BLIND_ORDINARY},
 	{.name = "command_lines",
 	 .sort = BLIND_ORDINARY,
 	 .fine = "recorded",
 	 .text = "The arguments of processes (--no-command-lines)"},
-	{.name = "frames_unplaced", .sort = BLIND_ORDINARY, .text = "", .valued = true},
-	{.name = "modules_not_numbered", .sort = BLIND_ORDINARY, .text = "", .valued = true},
+	{.name = "frames_unplaced", .sort = BLIND_ORDINARY},
+	{.name = "modules_not_numbered", .sort = BLIND_ORDINARY},
 };
 #define NTABLE (sizeof(table) / sizeof(table[0]))
 _Static_assert(NTABLE == sizeof(((struct about *)0)->facts) / sizeof(char *), "a place for each fact");
@@ -196,18 +196,6 @@ static bool begins(const struct about *a, const char *fact, const char *with)
 	return value && strncmp(value, with, strlen(with)) == 0;
 }
 
-bool about_lacks(const struct about *a, const char *tracepoint)
-{
-	size_t len, n = strlen(tracepoint);
-	const char *value = about_fact(a, "tracepoints_absent", &len);
-
-	/* "sched_waking, sched_switch" */
-	for (const char *at = value; at && (at = strstr(at, tracepoint)); at += n)
-		if ((at == value || at[-1] == ' ') && (at[n] == 0 || at[n] == ','))
-			return true;
-	return false;
-}
-
 bool about_is_virtual(const struct about *a)
 {
 	size_t len;
@@ -225,19 +213,47 @@ bool about_is_chosen(const struct about *a)
 	return begins(a, "mode", "command") || begins(a, "mode", "processes");
 }
 
-/* "sched_switch, sys_enter" in words where there are some; of what is not known the name. */
+/* The next name of "sched_switch, sys_enter" at *at, of *n characters; NULL: there is none. */
+static const char *next_absent(const char **at, size_t *n)
+{
+	const char *name = *at + strspn(*at, ", ");
+
+	*n = strcspn(name, ", ");
+	*at = name + *n;
+	return *n ? name : NULL;
+}
+
+/* The value of the fact that names the absent tracepoints; "" without it. */
+static const char *absent(const struct about *a)
+{
+	size_t len;
+	const char *value = about_fact(a, "tracepoints_absent", &len);
+
+	return value ? value : "";
+}
+
+bool about_lacks(const struct about *a, const char *tracepoint)
+{
+	const char *name, *at = absent(a);
+	size_t n;
+
+	while ((name = next_absent(&at, &n)))
+		if (n == strlen(tracepoint) && memcmp(name, tracepoint, n) == 0)
+			return true;
+	return false;
+}
+
+/* In words where there are some; of what is not known the name. */
 static void add_tracepoints(const struct about *a, struct text *t)
 {
-	size_t len, n;
-	const char *at = about_fact(a, "tracepoints_absent", &len);
+	const char *name, *between = "", *at = absent(a);
+	size_t n;
 
-	for (unsigned reported = 0; at && *at; at += n + strspn(at + n, ", "), reported++) {
-		const struct tracepoint *known;
+	for (; (name = next_absent(&at, &n)); between = "; ") {
+		const struct tracepoint *known = tracepoint_find(name, n);
 
-		n = strcspn(at, ", ");
-		known = tracepoint_find(at, n);
-		text_add(t, "%s%s%s", reported ? "; " : "", known ? known->lacks : "", known ? " (" : "");
-		text_add_escaped(t, at, n);
+		text_add(t, "%s%s%s", between, known ? known->lacks : "", known ? " (" : "");
+		text_add_escaped(t, name, n);
 		text_add(t, "%s", known ? ")" : "");
 	}
 }
@@ -247,7 +263,7 @@ static bool is_blind(const struct about *a, unsigned i)
 {
 	const char *fine = table[i].fine;
 
-	return table[i].text && a->facts[i] && !(fine && strncmp(a->facts[i], fine, strlen(fine)) == 0);
+	return table[i].sort != BLIND_SORTS && a->facts[i] && !(fine && strncmp(a->facts[i], fine, strlen(fine)) == 0);
 }
 
 /* Where there is no NVIDIA driver there is nothing of it to see; not all that is off was switched off. */
@@ -264,9 +280,9 @@ static void add_blind(const struct about *a, unsigned i, struct text *t)
 
 	if (!strcmp(table[i].name, "tracepoints_absent") && about_fact(a, "programs_refused", &len))
 		text_add(t, "What this kernel has no tracepoint for, or refuses the program for: ");
-	else
+	else if (table[i].text)
 		text_add(t, "%s", table[i].text);
-	if (table[i].valued)
+	if (table[i].valued || !table[i].text)
 		text_add_escaped(t, a->facts[i], a->fact_bytes[i]);
 	if (table[i].sort == BLIND_TRACEPOINTS)
 		add_tracepoints(a, t);
@@ -307,14 +323,16 @@ static const struct {
 /* Whether the lack of a tracepoint takes something away that findings rest on. */
 static bool lacks_much(const struct about *a)
 {
-	size_t len, known = 0;
-	const char *value = about_fact(a, "tracepoints_absent", &len);
+	const char *name, *at = absent(a);
+	size_t n;
 
-	for (size_t i = 0; i < ntracepoints; i++)
-		if (about_lacks(a, tracepoints[i].name))
-			known += strlen(tracepoints[i].name) * tracepoints[i].small;
-	/* Names beyond those that matter little: "page_fault_user, task_rename" */
-	return value && len > known + strlen(", ");
+	while ((name = next_absent(&at, &n))) {
+		const struct tracepoint *known = tracepoint_find(name, n);
+
+		if (!known || !known->small)
+			return true;
+	}
+	return false;
 }
 
 unsigned blind_severity(const struct about *a, enum blind_sort sort)

@@ -130,6 +130,10 @@ static int report_rules(const struct request *q)
 	else if (!q->explain)
 		about_all_rules(&q->settings, &q->rules, &t);
 	fputs(text_string(&t), stdout);
+	if (t.failed) {
+		tool_error("out of memory when writing");
+		status = TOOL_FAILED;
+	}
 	text_clear(&t);
 	return status;
 }

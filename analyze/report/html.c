@@ -109,17 +109,20 @@ static void escape(struct html *h, const char *s, size_t n)
 	}
 }
 
+static void escape_text(struct html *h, struct text *t)
+{
+	escape(h, text_string(t), t->len);
+	h->out->failed |= t->failed;
+	text_clear(t);
+}
+
 /* Formats into memory of its own, then escapes. */
 static void escape_format(struct html *h, const char *fmt, va_list args)
 {
-	char *s = NULL;
-	int n = vasprintf(&s, fmt, args);
+	struct text t = {0};
 
-	if (n < 0)
-		h->out->failed = true;
-	else
-		escape(h, s, (size_t)n);
-	free(n < 0 ? NULL : s);
+	text_add_args(&t, fmt, args);
+	escape_text(h, &t);
 }
 
 void html_attribute(struct html *h, const char *name, const char *fmt, ...)
@@ -157,9 +160,8 @@ void html_string(struct html *h, const char *s)
 
 void html_take(struct html *h, struct text *t)
 {
-	html_bytes(h, text_string(t), t->len);
-	h->out->failed |= t->failed;
-	text_clear(t);
+	end_tag(h);
+	escape_text(h, t);
 }
 
 void html_captured(struct html *h, const char *s, size_t n)

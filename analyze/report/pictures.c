@@ -189,9 +189,9 @@ void picture_overview(struct html *h, const struct report *r, const struct repor
 
 		if (!is_drawn(f))
 			continue;
+		text_add(&t, "%zu  ", i + 1);
 		add_row_label(&t, r, f);
-		svg_text(h, "label", 0, y + 13, SVG_START, "%zu  %s", i + 1, text_string(&t));
-		text_clear(&t);
+		svg_label(h, "label", 0, y + 13, SVG_START, &t);
 		overview_row(h, facts, f, y + 16);
 		y += ROW_PX + 16;
 	}

@@ -43,8 +43,7 @@ static void draw_node(struct html *h, const struct party *p, uint64_t x, unsigne
 	svg_rect(h, "node", x, NODE_WIDE, y, NODE_PX);
 	html_close(h);
 	picture_add_name(&t, &p->who, NAME_SHOWN);
-	svg_text(h, "label", x + NODE_WIDE / 2, y + 16, SVG_MIDDLE, "%s", text_string(&t));
-	text_clear(&t);
+	svg_label(h, "label", x + NODE_WIDE / 2, y + 16, SVG_MIDDLE, &t);
 	svg_text(h, "tick", x + NODE_WIDE / 2, y + 31, SVG_MIDDLE, "%" PRIu64, p->who.tid);
 }
 

@@ -67,8 +67,7 @@ static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge w
 	struct text t = {0};
 
 	add_range(&t, gpu, what);
-	svg_text(h, "label", 0, y + 13, SVG_START, "%s", text_string(&t));
-	text_clear(&t);
+	svg_label(h, "label", 0, y + 13, SVG_START, &t);
 	svg_line(h, "grid", 0, y + LABEL_PX + BAND_PX, SVG_WIDE, y + LABEL_PX + BAND_PX);
 	for (unsigned i = 0; i < GAUGES_SLICES; i++) {
 		const struct gauge_slice *s = &gpu->slices[what][i];

@@ -107,7 +107,6 @@ static void draw_axes(struct html *h, const struct bars *b)
 		svg_line(h, "grid", 0, y, SVG_WIDE, y);
 		text_add(&t, "%" PRIu64, ten);
 		svg_value(h, SVG_END, y - 3, &t);
-		text_clear(&t);
 	}
 	svg_line(h, "axis", 0, TOP_PX + PLOT_PX, SVG_WIDE, TOP_PX + PLOT_PX);
 	ten = 1;
@@ -120,7 +119,11 @@ static void draw_axes(struct html *h, const struct bars *b)
 		svg_line(h, "axis", x, TOP_PX + PLOT_PX, x, TOP_PX + PLOT_PX + 5);
 		if (i % every)
 			continue;
-		text_add(&t, "%" PRIu64 " %s",
+		svg_text(h, "tick", x, TOP_PX + PLOT_PX + 18,
+			 x < SVG_WIDE / 20              ? SVG_START
+			 : x > SVG_WIDE - SVG_WIDE / 20 ? SVG_END
+							: SVG_MIDDLE,
+			 "%" PRIu64 " %s",
 			 i % 3 == 0   ? (uint64_t)1
 			 : i % 3 == 1 ? (uint64_t)10
 				      : (uint64_t)100,
@@ -128,12 +131,6 @@ static void draw_axes(struct html *h, const struct bars *b)
 			 : i < 6 ? "µs"
 			 : i < 9 ? "ms"
 				 : "s");
-		svg_text(h, "tick", x, TOP_PX + PLOT_PX + 18,
-			 x < SVG_WIDE / 20              ? SVG_START
-			 : x > SVG_WIDE - SVG_WIDE / 20 ? SVG_END
-							: SVG_MIDDLE,
-			 "%s", text_string(&t));
-		text_clear(&t);
 	}
 }
 

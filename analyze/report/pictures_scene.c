@@ -135,14 +135,13 @@ static void draw(struct html *h, const struct worst *w, const char *what)
 	html_close(h);
 	svg_line(h, "bracket", x, 1, end, 1);
 	text_add_ns(&t, w->at.end_ns - w->at.begin_ns);
-	svg_text(h, "tick", x + (end - x) / 2, 15, SVG_MIDDLE, "%s", text_string(&t));
-	text_clear(&t);
+	svg_label(h, "tick", x + (end - x) / 2, 15, SVG_MIDDLE, &t);
 	for (unsigned row = 0; row < s->nrows; row++) {
 		unsigned y = TOP_PX + row * ROW_PX + LABEL_PX;
 
 		add_label(&t, w->why, s->rows[row].tid);
-		svg_text(h, "label", 0, y - 5, SVG_START, "%s: %s", text_string(&t), role_of(s, w, row, what));
-		text_clear(&t);
+		text_add(&t, ": %s", role_of(s, w, row, what));
+		svg_label(h, "label", 0, y - 5, SVG_START, &t);
 		draw_row(h, s, w->why, row, y, zero_ns);
 	}
 	for (unsigned row = 0; row < s->nrows; row++)

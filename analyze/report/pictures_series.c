@@ -64,7 +64,6 @@ static void draw_grid(struct html *h, const struct series *s, uint64_t highest)
 		svg_line(h, "grid", 0, y, SVG_WIDE, y);
 		add_value(&t, s->unit, level);
 		svg_value(h, SVG_START, y - 3, &t);
-		text_clear(&t);
 	}
 }
 

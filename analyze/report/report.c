@@ -9,12 +9,13 @@
 #include "format/base/units.h"
 #include "keys/tool/tool.h"
 
-static void hash_text(struct text *t, char *hex)
+void report_hash(struct text *t, char *hex, size_t bytes, struct text *out)
 {
 	uint8_t hash[HASH_BYTES];
 
-	crypto_generichash(hash, sizeof(hash), (const unsigned char *)text_string(t), t->len, NULL, 0);
-	hex_text(hex, hash, sizeof(hash));
+	crypto_generichash(hash, bytes, (const unsigned char *)text_string(t), t->len, NULL, 0);
+	hex_text(hex, hash, bytes);
+	out->failed |= t->failed;
 	text_clear(t);
 }
 
@@ -22,12 +23,12 @@ static void hash_text(struct text *t, char *hex)
  * Of the names of the rules, of all their settings, and of the user's rules to the byte: reports with the same hash
  * judged by the same rules.
  */
-static void hash_rules(const struct report *r, struct report_facts *f)
+static void hash_rules(const struct report *r, struct report_facts *f, struct text *out)
 {
 	struct text t = {0};
 
 	settings_text(r->settings, &t);
-	hash_text(&t, f->settings_hash);
+	report_hash(&t, f->settings_hash, HASH_BYTES, out);
 	for (unsigned i = 0; i < NRULES; i++)
 		text_add(&t, "%s\n", rules[i]->name);
 	settings_text(r->settings, &t);
@@ -37,7 +38,7 @@ static void hash_rules(const struct report *r, struct report_facts *f)
 		text_add(&t, "user %s %zu\n", u->name, u->len);
 		text_add_bytes(&t, u->text, u->len);
 	}
-	hash_text(&t, f->rules_hash);
+	report_hash(&t, f->rules_hash, HASH_BYTES, out);
 }
 
 static const char *authentic_words(enum verdict v)
@@ -72,7 +73,7 @@ void report_meaning(const struct report *r, const struct report_facts *f, struct
 		text_add(t, ", nothing lost or withheld");
 }
 
-void report_gather(const struct report *r, struct report_facts *f)
+void report_gather(const struct report *r, struct report_facts *f, struct text *out)
 {
 	const struct reader *reader = &r->evidence->reader;
 	const struct names *names = engine_context(r->engine)->names;
@@ -80,7 +81,7 @@ void report_gather(const struct report *r, struct report_facts *f)
 
 	memset(f, 0, sizeof(*f));
 	hex_text(f->capture_id, reader->header.capture_id, CAPTURE_ID_BYTES);
-	hash_rules(r, f);
+	hash_rules(r, f, out);
 	f->nepochs = reader->nepochs;
 	f->begin_ns = f->end_ns = reader->header.start_boot_ns;
 	f->ended = reader->tail == TAIL_END;

@@ -66,7 +66,10 @@ struct report_facts {
 	uint64_t nwithheld[CLASSES_MAX];
 };
 
-void report_gather(const struct report *r, struct report_facts *f);
+/* Lack of memory shows in out->failed. */
+void report_gather(const struct report *r, struct report_facts *f, struct text *out);
+/* The hash of what `t` holds, `bytes` long, in hexadecimal, and empties it; failure of `t` becomes `out`'s. */
+void report_hash(struct text *t, char *hex, size_t bytes, struct text *out);
 
 /*
  * The worst findings but those that only inform, each trouble from one side only, at most `max` of them; their number.

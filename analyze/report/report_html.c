@@ -58,7 +58,7 @@ static void add_title(struct html *h, const struct report *first)
 	struct text t = {0};
 
 	if (first) {
-		report_gather(first, &facts);
+		report_gather(first, &facts, h->out);
 		report_run(first, &facts, &t);
 		text_add(&t, " - gpurec");
 	} else {
@@ -307,12 +307,10 @@ void page_summary(struct page *p)
 	}
 	if (report_nothing(p->r, &p->facts, &nothing)) {
 		html_open(h, "p", NULL);
-		html_bytes(h, text_string(&nothing), nothing.len);
+		html_take(h, &nothing);
 		html_string(h, ".");
 		html_close(h);
 	}
-	h->out->failed |= nothing.failed;
-	text_clear(&nothing);
 	picture_overview(h, p->r, &p->facts);
 }
 
@@ -331,7 +329,7 @@ void report_html(const struct report *r, unsigned number, struct html *h)
 {
 	struct page p = {.h = h, .r = r, .number = number};
 
-	report_gather(r, &p.facts);
+	report_gather(r, &p.facts, h->out);
 	html_open(h, "main", NULL);
 	html_attribute(h, "id", "r%u", number);
 	page_head(&p);

@@ -19,6 +19,7 @@ static void html_function(struct html *h, const char *name, size_t n)
 
 static void add_line(struct html *h, const char *name, const struct text *t)
 {
+	h->out->failed |= t->failed;
 	if (t->len == 0)
 		return;
 	html_element(h, "dt", NULL, "%s", name);

@@ -109,18 +109,16 @@ void page_unseen(struct page *p)
 {
 	struct text t = {0};
 	struct html *h = p->h;
-	const char *line, *end;
+	const char *at, *line;
+	size_t n;
 
 	html_element(h, "h2", NULL, "What the capture could not see");
 	report_unseen(p->r, &p->facts, &t);
 	html_open(h, "ul", "first");
-	for (line = text_string(&t); *line; line = end + 1) {
-		end = strchrnul(line, '\n');
+	for (at = text_string(&t); text_next_line(&at, &line, &n);) {
 		html_open(h, "li", NULL);
-		html_bytes(h, line, (size_t)(end - line));
+		html_bytes(h, line, n);
 		html_close(h);
-		if (!*end)
-			break;
 	}
 	html_close(h);
 	h->out->failed |= t.failed;

@@ -28,12 +28,10 @@ static void add_about(const struct report *r, struct json *j)
 
 	for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
 		members[i].add(about, &one);
-		if (one.len)
-			add_text(j, members[i].name, &one);
+		if (one.len || one.failed)
+			json_take(j, members[i].name, &one);
 		else
 			json_null(j, members[i].name);
-		j->out->failed |= one.failed;
-		text_clear(&one);
 	}
 }
 
@@ -358,14 +356,13 @@ static void add_calls(const struct report *r, struct json *j)
 static void add_reported(const struct report *r, const struct report_facts *f, struct json *j)
 {
 	struct text lines = {0};
-	const char *line, *end;
+	const char *at, *line;
+	size_t n;
 
 	report_unseen(r, f, &lines);
 	json_open(j, "told", '[');
-	for (line = text_string(&lines); *line; line = end + (*end != 0)) {
-		end = strchrnul(line, '\n');
-		json_text(j, NULL, line, (size_t)(end - line));
-	}
+	for (at = text_string(&lines); text_next_line(&at, &line, &n);)
+		json_text(j, NULL, line, n);
 	json_close(j, ']');
 	j->out->failed |= lines.failed;
 	text_clear(&lines);
@@ -435,7 +432,7 @@ void report_json(const struct report *r, struct json *j)
 	unsigned n = report_summary(r, worst, SUMMARY_MAX);
 	struct text nothing = {0};
 
-	report_gather(r, &f);
+	report_gather(r, &f, j->out);
 	json_open(j, NULL, '{');
 	add_capture(r, &f, j);
 	add_custody(r, j);
@@ -444,9 +441,7 @@ void report_json(const struct report *r, struct json *j)
 	for (unsigned i = 0; i < n; i++)
 		add_text(j, NULL, &worst[i]->headline);
 	if (report_nothing(r, &f, &nothing))
-		add_text(j, NULL, &nothing);
-	j->out->failed |= nothing.failed;
-	text_clear(&nothing);
+		json_take(j, NULL, &nothing);
 	json_close(j, ']');
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < r->findings->n; i++)

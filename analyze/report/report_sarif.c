@@ -32,10 +32,8 @@ static void add_message(struct json *j, const char *key, const char *s, size_t n
 	if (n && s[n - 1] != '.')
 		text_add(&t, ".");
 	json_open(j, key, '{');
-	json_text(j, "text", text_string(&t), t.len);
+	json_take(j, "text", &t);
 	json_close(j, '}');
-	j->out->failed |= t.failed;
-	text_clear(&t);
 }
 
 static void add_descriptor(struct json *j, const char *name, enum severity severity, const char *summary,
@@ -88,10 +86,11 @@ static uint64_t rule_index(const struct report *r, const struct finding *f)
 	return 0;
 }
 
-static void add_place(struct json *j, const char *kind, const struct text *name)
+/* Empties `name`. */
+static void add_place(struct json *j, const char *kind, struct text *name)
 {
 	json_open(j, NULL, '{');
-	json_text(j, "fullyQualifiedName", text_string(name), name->len);
+	json_take(j, "fullyQualifiedName", name);
 	json_string(j, "kind", kind);
 	json_close(j, '}');
 }
@@ -110,27 +109,22 @@ static void add_locations(const struct report *r, struct json *j, const struct f
 		text_add(&t, "%" PRIu32 " ", p->pid);
 		text_add_escaped(&t, p->name.s, p->name.len);
 		add_place(j, "process", &t);
-		text_clear(&t);
 	}
 	if (f->tid) {
 		text_add(&t, "%" PRIu64, f->tid);
 		add_place(j, "thread", &t);
-		text_clear(&t);
 	}
 	if (f->probe) {
 		text_add(&t, "%s", call_name(&r->evidence->reader.header.schema, f->probe));
 		add_place(j, "function", &t);
-		text_clear(&t);
 	}
 	if (f->futex) {
 		text_add(&t, "0x%" PRIx64, f->futex);
 		add_place(j, "futex", &t);
-		text_clear(&t);
 	}
 	if (f->gpu) {
 		text_add(&t, "%" PRIu64, f->gpu - 1);
 		add_place(j, "gpu", &t);
-		text_clear(&t);
 	}
 	json_close(j, ']');
 	json_close(j, '}');
@@ -187,15 +181,11 @@ static void add_stacks(const struct report *r, struct json *j, const struct find
 
 static void add_fingerprint(const struct report *r, struct json *j, const struct finding *f)
 {
-	uint8_t hash[FINGERPRINT_BYTES];
 	char hex[2 * FINGERPRINT_BYTES + 1];
 	struct text t = {0};
 
 	finding_identity(f, engine_context(r->engine)->names, &r->evidence->reader.header.schema, &t);
-	crypto_generichash(hash, sizeof(hash), (const unsigned char *)text_string(&t), t.len, NULL, 0);
-	hex_text(hex, hash, sizeof(hash));
-	j->out->failed |= t.failed;
-	text_clear(&t);
+	report_hash(&t, hex, FINGERPRINT_BYTES, j->out);
 	json_open(j, "partialFingerprints", '{');
 	json_string(j, "gpurec/v1", hex);
 	json_close(j, '}');
@@ -240,18 +230,18 @@ static void add_notifications(const struct report *r, struct json *j)
 {
 	struct report_facts f;
 	struct text lines = {0};
-	const char *line, *end;
+	const char *at, *line;
+	size_t n;
 
-	report_gather(r, &f);
+	report_gather(r, &f, j->out);
 	if (report_nothing(r, &f, &lines))
 		text_add(&lines, "\n");
 	report_unseen(r, &f, &lines);
 	json_open(j, "toolExecutionNotifications", '[');
-	for (line = text_string(&lines); *line; line = end + (*end != 0)) {
-		end = strchrnul(line, '\n');
+	for (at = text_string(&lines); text_next_line(&at, &line, &n);) {
 		json_open(j, NULL, '{');
 		json_string(j, "level", "note");
-		add_message(j, "message", line, (size_t)(end - line));
+		add_message(j, "message", line, n);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -264,7 +254,7 @@ static void add_properties(const struct report *r, struct json *j)
 	struct report_facts f;
 	char sentence[512];
 
-	report_gather(r, &f);
+	report_gather(r, &f, j->out);
 	evidence_sentence(r->evidence, sentence, sizeof(sentence));
 	json_open(j, "automationDetails", '{');
 	json_open(j, "description", '{');

@@ -74,7 +74,7 @@ static void add_nothing(const struct report *r, const struct report_facts *f, bo
 		else
 			text_add(t, "the capture is limited");
 		text_add(t, " (");
-		text_add_bytes(t, text_string(&limits), limits.len);
+		text_take(t, &limits);
 		text_add(t, ")");
 	} else {
 		text_add(t, "No %sproblem was found", else_ ? "other " : "");
@@ -128,9 +128,8 @@ void report_run(const struct report *r, const struct report_facts *f, struct tex
 	add_command(about, t);
 	about_add_hostname(about, &host);
 	if (host.len)
-		text_add(t, " on %s", text_string(&host));
-	t->failed |= host.failed;
-	text_clear(&host);
+		text_add(t, " on ");
+	text_take(t, &host);
 	text_add(t, ", ");
 	text_add_ns(t, f->end_ns > f->begin_ns ? f->end_ns - f->begin_ns : 0);
 	for (size_t i = 0; i < r->findings->n; i++)

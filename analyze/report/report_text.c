@@ -16,17 +16,23 @@ static void add_padded(struct text *t, const char *s, unsigned width)
 	text_add(t, "%-*s", (int)width, s);
 }
 
-/* A duration, right-aligned; its µ is one column and two bytes. */
+/* Right-aligned, and emptied; a µ is one column and two bytes. */
+static void add_right(struct text *t, struct text *one, unsigned width)
+{
+	unsigned columns = 0;
+
+	for (size_t i = 0; i < one->len; i++)
+		columns += (one->s[i] & 0xc0) != 0x80;
+	text_add(t, "%*s", columns < width ? (int)(width - columns) : 0, "");
+	text_take(t, one);
+}
+
 static void add_ns_right(struct text *t, uint64_t ns, unsigned width)
 {
 	struct text one = {0};
-	unsigned columns = 0;
 
 	text_add_ns(&one, ns);
-	for (size_t i = 0; i < one.len; i++)
-		columns += (one.s[i] & 0xc0) != 0x80;
-	text_add(t, "%*s%s", columns < width ? (int)(width - columns) : 0, "", text_string(&one));
-	text_clear(&one);
+	add_right(t, &one, width);
 }
 
 static void add_about(const struct report *r, struct text *t)
@@ -44,9 +50,10 @@ static void add_about(const struct report *r, struct text *t)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		lines[i].add(about, &one);
 		if (one.len)
-			text_add(t, "%s%s\n", lines[i].name, text_string(&one));
-		t->failed |= one.failed;
-		text_clear(&one);
+			text_add(t, "%s", lines[i].name);
+		if (one.len)
+			text_add(&one, "\n");
+		text_take(t, &one);
 	}
 }
 
@@ -101,10 +108,11 @@ static void add_summary(const struct report *r, const struct report_facts *f, st
 	text_add(t, "\nWhat matters most\n");
 	for (unsigned i = 0; i < n; i++)
 		text_add(t, "  %u. %s.\n", i + 1, text_string(&worst[i]->headline));
-	if (report_nothing(r, f, &nothing))
-		text_add(t, "  %s.\n", text_string(&nothing));
-	t->failed |= nothing.failed;
-	text_clear(&nothing);
+	if (report_nothing(r, f, &nothing)) {
+		text_add(t, "  ");
+		text_take(t, &nothing);
+		text_add(t, ".\n");
+	}
 }
 
 static void add_bar(struct text *t, const char *label, uint64_t ns, uint64_t whole_ns)
@@ -251,8 +259,8 @@ static void add_call(struct text *t, const struct schema *schema, const struct c
 		text_add(&percent, "in");
 	else
 		text_add_percent(&percent, s->total_ns, whole_ns);
-	text_add(t, "  %6s ", text_string(&percent));
-	text_clear(&percent);
+	add_right(t, &percent, 8);
+	text_add(t, " ");
 	add_ns_right(t, s->total_ns, 9);
 	text_add(t, " %8" PRIu64, s->n);
 	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
@@ -289,16 +297,13 @@ static void add_calls(const struct report *r, const struct report_facts *f, stru
 static void add_unseen(const struct report *r, const struct report_facts *f, struct text *t)
 {
 	struct text lines = {0};
-	const char *line, *end;
+	const char *at, *line;
+	size_t n;
 
 	report_unseen(r, f, &lines);
 	text_add(t, "\nWhat the capture could not see\n");
-	for (line = text_string(&lines); *line; line = end + 1) {
-		end = strchrnul(line, '\n');
-		text_add(t, "  %.*s\n", (int)(end - line), line);
-		if (!*end)
-			break;
-	}
+	for (at = text_string(&lines); text_next_line(&at, &line, &n);)
+		text_add(t, "  %.*s\n", (int)n, line);
 	t->failed |= lines.failed;
 	text_clear(&lines);
 }
@@ -307,7 +312,7 @@ void report_text(const struct report *r, struct text *t)
 {
 	struct report_facts f;
 
-	report_gather(r, &f);
+	report_gather(r, &f, t);
 	add_head(r, &f, t);
 	add_summary(r, &f, t);
 	add_findings(r, &f, t);

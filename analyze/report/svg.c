@@ -23,6 +23,7 @@ void svg_open(struct html *h, unsigned height_px, const char *title, const struc
 	html_element(h, "title", NULL, "%s", title);
 	html_open(h, "desc", NULL);
 	html_bytes(h, text_string(description), description->len);
+	h->out->failed |= description->failed;
 	html_close(h);
 }
 
@@ -57,26 +58,28 @@ void svg_line(struct html *h, const char *class, uint64_t x1, unsigned y1, uint6
 	html_attribute(h, "y2", "%u", y2);
 }
 
-void svg_text(struct html *h, const char *class, uint64_t x, unsigned y, enum svg_anchor anchor, const char *fmt, ...)
+void svg_label(struct html *h, const char *class, uint64_t x, unsigned y, enum svg_anchor anchor, struct text *t)
 {
 	static const char *const names[] = {"start", "middle", "end"};
-	va_list args;
-	char *s = NULL;
 
 	html_open(h, "text", class);
 	add_place(h, "x", x);
 	html_attribute(h, "y", "%u", y);
 	if (anchor != SVG_START)
 		html_attribute(h, "text-anchor", "%s", names[anchor]);
-	va_start(args, fmt);
-	if (vasprintf(&s, fmt, args) < 0) {
-		h->out->failed = true;
-		s = NULL;
-	}
-	va_end(args);
-	html_string(h, s ? s : "");
-	free(s);
+	html_take(h, t);
 	html_close(h);
+}
+
+void svg_text(struct html *h, const char *class, uint64_t x, unsigned y, enum svg_anchor anchor, const char *fmt, ...)
+{
+	struct text t = {0};
+	va_list args;
+
+	va_start(args, fmt);
+	text_add_args(&t, fmt, args);
+	va_end(args);
+	svg_label(h, class, x, y, anchor, &t);
 }
 
 /* Pixels of a small text: as wide as its characters at their widest, nearly. */
@@ -89,7 +92,7 @@ static unsigned width_of(const struct text *t)
 	return n * 7 + 4;
 }
 
-void svg_value(struct html *h, enum svg_anchor edge, unsigned y, const struct text *value)
+void svg_value(struct html *h, enum svg_anchor edge, unsigned y, struct text *value)
 {
 	unsigned width = width_of(value);
 
@@ -100,7 +103,7 @@ void svg_value(struct html *h, enum svg_anchor edge, unsigned y, const struct te
 	html_attribute(h, "height", "13");
 	if (edge == SVG_END)
 		html_attribute(h, "transform", "translate(-%u 0)", width);
-	svg_text(h, "tick", edge == SVG_END ? SVG_WIDE : 0, y, edge, "%s", text_string(value));
+	svg_label(h, "tick", edge == SVG_END ? SVG_WIDE : 0, y, edge, value);
 }
 
 uint64_t svg_place(uint64_t at, uint64_t begin, uint64_t end)

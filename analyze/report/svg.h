@@ -23,9 +23,11 @@ void svg_tip(struct html *h, struct text *t);
 void svg_line(struct html *h, const char *class, uint64_t x1, unsigned y1, uint64_t x2, unsigned y2);
 __attribute__((format(printf, 6, 7))) void svg_text(struct html *h, const char *class, uint64_t x, unsigned y,
 						    enum svg_anchor anchor, const char *fmt, ...);
+/* The same for what `t` holds; empties it. */
+void svg_label(struct html *h, const char *class, uint64_t x, unsigned y, enum svg_anchor anchor, struct text *t);
 
-/* A value that is written over what is drawn, at the left or right edge, on paper of its own. */
-void svg_value(struct html *h, enum svg_anchor edge, unsigned y, const struct text *value);
+/* A value that is written over what is drawn, at the left or right edge, on paper of its own; empties `value`. */
+void svg_value(struct html *h, enum svg_anchor edge, unsigned y, struct text *value);
 
 /* A position on a linear axis over [begin, end]: 0 to SVG_WIDE. */
 uint64_t svg_place(uint64_t at, uint64_t begin, uint64_t end);

@@ -82,6 +82,13 @@ void json_text(struct json *j, const char *key, const char *s, size_t n)
 	text_add_bytes(j->out, "\"", 1);
 }
 
+void json_take(struct json *j, const char *key, struct text *t)
+{
+	json_text(j, key, text_string(t), t->len);
+	j->out->failed |= t->failed;
+	text_clear(t);
+}
+
 void json_string(struct json *j, const char *key, const char *s)
 {
 	json_text(j, key, s, strlen(s));

@@ -25,6 +25,8 @@ void json_bool(struct json *j, const char *key, bool value);
 void json_null(struct json *j, const char *key);
 /* Any bytes; made valid UTF-8. */
 void json_text(struct json *j, const char *key, const char *s, size_t n);
+/* What `t` holds, and empties it; where it failed, so did the output. */
+void json_take(struct json *j, const char *key, struct text *t);
 void json_string(struct json *j, const char *key, const char *s);
 /* An address as the text "0x7f...": JSON's numbers are doubles in many readers. */
 void json_hex(struct json *j, const char *key, uint64_t value);

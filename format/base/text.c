@@ -2,7 +2,6 @@
 #include "format/base/text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,20 +48,34 @@ void text_add_string(struct text *t, const char *s)
 	text_add_bytes(t, s, strlen(s));
 }
 
-void text_add(struct text *t, const char *fmt, ...)
+void text_take(struct text *t, struct text *from)
 {
-	va_list args, again;
+	text_add_bytes(t, text_string(from), from->len);
+	t->failed |= from->failed;
+	text_clear(from);
+}
+
+void text_add_args(struct text *t, const char *fmt, va_list args)
+{
+	va_list again;
 	int n;
 
-	va_start(args, fmt);
 	va_copy(again, args);
 	n = vsnprintf(NULL, 0, fmt, args);
-	va_end(args);
 	if (n < 0)
 		t->failed = true;
 	else if (make_room(t, (size_t)n))
 		t->len += (size_t)vsnprintf(t->s + t->len, (size_t)n + 1, fmt, again);
 	va_end(again);
+}
+
+void text_add(struct text *t, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	text_add_args(t, fmt, args);
+	va_end(args);
 }
 
 void text_add_ns(struct text *t, uint64_t ns)
@@ -103,6 +116,14 @@ void text_add_escaped(struct text *t, const char *s, size_t n)
 void text_add_json(struct text *t, const char *s, size_t n)
 {
 	add_escaped(t, s, n, escape_json);
+}
+
+bool text_next_line(const char **at, const char **line, size_t *n)
+{
+	*line = *at;
+	*n = strcspn(*at, "\n");
+	*at += *n + ((*at)[*n] == '\n');
+	return *at > *line;
 }
 
 const char *text_string(const struct text *t)

@@ -3,6 +3,7 @@
 #ifndef GPUREC_FORMAT_BASE_TEXT_H
 #define GPUREC_FORMAT_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,11 @@ struct text {
 };
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *t, const char *fmt, ...);
+__attribute__((format(printf, 2, 0))) void text_add_args(struct text *t, const char *fmt, va_list args);
 void text_add_bytes(struct text *t, const char *s, size_t n);
 void text_add_string(struct text *t, const char *s);
+/* What `from` holds, and empties it; where it failed, so did `t`. */
+void text_take(struct text *t, struct text *from);
 
 /* As duration_text() and size_text() show them (format/base/units.h). */
 void text_add_ns(struct text *t, uint64_t ns);
@@ -27,6 +31,9 @@ void text_add_percent(struct text *t, uint64_t part, uint64_t whole);
 /* Text out of a capture, made harmless for a line of text, and (no quotes added) for a JSON string. */
 void text_add_escaped(struct text *t, const char *s, size_t n);
 void text_add_json(struct text *t, const char *s, size_t n);
+
+/* The line at *at, without its end, and moves behind it; false: there is none. */
+bool text_next_line(const char **at, const char **line, size_t *n);
 
 /* "" instead of NULL. */
 const char *text_string(const struct text *t);

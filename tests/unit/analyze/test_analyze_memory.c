@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Memory that ends while rules judge: whichever allocation fails, the analysis ends with ERR_MEMORY and a sentence.
- * Nothing is missing from a report in silence.
+ * Memory that ends while the report is written: it is the same to the byte, or is said to have failed. Nothing is
+ * missing from a report in silence.
  */
 #undef _FORTIFY_SOURCE
+#include "analyze/gpu_gauges.h"
+#include "analyze/report/report_formats.h"
 #include "tests/unit/faults.h"
 #include "tests/unit/feed.h"
 
@@ -120,17 +123,16 @@ static int meet_in_collectives(struct fault *why)
 	return 0;
 }
 
-/* All that is found, as text. 0 or an error. */
-static int analyse(struct text *out, struct fault *why)
+/* What many rules find. 0 or an error; findings_clear() and engine_close() in any case. */
+static int find(struct findings *found, struct fault *why)
 {
-	struct findings found = {0};
 	int r;
 
 	now_ns = T0;
+	feed.engine = NULL;
 	r = engine_open(&feed.engine, &(struct context){.schema = &feed.schema}, &feed.settings, why);
-	if (r < 0)
-		return r;
-	r = launch_and_wait(why);
+	if (r == 0)
+		r = launch_and_wait(why);
 	if (r == 0)
 		r = use_memory(why);
 	if (r == 0)
@@ -138,7 +140,16 @@ static int analyse(struct text *out, struct fault *why)
 	if (r == 0)
 		r = meet_in_collectives(why);
 	if (r == 0)
-		r = engine_finish(feed.engine, &found, why);
+		r = engine_finish(feed.engine, found, why);
+	return r;
+}
+
+/* All of it, as text. 0 or an error. */
+static int analyse(struct text *out, struct fault *why)
+{
+	struct findings found = {0};
+	int r = find(&found, why);
+
 	disarm();
 	for (size_t i = 0; i < found.n && r == 0; i++) {
 		const struct finding *f = found.all[i];
@@ -231,11 +242,78 @@ static void without_memory_nothing_is_missing_in_silence(void **state)
 	(void)state;
 }
 
+#define FIRST_FAULTS 400 /* are all tried; of later ones every so many more */
+
+/* A report in one form; false: it is said to have failed. */
+static bool write_report(const struct report *r, enum form form, struct forms *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->wanted[form] = true;
+	forms_begin(f);
+	forms_add(f, r);
+	return forms_end(f);
+}
+
+/* The number of faults. */
+static unsigned long fail_each(const struct report *r, enum form form)
+{
+	struct forms whole, f;
+	unsigned long nfaults = 0;
+	bool made;
+
+	assert_true(write_report(r, form, &whole));
+	for (unsigned long n = 1;; n += n < FIRST_FAULTS ? 1 : n / 40) {
+		arm(OF_MEMORY, n);
+		made = write_report(r, form, &f);
+		disarm();
+		if (!atomic_load(&failed))
+			break;
+		nfaults++;
+		if (made && (f.out[form].len != whole.out[form].len ||
+			     memcmp(f.out[form].s, whole.out[form].s, f.out[form].len) != 0))
+			fail_msg("allocation %lu fails: another report", n);
+		forms_clear(&f);
+	}
+	forms_clear(&f);
+	forms_clear(&whole);
+	return nfaults;
+}
+
+static void without_memory_no_report_is_another_one(void **state)
+{
+#ifdef CAN_FAIL_MALLOC
+	struct evidence evidence = {0};
+	struct findings found = {0};
+	struct gauges gauges = {0};
+	struct fault why;
+
+	prepare();
+	assert_int_equal(find(&found, &why), 0);
+	evidence.reader.header.schema = feed.schema;
+	for (unsigned form = 0; form < FORMS; form++) {
+		unsigned long nfaults = fail_each(&(struct report){.evidence = &evidence,
+								   .engine = feed.engine,
+								   .findings = &found,
+								   .settings = &feed.settings,
+								   .gauges = &gauges},
+						  form);
+
+		print_message("# form %u: %lu faults\n", form, nfaults);
+		assert_true(nfaults > 20);
+	}
+	findings_clear(&found);
+	engine_close(feed.engine);
+	schema_clear(&feed.schema);
+#endif
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_rules_speak),
 		cmocka_unit_test(without_memory_nothing_is_missing_in_silence),
+		cmocka_unit_test(without_memory_no_report_is_another_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
