@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/model/gauge_fields.h"
+
 /* Which field of a row a gauge shows. */
 static const unsigned fields[GAUGES] = {
 	[GAUGE_BUSY] = F_health_busy_percent,  [GAUGE_CLOCK] = F_health_sm_mhz,
@@ -38,7 +40,7 @@ static unsigned slice_of(const struct gauges *g, uint64_t at_ns)
 	return (unsigned)((unsigned __int128)(at_ns - g->begin_ns) * GAUGES_SLICES / (g->end_ns - g->begin_ns));
 }
 
-static void take(struct gauge_gpu *gpu, enum gauge what, unsigned slice, uint64_t value)
+static void take(struct gauge_gpu *gpu, enum gpu_gauge what, unsigned slice, uint64_t value)
 {
 	struct gauge_slice *s = &gpu->slices[what][slice];
 
@@ -64,8 +66,8 @@ int gauges_feed(struct gauges *g, const struct event *ev, struct fault *why)
 	slice = slice_of(g, ev->at_ns);
 	gpu->nrows++;
 	for (unsigned i = 0; i < GAUGES; i++)
-		if (ev->v[F_health_known] >> (fields[i] - F_health_known) & 1)
-			take(gpu, (enum gauge)i, slice, ev->v[fields[i]]);
+		if (health_has(ev, fields[i]))
+			take(gpu, (enum gpu_gauge)i, slice, ev->v[fields[i]]);
 	if (ev->v[F_health_throttle] & ~(uint64_t)THROTTLE_HARMLESS)
 		gpu->throttled[slice] = true;
 	return 0;

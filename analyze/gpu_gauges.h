@@ -9,7 +9,7 @@
 #define GAUGES_SLICES 96 /* of the run; the highest and lowest of each are kept */
 
 /* Columns of the picture, in the order in which they are drawn. */
-enum gauge { GAUGE_BUSY = 0, GAUGE_CLOCK, GAUGE_POWER, GAUGE_TEMPERATURE, GAUGE_MEMORY, GAUGES };
+enum gpu_gauge { GAUGE_BUSY = 0, GAUGE_CLOCK, GAUGE_POWER, GAUGE_TEMPERATURE, GAUGE_MEMORY, GAUGES };
 
 struct gauge_slice {
 	bool reported;

@@ -30,8 +30,7 @@ static void count_in(struct losses *l, const char *name, uint64_t n)
 }
 
 bool losses_collect(struct losses *l, const struct schema *schema, const struct counter *counters, uint32_t ncounters,
-		    bool (*counts)(const struct schema *schema, const struct counter *c, const void *arg),
-		    const void *arg)
+		    counter_test *counts, const void *arg)
 {
 	*l = (struct losses){.all = calloc((size_t)ncounters + 1, sizeof(struct loss))};
 	if (!l->all)
@@ -84,32 +83,25 @@ static bool is_of_call(const struct schema *schema, const struct counter *c)
 	return kind && (kind->flags & KIND_CALL) == KIND_CALL;
 }
 
-/* In the first so many epochs. */
-static uint64_t left_out_in(const struct reader *r, uint64_t nepochs, uint16_t kind)
+/* Calls of a kind, or of any if that is 0. */
+static bool is_left_out(const struct schema *schema, const struct counter *c, const void *kind)
 {
-	const struct schema *schema = &r->header.schema;
-	uint32_t n;
-	const struct counter *counters = reader_counters(r, nepochs, &n);
-	uint64_t sum = 0;
+	const struct probe *p = schema_probe(schema, c->probe);
+	uint16_t wanted = *(const uint16_t *)kind;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct probe *p = schema_probe(schema, counters[i].probe);
-
-		if (absence_of(schema, counters[i].id) == ABSENCE_LEFT_OUT && p && is_of_call(schema, &counters[i]) &&
-		    (kind == 0 || p->kind == kind))
-			sum += counters[i].value;
-	}
-	return sum;
+	return absence_of(schema, c->id) == ABSENCE_LEFT_OUT && is_of_call(schema, c) &&
+	       (wanted == 0 || p->kind == wanted);
 }
 
 uint64_t calls_left_out(const struct reader *r, uint16_t kind)
 {
-	return r ? left_out_in(r, r->nepochs, kind) : 0;
+	return r ? reader_sum(r, r->nepochs, is_left_out, &kind) : 0;
 }
 
 bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns)
 {
 	uint64_t lo = 0, hi = r ? r->nepochs : 0;
+	const uint16_t any = 0;
 
 	if (calls_left_out(r, 0) == 0)
 		return false;
@@ -125,7 +117,7 @@ bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t e
 		lo--;
 	while (hi < r->nepochs && r->epochs[hi].begin_ns < end_ns)
 		hi++;
-	return left_out_in(r, hi, 0) > left_out_in(r, lo, 0);
+	return reader_sum(r, hi, is_left_out, &any) > reader_sum(r, lo, is_left_out, &any);
 }
 
 bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg)

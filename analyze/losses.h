@@ -22,24 +22,22 @@ struct losses {
 
 /* Add up those that `counts` wants. False: no memory. */
 bool losses_collect(struct losses *l, const struct schema *schema, const struct counter *counters, uint32_t ncounters,
-		    bool (*counts)(const struct schema *schema, const struct counter *c, const void *arg),
-		    const void *arg);
+		    counter_test *counts, const void *arg);
 void losses_clear(struct losses *l);
 
 /*
  * For losses_collect(). Calls open when recording began or ended, or left without returning, are lost on any host, and
  * what was left out on purpose was wanted so: neither alarms.
  */
-bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg);
-bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg);
+counter_test loss_alarms, loss_on_purpose;
 /* How many calls of a kind (0: of all) were left out on purpose; reader NULL: 0. */
 uint64_t calls_left_out(const struct reader *r, uint16_t kind);
 /* Whether some were in [begin_ns, end_ns), as exactly as seals show it; reader NULL: no. */
 bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns);
 /* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
-bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg);
+counter_test loss_open_call;
 /* A call that was recorded. */
-bool counts_call(const struct schema *schema, const struct counter *c, const void *arg);
+counter_test counts_call;
 
 /* " 90 of sched_switch, 34 of cudaLaunchKernel and 12 of 3 others": at most `max` named. */
 void losses_add(const struct losses *l, size_t max, struct text *t);

@@ -334,36 +334,43 @@ uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t prob
 	return lo < n && counters[lo].probe == probe && counters[lo].id == id ? counters[lo].value : 0;
 }
 
-const struct counter *reader_counters(const struct reader *r, uint64_t nepochs, uint32_t *n)
+const struct counter *reader_counters_of(const struct reader *r, uint64_t nepochs, bool ended, uint32_t *n)
 {
 	const struct epoch *last = nepochs > 0 ? &r->epochs[nepochs - 1] : NULL;
-	bool ended = nepochs == r->nepochs && r->tail == TAIL_END;
 
 	*n = ended ? r->end.ncounters : last ? last->ncounters : 0;
 	return ended ? r->end.counters : last ? last->counters : NULL;
 }
 
-/* In the first so many epochs. */
-static uint64_t lost_in(const struct reader *r, uint64_t nepochs, uint16_t kind)
+const struct counter *reader_counters(const struct reader *r, uint64_t nepochs, uint32_t *n)
 {
-	const struct schema *s = &r->header.schema;
+	return reader_counters_of(r, nepochs, nepochs == r->nepochs && r->tail == TAIL_END, n);
+}
+
+uint64_t reader_sum(const struct reader *r, uint64_t nepochs, counter_test *counts, const void *arg)
+{
 	uint32_t n;
 	const struct counter *counters = reader_counters(r, nepochs, &n);
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct counter_type *type = schema_counter(s, counters[i].id);
-		const struct probe *probe = schema_probe(s, counters[i].probe);
-
-		if (type && type->role == ROLE_LOST && (kind == 0 || (probe && probe->kind == kind)))
+	for (uint32_t i = 0; i < n; i++)
+		if (counts(&r->header.schema, &counters[i], arg))
 			sum += counters[i].value;
-	}
 	return sum;
+}
+
+static bool is_lost(const struct schema *schema, const struct counter *c, const void *kind)
+{
+	const struct counter_type *type = schema_counter(schema, c->id);
+	const struct probe *probe = schema_probe(schema, c->probe);
+	uint16_t wanted = *(const uint16_t *)kind;
+
+	return type && type->role == ROLE_LOST && (wanted == 0 || (probe && probe->kind == wanted));
 }
 
 uint64_t reader_lost(const struct reader *r, uint64_t number, uint16_t kind)
 {
-	uint64_t until = lost_in(r, number + 1, kind), before = lost_in(r, number, kind);
+	uint64_t until = reader_sum(r, number + 1, is_lost, &kind), before = reader_sum(r, number, is_lost, &kind);
 
 	return until > before ? until - before : 0;
 }

@@ -182,6 +182,13 @@ uint64_t counter_value(const struct counter *counters, uint32_t n, uint16_t prob
  * NULL: before the first epoch.
  */
 const struct counter *reader_counters(const struct reader *r, uint64_t nepochs, uint32_t *n);
+/* The same where the caller knows whether END belongs to them. */
+const struct counter *reader_counters_of(const struct reader *r, uint64_t nepochs, bool ended, uint32_t *n);
+
+/* Whether a counter is one of those to be added up. */
+typedef bool counter_test(const struct schema *schema, const struct counter *c, const void *arg);
+/* The sum of those that reader_counters() gives. */
+uint64_t reader_sum(const struct reader *r, uint64_t nepochs, counter_test *counts, const void *arg);
 
 /*
  * Sum of all LOST counters that grew in epoch `number` compared with the epoch before, for the probes

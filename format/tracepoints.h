@@ -11,7 +11,7 @@
 
 struct tracepoint {
 	const char *name;
-	const char *lacks;  /* behind "not recorded: " */
+	const char *lacks;  /* what is not recorded without it */
 	const char *config; /* the kernel's options that bring it */
 	bool small;         /* no finding is wrong without it */
 };

@@ -402,9 +402,8 @@ static enum verdict completeness(const struct reader *r, struct verification *v)
 static uint64_t lost_until(const struct reader *r, const struct verification *v)
 {
 	bool whole = v->nepochs == r->nepochs && r->tail == TAIL_END && v->verdict < VERDICT_UNCHECKED;
-	const struct epoch *last = v->nepochs ? &r->epochs[v->nepochs - 1] : NULL;
-	const struct counter *c = whole ? r->end.counters : last ? last->counters : NULL;
-	uint32_t n = whole ? r->end.ncounters : last ? last->ncounters : 0;
+	uint32_t n;
+	const struct counter *c = reader_counters_of(r, v->nepochs, whole, &n);
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++)

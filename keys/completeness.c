@@ -60,20 +60,17 @@ void completeness_of(struct completeness *c, const struct evidence *e)
 {
 	const struct verification *v = &e->verification;
 	const struct reader *r = &e->reader;
-	const struct epoch *last;
+	const struct counter *counters;
+	uint32_t n;
 
 	*c = (struct completeness){0};
 	if (!e->readable || v->nepochs > r->nepochs)
 		return;
 	c->nwithheld = v->nwithheld;
 	c->ended = r->tail == TAIL_END && v->nepochs == r->nepochs && v->verdict < VERDICT_MALFORMED;
-	last = v->nepochs ? &r->epochs[v->nepochs - 1] : NULL;
-	if (c->ended)
-		for (uint32_t i = 0; i < r->end.ncounters; i++)
-			add_counter(c, &r->header.schema, &r->end.counters[i]);
-	else if (last)
-		for (uint32_t i = 0; i < last->ncounters; i++)
-			add_counter(c, &r->header.schema, &last->counters[i]);
+	counters = reader_counters_of(r, v->nepochs, c->ended, &n);
+	for (uint32_t i = 0; i < n; i++)
+		add_counter(c, &r->header.schema, &counters[i]);
 }
 
 bool completeness_is_full(const struct completeness *c)

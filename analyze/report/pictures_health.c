@@ -18,7 +18,7 @@ static const char *const labels[GAUGES] = {[GAUGE_BUSY] = "busy",
 					   [GAUGE_TEMPERATURE] = "temperature",
 					   [GAUGE_MEMORY] = "memory used"};
 
-static void add_value(struct text *t, enum gauge what, uint64_t value)
+static void add_value(struct text *t, enum gpu_gauge what, uint64_t value)
 {
 	switch (what) {
 	case GAUGE_BUSY:
@@ -39,7 +39,7 @@ static void add_value(struct text *t, enum gauge what, uint64_t value)
 	}
 }
 
-static void add_range(struct text *t, const struct gauge_gpu *gpu, enum gauge what)
+static void add_range(struct text *t, const struct gauge_gpu *gpu, enum gpu_gauge what)
 {
 	text_add(t, "%s ", labels[what]);
 	add_value(t, what, gpu->low[what]);
@@ -50,7 +50,7 @@ static void add_range(struct text *t, const struct gauge_gpu *gpu, enum gauge wh
 }
 
 /* Until where the reading of a slice is drawn. */
-static unsigned holds_until(const struct gauge_gpu *gpu, enum gauge what, unsigned slice)
+static unsigned holds_until(const struct gauge_gpu *gpu, enum gpu_gauge what, unsigned slice)
 {
 	unsigned i = slice + 1;
 
@@ -61,7 +61,7 @@ static unsigned holds_until(const struct gauge_gpu *gpu, enum gauge what, unsign
 
 /* Bars from 0 (in a percentage of 100) to the highest of each slice; a slice in which nothing was reported stays empty.
  */
-static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gauge what, unsigned y)
+static void draw_gauge(struct html *h, const struct gauge_gpu *gpu, enum gpu_gauge what, unsigned y)
 {
 	uint64_t top = what == GAUGE_BUSY ? 100 : gpu->high[what];
 	struct text t = {0};
@@ -94,7 +94,7 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 		if (!gpu->reported[i])
 			continue;
 		text_add(&t, "%s", rows++ ? "; " : "");
-		add_range(&t, gpu, (enum gauge)i);
+		add_range(&t, gpu, (enum gpu_gauge)i);
 	}
 	for (unsigned i = 0; i < GAUGES_SLICES; i++)
 		throttled |= gpu->throttled[i];
@@ -108,7 +108,7 @@ static void draw_gpu(struct html *h, const struct report_facts *facts, const str
 	for (unsigned i = 0; i < GAUGES; i++) {
 		if (!gpu->reported[i])
 			continue;
-		draw_gauge(h, gpu, (enum gauge)i, y);
+		draw_gauge(h, gpu, (enum gpu_gauge)i, y);
 		y += ROW_PX;
 	}
 	svg_time_axis(h, y, facts->begin_ns, facts->end_ns, facts->begin_ns);

@@ -23,7 +23,7 @@ struct groups {
 	int error;         /* ERR_MEMORY: there was no memory for one; else 0 */
 };
 
-/* NULL: there is none. */
+/* NULL: not found. */
 static inline void *groups_find(const struct groups *g, uint64_t a, uint64_t b)
 {
 	return table_find(&g->table, a, b);

@@ -45,7 +45,6 @@ struct group {
 
 struct gap_state {
 	struct groups groups;
-	uint64_t nskipped;  /* of threads whose cadence is not known */
 	uint64_t nleft_out; /* in which calls were left out on purpose: they are several, maybe */
 	struct explained scratch;
 };
@@ -84,8 +83,8 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	gap_ns = end_ns - begin_ns;
 	if (gap_ns < set[SET_MIN] || caller->nlaunches < set[SET_WARM_UP] / 2)
 		return 0;
-	if (!caller->gaps) {
-		s->nskipped++;
+	if (!caller->gaps) { /* its cadence is not known */
+		s->groups.nskipped++;
 		return 0;
 	}
 	if (caller->gaps->n < set[SET_WARM_UP])
@@ -225,7 +224,7 @@ static void gap_finish(void *state, const struct context *ctx, const uint64_t *s
 		report_groups(g, &waiters, nthreads, ctx, set, out);
 	}
 	findings_add_left_out(out, launch_gap_rule.name, s->nleft_out, "gaps between calls");
-	findings_add_limit(out, launch_gap_rule.name, s->nskipped + s->groups.nskipped, "gaps");
+	findings_add_limit(out, launch_gap_rule.name, s->groups.nskipped, "gaps");
 }
 
 const struct rule launch_gap_rule = {

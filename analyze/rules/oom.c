@@ -4,6 +4,7 @@
 
 #include "analyze/codes.h"
 #include "analyze/callsite.h"
+#include "replay/model/gauge_fields.h"
 
 enum { SET_COUNT, SET_RETRY };
 
@@ -18,7 +19,6 @@ static const struct setting settings[] = {
 
 #define GROUPS_MAX 4096
 #define KILLS_MAX 64
-#define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
 /* Which memory was asked for; REQUEST_IMPOSSIBLE: more of it than a program can address. */
 enum request { REQUEST_GPU, REQUEST_PINNED, REQUEST_IMPOSSIBLE };
@@ -54,7 +54,7 @@ static int take_health(struct oom_state *s, const struct event *ev)
 {
 	struct used *u;
 
-	if (!(ev->v[F_health_known] & KNOWN(memory_used)))
+	if (!health_has(ev, F_health_memory_used))
 		return 0;
 	u = groups_get(&s->used, ev->v[F_health_gpu], 0);
 	if (!u)

@@ -5,6 +5,7 @@
 
 #include "analyze/codes.h"
 #include "analyze/callsite.h"
+#include "replay/model/gauge_fields.h"
 
 enum { SET_TOTAL, SET_SHARE };
 
@@ -19,9 +20,6 @@ static const struct setting settings[] = {
 #define REASONS_MAX 8
 #define LOOK_MAX_NS 60000000000 /* between two looks; what is longer apart reports nothing of the time between */
 
-/* Which bit of `known` says that a field was reported: so many lines below `known` it stands. */
-#define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
-
 struct slowdown {
 	uint64_t ns, mhz_ns, known_ns; /* how long; sum of MHz times ns over known_ns */
 	uint64_t begin_ns, count, hottest_c;
@@ -32,7 +30,8 @@ struct slowdown {
 struct gpu {
 	struct table_key key; /* a: index */
 	uint64_t last_ns;
-	uint64_t throttle, sm_mhz, known; /* of the last look */
+	uint64_t throttle, sm_mhz; /* of the last look */
+	bool seen, sm_mhz_known;
 	uint64_t max_mhz;
 	uint64_t looked_ns; /* time in which it is known whether it throttled */
 	struct slowdown reasons[REASONS_MAX];
@@ -81,11 +80,11 @@ static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct 
 			  uint64_t passed_ns)
 {
 	bool on = ev->v[F_health_throttle] & bit;
-	uint64_t temperature_c = ev->v[F_health_known] & KNOWN(temperature_c) ? ev->v[F_health_temperature_c] : 0;
+	uint64_t temperature_c = health_has(ev, F_health_temperature_c) ? ev->v[F_health_temperature_c] : 0;
 
 	if (passed_ns && g->throttle & bit) {
 		r->ns += passed_ns;
-		if (g->known & KNOWN(sm_mhz)) {
+		if (g->sm_mhz_known) {
 			r->mhz_ns += g->sm_mhz * (passed_ns / 1000);
 			r->known_ns += passed_ns / 1000;
 		}
@@ -97,7 +96,7 @@ static void take_slowdown(struct slowdown *r, const struct gpu *g, const struct 
 	if (on && temperature_c > r->hottest_c)
 		r->hottest_c = temperature_c;
 	r->on = on;
-	if (ev->v[F_health_known] & KNOWN(sm_mhz))
+	if (health_has(ev, F_health_sm_mhz))
 		series_low(&r->series, ev->at_ns, ev->v[F_health_sm_mhz]);
 }
 
@@ -108,12 +107,12 @@ static int throttle_feed(void *state, const struct context *ctx, const uint64_t 
 	uint64_t passed_ns;
 
 	(void)ctx, (void)set;
-	if (!(ev->v[F_health_known] & KNOWN(throttle)))
+	if (!health_has(ev, F_health_throttle))
 		return 0;
 	g = groups_get(&s->gpus, ev->v[F_health_gpu], 0);
 	if (!g)
 		return s->gpus.error;
-	if (!g->known)
+	if (!g->seen)
 		g->last_ns = ev->at_ns;
 	passed_ns = ev->at_ns - g->last_ns;
 	if (passed_ns > LOOK_MAX_NS)
@@ -125,13 +124,14 @@ static int throttle_feed(void *state, const struct context *ctx, const uint64_t 
 				g->both_ns[i][k] += passed_ns;
 	for (size_t i = 0; i < throttle_nreasons && i < REASONS_MAX; i++)
 		take_slowdown(&g->reasons[i], g, ev, throttle_reasons[i].bit, passed_ns);
-	if (ev->v[F_health_known] & KNOWN(sm_mhz_max) && ev->v[F_health_sm_mhz_max] > g->max_mhz)
+	if (health_has(ev, F_health_sm_mhz_max) && ev->v[F_health_sm_mhz_max] > g->max_mhz)
 		g->max_mhz = ev->v[F_health_sm_mhz_max];
-	if (ev->v[F_health_known] & KNOWN(sm_mhz) && ev->v[F_health_sm_mhz] > g->max_mhz)
+	if (health_has(ev, F_health_sm_mhz) && ev->v[F_health_sm_mhz] > g->max_mhz)
 		g->max_mhz = ev->v[F_health_sm_mhz];
 	g->throttle = ev->v[F_health_throttle];
 	g->sm_mhz = ev->v[F_health_sm_mhz];
-	g->known = ev->v[F_health_known];
+	g->sm_mhz_known = health_has(ev, F_health_sm_mhz);
+	g->seen = true;
 	g->last_ns = ev->at_ns;
 	return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/codes.h"
 #include "analyze/callsite.h"
+#include "replay/model/gauge_fields.h"
 
 enum { SET_COUNT };
 
@@ -14,7 +15,6 @@ static const struct setting settings[] = {
 
 #define GROUPS_MAX 1024
 #define PCI_KEPT_BYTES 32
-#define KNOWN(field) (1ULL << (F_health_##field - F_health_known))
 
 struct group {
 	struct table_key key; /* a: number of the GPU's name in order of appearance; b: code */
@@ -71,7 +71,7 @@ static int take_health(struct xid_state *s, const struct event *ev)
 {
 	struct memory_errors *m;
 
-	if (!(ev->v[F_health_known] & KNOWN(ecc_uncorrected)))
+	if (!health_has(ev, F_health_ecc_uncorrected))
 		return 0;
 	m = groups_get(&s->memory, ev->v[F_health_gpu], 0);
 	if (!m)

@@ -36,6 +36,6 @@ bool gauge_reported(const struct gauge *g, const struct event *ev)
 	if (g->kind != ev->kind || ev->v[g->id] >= GAUGE_IDS_MAX)
 		return false;
 	if (g->kind == KIND_health)
-		return ev->v[F_health_known] >> (g->field - F_health_known) & 1;
+		return health_has(ev, g->field);
 	return g->kind != KIND_cpu || g->field != F_cpu_khz || ev->v[F_cpu_khz] != 0;
 }

@@ -21,6 +21,12 @@ struct gauge {
 /* All of them. */
 const struct gauge *gauges(size_t *n);
 
+/* Whether a row of kind health has its field `field`, which not every GPU reports. */
+static inline bool health_has(const struct event *ev, unsigned field)
+{
+	return ev->v[F_health_known] >> (field - F_health_known) & 1;
+}
+
 /* Whether an event has this figure, of a device that gets a curve. */
 bool gauge_reported(const struct gauge *g, const struct event *ev);
 

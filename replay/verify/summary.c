@@ -33,15 +33,8 @@ void summary_make(struct summary *s, const struct evidence *e)
 	s->ended = r->tail == TAIL_END && s->nepochs == r->nepochs && v->verdict != VERDICT_FORGED &&
 		   v->verdict != VERDICT_MALFORMED;
 	s->duration_ns = v->end_ns > r->header.start_boot_ns ? v->end_ns - r->header.start_boot_ns : 0;
-	if (s->ended) {
-		s->counters = r->end.counters;
-		s->ncounters = r->end.ncounters;
-		s->seal = r->end.hash;
-	} else if (s->nepochs > 0) {
-		s->counters = r->epochs[s->nepochs - 1].counters;
-		s->ncounters = r->epochs[s->nepochs - 1].ncounters;
-		s->seal = r->epochs[s->nepochs - 1].hash;
-	}
+	s->counters = reader_counters_of(r, s->nepochs, s->ended, &s->ncounters);
+	s->seal = s->ended ? r->end.hash : s->nepochs > 0 ? r->epochs[s->nepochs - 1].hash : NULL;
 	for (uint64_t i = 0; i < s->nepochs; i++)
 		for (uint32_t c = 0; c < r->epochs[i].nchunks; c++)
 			if (r->epochs[i].chunks[c].withheld)
