@@ -82,12 +82,33 @@ struct rule {
 /* Members `settings` and `nsettings` of a rule. */
 #define RULE_SETTINGS(list) .settings = (list), .nsettings = sizeof(list) / sizeof((list)[0])
 
-#define NRULES 17
+/*
+ * All rules, in the order in which they are listed and in which findings come that weigh the same: R(oom) is oom_rule.
+ */
+#define RULES(R)                                                                                                       \
+	R(evidence)                                                                                                    \
+	R(xid)                                                                                                         \
+	R(oom)                                                                                                         \
+	R(failed_call)                                                                                                 \
+	R(alloc_leak)                                                                                                  \
+	R(launch_latency)                                                                                              \
+	R(futex_stall)                                                                                                 \
+	R(launch_gap)                                                                                                  \
+	R(runqueue)                                                                                                    \
+	R(sync_stall)                                                                                                  \
+	R(memcpy_sync)                                                                                                 \
+	R(memcpy_pageable)                                                                                             \
+	R(alloc_churn)                                                                                                 \
+	R(straggler)                                                                                                   \
+	R(throttle)                                                                                                    \
+	R(cpu_quota)                                                                                                   \
+	R(object_leak)
 
+#define RULE_NUMBER(name) RULE_##name,
+#define RULE_DECLARE(name) extern const struct rule name##_rule;
+enum { RULES(RULE_NUMBER) NRULES };
+RULES(RULE_DECLARE)
 extern const struct rule *const rules[NRULES];
-extern const struct rule launch_latency_rule, futex_stall_rule, alloc_leak_rule, evidence_rule, failed_call_rule,
-	sync_stall_rule, memcpy_sync_rule, memcpy_pageable_rule, alloc_churn_rule, launch_gap_rule, runqueue_rule,
-	throttle_rule, xid_rule, oom_rule, straggler_rule, cpu_quota_rule, object_leak_rule;
 
 /* The values of all settings. */
 struct settings {

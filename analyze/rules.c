@@ -7,14 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct rule *const rules[NRULES] = {
-	&evidence_rule,    &xid_rule,         &oom_rule,
-	&failed_call_rule, &alloc_leak_rule,  &launch_latency_rule,
-	&futex_stall_rule, &launch_gap_rule,  &runqueue_rule,
-	&sync_stall_rule,  &memcpy_sync_rule, &memcpy_pageable_rule,
-	&alloc_churn_rule, &straggler_rule,   &throttle_rule,
-	&cpu_quota_rule,   &object_leak_rule,
-};
+#define RULE_PLACE(name) &name##_rule,
+const struct rule *const rules[NRULES] = {RULES(RULE_PLACE)};
 
 void settings_default(struct settings *s)
 {

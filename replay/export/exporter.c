@@ -4,19 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct exporter table[] = {
-	{".txt", "lines of text", text_write},
-	{".json", "lines of JSON", jsonl_write},
-	{".jsonl", "lines of JSON", jsonl_write},
-	{".db", "a SQLite database", sqlview_write_file},
-	{".csv", "comma-separated values; with one --kind, its fields as columns", csv_write_file},
-	{".perfetto-trace", "a trace for Perfetto", perfetto_write_file},
-	{".otlp.json", "OpenTelemetry spans, metrics and log records, lines of OTLP JSON", otlp_write_file},
-	{".folded", "time in calls, as folded stacks for a flame graph", folded_time_write_file},
-	{".alloc.folded", "bytes by allocation site, as folded stacks", folded_bytes_write_file},
-	{".cap", "a narrower capture, which still verifies", narrowed_write_file},
-	{0},
-};
+#define EXPORTER_ROW(suffix, write_file, what) {suffix, what, write_file},
+static const struct exporter table[] = {EXPORTERS(EXPORTER_ROW){0}};
 
 /*
  * Formats that are no longer written, and what to use instead. They come before the table: by its endings alone

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture can be turned into. Adding one is one file and one line in exporter.c. */
+/* What a capture can be turned into. Adding one is one file and one line here. */
 #ifndef GPUREC_REPLAY_EXPORT_EXPORTER_H
 #define GPUREC_REPLAY_EXPORT_EXPORTER_H
 
@@ -22,17 +22,23 @@ int exporter_for(const struct exporter **out, const char *path, struct fault *wh
 /* The table; ends with a zeroed one. */
 const struct exporter *exporters(void);
 
-/* The exporters themselves, each in a file of its own. */
-int sqlview_write_file(const struct replay *replay, int fd, struct fault *why);
-int csv_write_file(const struct replay *replay, int fd, struct fault *why);
-int perfetto_write_file(const struct replay *replay, int fd, struct fault *why);
-int otlp_write_file(const struct replay *replay, int fd, struct fault *why);
-int folded_time_write_file(const struct replay *replay, int fd, struct fault *why);
-int folded_bytes_write_file(const struct replay *replay, int fd, struct fault *why);
-int narrowed_write_file(const struct replay *replay, int fd, struct fault *why); /* replay/narrowed.h */
+/*
+ * The exporters themselves, each in a file of its own: suffix, write_file, what. text_write() and jsonl_write() also
+ * write to whatever else is open for writing; a closed pipe ends them quietly, with 0.
+ */
+#define EXPORTERS(E)                                                                                                   \
+	E(".txt", text_write, "lines of text")                                                                         \
+	E(".json", jsonl_write, "lines of JSON")                                                                       \
+	E(".jsonl", jsonl_write, "lines of JSON")                                                                      \
+	E(".db", sqlview_write_file, "a SQLite database")                                                              \
+	E(".csv", csv_write_file, "comma-separated values; with one --kind, its fields as columns")                    \
+	E(".perfetto-trace", perfetto_write_file, "a trace for Perfetto")                                              \
+	E(".otlp.json", otlp_write_file, "OpenTelemetry spans, metrics and log records, lines of OTLP JSON")           \
+	E(".folded", folded_time_write_file, "time in calls, as folded stacks for a flame graph")                      \
+	E(".alloc.folded", folded_bytes_write_file, "bytes by allocation site, as folded stacks")                      \
+	E(".cap", narrowed_write_file, "a narrower capture, which still verifies")
 
-/* These two also write to whatever else is open for writing; a closed pipe ends them quietly, with 0. */
-int text_write(const struct replay *replay, int fd, struct fault *why);
-int jsonl_write(const struct replay *replay, int fd, struct fault *why);
+#define EXPORTER_DECLARE(suffix, write_file, what) int write_file(const struct replay *, int, struct fault *);
+EXPORTERS(EXPORTER_DECLARE)
 
 #endif

@@ -70,7 +70,7 @@ for head in "$TMP"/block-*.head; do
 		check "$name" follow "${head%.head}"
 	fi
 done
-check "there are recipes" [ "$n" -ge 19 ]
+check "there are recipes" [ "$n" -ge 14 ]
 for recipe in "A kind of event" "A probed function" "A rule" "An output"; do
 	check "each is followed: $recipe" sh -c 'awk -v r="## $1" "/^## / { here = \$0 == r } here && /\`\`\`(c|sh) (new|in|after|before|instead|run)/ { n++ } END { exit n < 3 }" "$2"' \
 		sh "$recipe" "$page"
