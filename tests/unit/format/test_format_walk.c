@@ -809,6 +809,9 @@ static void losses_are_reported_by_epoch_and_kind_with_those_of_the_end(void **s
 	assert_int_equal(counter_value(at_end, 5, 20, COUNTER_fired), 4);
 	assert_int_equal(sample_verdict(w.m.bytes.data, w.m.bytes.len, &v), VERDICT_OK);
 	assert_int_equal(v.nlost, 9);
+	/* Read without verification: a counter that the header does not name. */
+	w.r.end.counters[4].id = UINT8_MAX;
+	assert_int_equal(reader_lost(&w.r, 1, 0), 2);
 	walk_close(&w);
 }
 
