@@ -105,6 +105,17 @@ answers_exist() {
 }
 check "twenty questions about where things happen name files that exist" answers_exist
 
+# The names of facts are the recorder's: what a report looks for has to be written.
+facts_written() {
+	local name unwritten=
+	for name in $(sed -n 's/^\t{\.name = "\([a-z_]*\)".*/\1/p' analyze/capture_facts.c); do
+		grep -rqF "\"$name\"" record/ --include='*.c' || unwritten+=" $name"
+	done
+	echo "not written:$unwritten"
+	[ -z "$unwritten" ] && [ -n "${name:-}" ]
+}
+check "every fact that a report reads is one that the recorder writes" facts_written
+
 # undefined_of LIBRARY: what it calls in other libraries
 undefined_of() {
 	nm -u "$BUILD/$1" | sed -nE 's/^ +[Uw] ([^@]+).*/\1/p' | sort -u
