@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forged fields behind repaired hashes and signatures: the checks of form have to hold by themselves. */
+#undef _FORTIFY_SOURCE
 #include "format/cursor.h"
+#include "tests/unit/faults.h"
 #include "tests/unit/forge.h"
 
 /* The events chunk of epoch 0: group launch (3 rows), then group switch. Its first column starts at byte 6. */
@@ -671,11 +673,63 @@ static void no_byte_of_a_second_signature_can_be_changed(void **state)
 	free(f);
 }
 
+static void a_second_signature_that_is_longer_than_the_header_is_refused(void **state)
+{
+	static const uint8_t claim[] = {77, 0, 7856 & 255, 7856 >> 8, 0, 0};
+	const struct forgery forgery = {.moment = ON_RECORDS, .change = second};
+	struct forged *f = calloc(1, sizeof(*f));
+	struct verification v;
+	uint8_t *at;
+
+	(void)state;
+	assert_non_null(f);
+	forge_load(f);
+	forge_write(f, &forgery);
+	at = memmem(f->out.data, f->out.len, claim, sizeof(claim));
+	assert_non_null(at);
+	at[3] = 0xff; /* about 65000 bytes, in a header of a tenth of that */
+	assert_int_equal(sample_verdict(f->out.data, f->out.len, &v), VERDICT_MALFORMED);
+	assert_string_equal(v.why.text, "the header is cut inside its second signature");
+	forge_clear(f);
+	free(f);
+}
+
+static void a_second_signature_that_there_is_no_memory_for_is_no_capture(void **state)
+{
+#ifdef CAN_FAIL_MALLOC
+	const struct forgery forgery = {.moment = ON_RECORDS, .change = second};
+	struct forged *f = calloc(1, sizeof(*f));
+	struct source src;
+	struct reader r;
+	struct fault why;
+	unsigned long n = 0;
+	int opened;
+
+	assert_non_null(f);
+	forge_load(f);
+	forge_write(f, &forgery);
+	source_open_memory(&src, f->out.data, f->out.len);
+	do {
+		arm(OF_MEMORY, ++n);
+		opened = reader_open(&r, &src, &why);
+		disarm();
+		assert_int_equal(opened, atomic_load(&failed) ? ERR_MEMORY : 0);
+	} while (opened < 0);
+	assert_true(n > 4);
+	reader_close(&r);
+	forge_clear(f);
+	free(f);
+#endif
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cursor_stops_at_forged_rows_with_the_verifier_s_words),
 		cmocka_unit_test(no_byte_of_a_second_signature_can_be_changed),
+		cmocka_unit_test(a_second_signature_that_is_longer_than_the_header_is_refused),
+		cmocka_unit_test(a_second_signature_that_there_is_no_memory_for_is_no_capture),
 		cmocka_unit_test(every_forged_field_gets_its_verdict_with_hashes_and_seals_repaired),
 	};
 
