@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "analyze/gpuanalyze_internal.h"
-#include "analyze/report/report_file.h"
+#include "format/base/output_file.h"
 #include "analyze/report/report_at.h"
 #include "analyze/two_runs.h"
 #include "keys/tool/reach.h"

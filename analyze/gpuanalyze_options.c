@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/gpuanalyze_internal.h"
-#include "analyze/report/report_file.h"
+#include "format/base/output_file.h"
 #include "format/base/units.h"
 #include "keys/tool/nearest.h"
 #include "keys/tool/tool.h"
@@ -188,7 +188,7 @@ int request_read(struct request *q, int argc, char **argv, int *operands)
 		status = check_moment(q, argc - *operands);
 	if (status >= 0)
 		return status;
-	if (q->out && output_check(q->out, q->force, &why))
+	if (q->out && target_check(q->out, q->force, &why))
 		return tool_fault(NULL, &why);
 	return -1;
 }

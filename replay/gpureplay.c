@@ -10,7 +10,7 @@
 #include "keys/tool/tool.h"
 #include "replay/diff/diff.h"
 #include "replay/gpureplay_internal.h"
-#include "replay/output_file.h"
+#include "format/base/output_file.h"
 
 static int write_stdout(const struct settings *s, const struct replay *replay)
 {

@@ -12,7 +12,7 @@
 #include "keys/tool/tool.h"
 #include "replay/gpureplay_internal.h"
 #include "replay/narrowed.h"
-#include "replay/output_file.h"
+#include "format/base/output_file.h"
 
 /* What a signal has to clean up: a half-written output under its temporary name. */
 static struct target target;

@@ -168,7 +168,7 @@ check_exit 0 "--version says which" "$analyze" --version
 check "a text file is written" "$analyze" -q --trust "$TMP/pub" --report="$TMP/r.txt" "$stall"
 check "it holds what standard output would" cmp "$TMP/text" "$TMP/r.txt"
 check_exit 3 "a file that is there is not replaced" "$analyze" --trust "$TMP/pub" --report="$TMP/r.txt" "$TMP/clean.cap"
-check_says 'is there already; --force replaces it' "and that is said"
+check_says 'is already there; --force replaces it' "and that is said"
 check "it is as it was" cmp "$TMP/text" "$TMP/r.txt"
 check "--force replaces it" "$analyze" -q --force --trust "$TMP/pub" --report="$TMP/r.txt" "$TMP/clean.cap"
 check "with the new report" grep -q 'problem was found' "$TMP/r.txt"
@@ -182,7 +182,7 @@ if [ -w /dev/full ]; then
 fi
 ascii() { LC_ALL=C "$@" >"$TMP/ascii" && grep -q '[0-9] us' "$TMP/ascii" && ! LC_ALL=C grep -aP '[\x80-\xff]' "$TMP/ascii"; }
 check "in a locale without UTF-8 the text is ASCII" ascii "$analyze" -q --trust "$TMP/pub" "$stall"
-check "no temporary file is left" test -z "$(find "$TMP" -name '*.tmp')"
+check "no temporary file is left" test -z "$(find "$TMP" -name '*.part')"
 
 # --- captures that are not in order ---
 check_exit 1 "an untrusted signer is refused" "$analyze" "$stall"

@@ -4,7 +4,6 @@
 
 #include "analyze/call_stats.h"
 #include "analyze/alloc_sites.h"
-#include "analyze/report/report_file.h"
 #include "format/base/json.h"
 #include "replay/model/recent_intervals.h"
 #include "tests/unit/feed.h"
@@ -253,30 +252,6 @@ static void a_pid_that_comes_round_is_another_process(void **state)
 	feed_close(&f);
 }
 
-static void an_output_is_written_whole_and_replaces_nothing_unasked(void **state)
-{
-	char path[] = "/tmp/gpurec-test-XXXXXX";
-	char read_back[16] = {0};
-	struct fault why;
-	int fd = mkstemp(path);
-	FILE *f;
-
-	(void)state;
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(output_write(path, "new", 3, false, 0666, &why), ERR_EXISTS);
-	assert_int_equal(output_check(path, false, &why), ERR_EXISTS);
-	assert_int_equal(output_write(path, "newer", 5, true, 0666, &why), 0);
-	f = fopen(path, "r");
-	assert_non_null(f);
-	assert_int_equal(fread(read_back, 1, sizeof(read_back), f), 5);
-	fclose(f);
-	assert_memory_equal(read_back, "newer", 5);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(output_write(path, "", 0, false, 0666, &why), 0);
-	assert_int_equal(unlink(path), 0);
-}
-
 static void births_are_counted_by_quarter_of_the_sites_life(void **state)
 {
 	struct feed f = {0};
@@ -349,7 +324,6 @@ int main(void)
 		cmocka_unit_test(settings_are_read_with_their_units_and_limits),
 		cmocka_unit_test(a_wrong_setting_is_refused_with_a_sentence),
 		cmocka_unit_test(a_pid_that_comes_round_is_another_process),
-		cmocka_unit_test(an_output_is_written_whole_and_replaces_nothing_unasked),
 		cmocka_unit_test(births_are_counted_by_quarter_of_the_sites_life),
 		cmocka_unit_test(the_table_of_calls_is_exact),
 	};

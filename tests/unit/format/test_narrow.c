@@ -13,7 +13,7 @@
 #include "format/layout.h"
 #include "replay/export/exporter.h"
 #include "replay/narrowed.h"
-#include "replay/output_file.h"
+#include "format/base/output_file.h"
 
 /*
  * The rows of each epoch: of every kind in format/kinds.h that any part of the recorder may report, and of two that

@@ -17,7 +17,6 @@
 #include "format/base/map.h"
 #include "replay/out.h"
 #include "replay/model/tasks.h"
-#include "replay/output_file.h"
 #include "replay/model/enum_names.h"
 #include "tests/unit/event.h"
 
@@ -456,40 +455,6 @@ static void the_ending_of_a_name_says_what_to_write(void **state)
 	assert_int_equal(exporter_for(&e, "", &why), ERR_INPUT);
 }
 
-static void a_target_appears_when_it_is_whole_and_not_before(void **state)
-{
-	char folder[] = "/tmp/gpurec-target.XXXXXX", path[64], target_text[64] = {0};
-	struct target t;
-	struct fault why;
-	FILE *f;
-
-	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(path, sizeof(path), "%s/out", folder);
-	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
-	assert_int_equal(write(t.fd, "first", 5), 5);
-	assert_int_not_equal(access(path, F_OK), 0);
-	assert_int_equal(target_commit(&t, &why), 0);
-	assert_int_equal(access(path, F_OK), 0);
-
-	assert_int_equal(target_open(&t, path, false, 0666, &why), ERR_EXISTS);
-	target_discard(&t);
-	assert_int_equal(target_open(&t, path, true, 0666, &why), 0);
-	target_discard(&t);
-	f = fopen(path, "r");
-	assert_non_null(fgets(target_text, sizeof(target_text), f));
-	fclose(f);
-	assert_string_equal(target_text, "first");
-
-	/* What comes to be there meanwhile is not replaced. */
-	unlink(path);
-	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
-	fclose(fopen(path, "w"));
-	assert_int_equal(target_commit(&t, &why), ERR_EXISTS);
-	unlink(path);
-	assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
-}
-
 static void states_have_words(void **state)
 {
 	(void)state;
@@ -524,7 +489,6 @@ int main(void)
 		cmocka_unit_test(a_filter_cuts_by_time_kind_thread_and_process),
 		cmocka_unit_test(a_filter_knows_the_process_of_a_thread_in_a_switch),
 		cmocka_unit_test(the_ending_of_a_name_says_what_to_write),
-		cmocka_unit_test(a_target_appears_when_it_is_whole_and_not_before),
 		cmocka_unit_test(states_have_words),
 	};
 

@@ -10,7 +10,7 @@
 
 #include "keys/evidence.h"
 #include "replay/export/exporter.h"
-#include "replay/output_file.h"
+#include "format/base/output_file.h"
 #include "replay/sql/vtab.h"
 #include "replay/sql/sqlschema.h"
 #include "replay/sql/sqlview.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replay/output_file.h"
+#include "format/base/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,5 +147,36 @@ int target_commit(struct target *t, struct fault *why)
 	r = sync_folder(t, why);
 out:
 	target_discard(t);
+	return r;
+}
+
+int write_all(int fd, const void *bytes, size_t n)
+{
+	const char *at = bytes;
+
+	while (n > 0) {
+		ssize_t done = write(fd, at, n);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done < 0)
+			return -1;
+		at += done;
+		n -= (size_t)done;
+	}
+	return 0;
+}
+
+int output_write(const char *path, const void *bytes, size_t n, bool force, mode_t mode, struct fault *why)
+{
+	struct target t;
+	int r = target_open(&t, path, force, mode, why);
+
+	if (r < 0)
+		return r;
+	if (write_all(t.fd, bytes, n) == 0)
+		return target_commit(&t, why);
+	r = fault_errno(why, "cannot write %.150s", path);
+	target_discard(&t);
 	return r;
 }

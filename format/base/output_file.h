@@ -3,12 +3,13 @@
  * An output file that appears under its name only when it is whole. Others may be able to change the folder while it is
  * made: all that is written goes by the descriptor, and only files of the folder that was opened first get names.
  */
-#ifndef GPUREC_REPLAY_OUTPUT_FILE_H
-#define GPUREC_REPLAY_OUTPUT_FILE_H
+#ifndef GPUREC_FORMAT_BASE_OUTPUT_FILE_H
+#define GPUREC_FORMAT_BASE_OUTPUT_FILE_H
 
 #include <sys/types.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "format/base/fault.h"
 
@@ -32,6 +33,12 @@ int target_check(const char *path, bool force, struct fault *why);
 
 /* To disk, then under its name. The temporary file is gone and closed afterwards, also on failure. */
 int target_commit(struct target *t, struct fault *why);
+
+/* All of it at once: made, filled with `n` bytes, to disk, under its name. */
+int output_write(const char *path, const void *bytes, size_t n, bool force, mode_t mode, struct fault *why);
+
+/* 0, or -1 with errno. */
+int write_all(int fd, const void *bytes, size_t n);
 
 /* Throw the temporary file away, if there is one. Async-signal-safe. */
 void target_discard(struct target *t);

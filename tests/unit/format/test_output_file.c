@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output files that appear when they are whole, and replace nothing unasked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "format/base/output_file.h"
+
+static void a_target_appears_when_it_is_whole_and_not_before(void **state)
+{
+	char folder[] = "/tmp/gpurec-target.XXXXXX", path[64], target_text[64] = {0};
+	struct target t;
+	struct fault why;
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/out", folder);
+	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
+	assert_int_equal(write(t.fd, "first", 5), 5);
+	assert_int_not_equal(access(path, F_OK), 0);
+	assert_int_equal(target_commit(&t, &why), 0);
+	assert_int_equal(access(path, F_OK), 0);
+
+	assert_int_equal(target_open(&t, path, false, 0666, &why), ERR_EXISTS);
+	target_discard(&t);
+	assert_int_equal(target_open(&t, path, true, 0666, &why), 0);
+	target_discard(&t);
+	f = fopen(path, "r");
+	assert_non_null(fgets(target_text, sizeof(target_text), f));
+	fclose(f);
+	assert_string_equal(target_text, "first");
+
+	/* What comes to be there meanwhile is not replaced. */
+	unlink(path);
+	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
+	fclose(fopen(path, "w"));
+	assert_int_equal(target_commit(&t, &why), ERR_EXISTS);
+	unlink(path);
+	assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
+}
+
+static void an_output_is_written_whole_and_replaces_nothing_unasked(void **state)
+{
+	char path[] = "/tmp/gpurec-test-XXXXXX";
+	char read_back[16] = {0};
+	struct fault why;
+	int fd = mkstemp(path);
+	FILE *f;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(output_write(path, "new", 3, false, 0666, &why), ERR_EXISTS);
+	assert_int_equal(target_check(path, false, &why), ERR_EXISTS);
+	assert_int_equal(output_write(path, "newer", 5, true, 0666, &why), 0);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fread(read_back, 1, sizeof(read_back), f), 5);
+	fclose(f);
+	assert_memory_equal(read_back, "newer", 5);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(output_write(path, "", 0, false, 0666, &why), 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_target_appears_when_it_is_whole_and_not_before),
+		cmocka_unit_test(an_output_is_written_whole_and_replaces_nothing_unasked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
