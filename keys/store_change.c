@@ -63,11 +63,11 @@ int trust_add(const struct public_key *pk, const char *name, unsigned roles, str
 
 int trust_roles_path(char path[PATH_MAX], const struct trusted *entry, struct fault *why)
 {
-	size_t stem = strlen(entry->path) - strlen(PUBLIC_SUFFIX);
-	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, (int)stem, entry->path);
+	size_t stem = strlen(entry->file.path) - strlen(PUBLIC_SUFFIX);
+	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, (int)stem, entry->file.path);
 
 	if (n < 0 || n >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->path);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->file.path);
 	return 0;
 }
 
@@ -182,7 +182,7 @@ static int remove_path(const char *path, bool system, struct fault *why)
 int trust_remove(const struct trusted *entry, struct fault *why)
 {
 	char roles[PATH_MAX];
-	int r = remove_path(entry->path, entry->system, why);
+	int r = remove_path(entry->file.path, entry->file.system, why);
 
 	/* The roles without their key mean nothing. */
 	if (r == 0 && trust_roles_path(roles, entry, NULL) == 0)

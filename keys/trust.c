@@ -143,7 +143,7 @@ static struct known known_here(struct question *q, const struct public_key *pk)
 	if (r < 0 && !k.name)
 		q->broken = why;
 	if (r > 0 && !k.name)
-		k.name = k.stored->name;
+		k.name = k.stored->file.name;
 	return k;
 }
 

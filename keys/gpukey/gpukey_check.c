@@ -96,10 +96,10 @@ static int try_keys(struct outcome *out, const struct checking *c, const struct 
 		return 0;
 	r = trust_list_read(&list, why);
 	for (t = list.keys; r == 0 && !found && t < list.keys + list.nkeys; t++) {
-		if (t->broken.code != ERR_NONE)
-			broken = &t->broken;
+		if (t->file.broken.code != ERR_NONE)
+			broken = &t->file.broken;
 		else
-			found = try_key(out, hash, &t->key, t->name);
+			found = try_key(out, hash, &t->key, t->file.name);
 	}
 	/* The key might be in the file that cannot be read. */
 	if (r == 0 && !found && broken)

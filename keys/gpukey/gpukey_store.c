@@ -147,13 +147,13 @@ int gpukey_list(int argc, char **argv)
 	if (has_own < 0)
 		status = tool_fault(NULL, &why);
 	for (t = list.keys; t < list.keys + list.nkeys; t++) {
-		if (t->broken.code != ERR_NONE) {
-			status = tool_fault(NULL, &t->broken);
+		if (t->file.broken.code != ERR_NONE) {
+			status = tool_fault(NULL, &t->file.broken);
 			continue;
 		}
 		is_own = has_own > 0 && key_equal(&own, &t->key);
 		own_listed |= is_own;
-		list_key(&list, &t->key, t->name, t->path, t->roles, is_own, json);
+		list_key(&list, &t->key, t->file.name, t->file.path, t->roles, is_own, json);
 	}
 	if (has_own > 0 && !own_listed)
 		list_key(&list, &own, NULL, own_path, 0, true, json);
@@ -169,9 +169,9 @@ bool gpukey_matches(const struct trusted *t, const char *what)
 {
 	char keyid[KEY_ID_CHARS + 1];
 
-	if (strcmp(t->name, what) == 0)
+	if (strcmp(t->file.name, what) == 0)
 		return true;
-	return t->broken.code == ERR_NONE && strcasecmp(key_id(keyid, t->key.keynum), what) == 0;
+	return t->file.broken.code == ERR_NONE && strcasecmp(key_id(keyid, t->key.keynum), what) == 0;
 }
 
 const struct trusted *gpukey_find(const struct trust_list *list, const char *what)
@@ -217,8 +217,8 @@ int gpukey_key_meant(struct public_key *pk, const char *what, const struct trust
 	if (key_parse(pk, what, NULL) == 0)
 		return 0;
 	t = gpukey_find(list, what);
-	if (t && t->broken.code != ERR_NONE)
-		return fault_set(why, t->broken.code, t->broken.offset, "%s", t->broken.text);
+	if (t && t->file.broken.code != ERR_NONE)
+		return fault_set(why, t->file.broken.code, t->file.broken.offset, "%s", t->file.broken.text);
 	if (t) {
 		*pk = t->key;
 		return 0;
@@ -306,7 +306,7 @@ int gpukey_show(int argc, char **argv)
 	if (r == 0)
 		r = trust_find(&list, &pk, &found, &why);
 	if (r >= 0)
-		(json ? show_json : show_text)(&list, &pk, r > 0 ? found->name : NULL);
+		(json ? show_json : show_text)(&list, &pk, r > 0 ? found->file.name : NULL);
 	trust_list_clear(&list);
 	return r < 0 ? tool_fault(NULL, &why) : TOOL_FINE;
 }
@@ -326,12 +326,12 @@ static int untrust_key(const struct trust_list *list, const char *what, struct f
 		r = trust_remove(t, why);
 		if (r < 0)
 			return r;
-		printf("no longer trusted: %s\n", t->name);
+		printf("no longer trusted: %s\n", t->file.name);
 		n++;
 		for (other = list->keys; other < list->keys + list->nkeys; other++)
-			if (!gpukey_matches(other, what) && other->broken.code == ERR_NONE &&
+			if (!gpukey_matches(other, what) && other->file.broken.code == ERR_NONE &&
 			    key_equal(&other->key, &t->key))
-				tool_note("the same key stays trusted as %s (%s)", other->name, other->path);
+				tool_note("the same key stays trusted as %s (%s)", other->file.name, other->file.path);
 	}
 	if (n == 0)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
