@@ -34,18 +34,15 @@ static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), con
 static uint32_t place_for(struct kernels *k, uint32_t process, uint64_t function)
 {
 	uint32_t n = map_get(&k->by_function, process, function);
-	struct kernel_name *names;
+	struct kernel_name *new;
 
 	if (n)
 		return n;
-	names = array_grow(k->names, &k->names_room, (size_t)k->nnames + 2, sizeof(*names));
-	if (!names)
+	new = array_at(&k->names, &k->names_room, (size_t)k->nnames + 1, sizeof(*new));
+	if (!new || map_put(&k->by_function, process, function, k->nnames + 1))
 		return 0;
-	k->names = names;
-	if (map_put(&k->by_function, process, function, k->nnames + 1))
-		return 0;
-	k->names[++k->nnames] = (struct kernel_name){0};
-	return k->nnames;
+	*new = (struct kernel_name){0};
+	return ++k->nnames;
 }
 
 int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event *ev, struct fault *why)

@@ -47,33 +47,31 @@ static char *readable(const char *symbol, uint64_t n)
 static int see_module(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *path = escaped(ev->text[F_module_path], ev->v[F_module_path]);
-	char **paths = array_grow(s->paths, &s->paths_room, (size_t)s->npaths + 2, sizeof(*paths));
+	char **new = array_at(&s->paths, &s->paths_room, (size_t)s->npaths + 1, sizeof(*new));
 
-	if (paths)
-		s->paths = paths;
-	if (!path || !paths || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
+	if (!path || !new || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
 		free(path);
 		return fault_no_memory(why);
 	}
-	s->paths[++s->npaths] = path;
+	*new = path;
+	s->npaths++;
 	return 0;
 }
 
 static int see_frame(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *symbol = readable(ev->text[F_frame_symbol], ev->v[F_frame_symbol]);
-	struct frame *frames = array_grow(s->frames, &s->frames_room, (size_t)s->nframes + 2, sizeof(*frames));
+	struct frame *new = array_at(&s->frames, &s->frames_room, (size_t)s->nframes + 1, sizeof(*new));
 
-	if (frames)
-		s->frames = frames;
-	if (!symbol || !frames || map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
+	if (!symbol || !new || map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
 		free(symbol);
 		return fault_no_memory(why);
 	}
-	s->frames[++s->nframes] = (struct frame){.address = ev->v[F_frame_address],
-						 .offset = ev->v[F_frame_offset],
-						 .symbol = symbol,
-						 .module = (uint32_t)ev->v[F_frame_module]};
+	*new = (struct frame){.address = ev->v[F_frame_address],
+			      .offset = ev->v[F_frame_offset],
+			      .symbol = symbol,
+			      .module = (uint32_t)ev->v[F_frame_module]};
+	s->nframes++;
 	return 0;
 }
 

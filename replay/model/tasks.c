@@ -27,35 +27,31 @@ void tasks_clear(struct tasks *t)
 
 static int new_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct process **out, struct fault *why)
 {
-	struct process *processes;
+	struct process *new;
 
 	if (t->processes_max && t->nprocesses >= t->processes_max) {
 		t->nbeyond++;
 		*out = NULL;
 		return 0;
 	}
-	processes = array_grow(t->processes, &t->processes_room, (size_t)t->nprocesses + 2, sizeof(*processes));
-	if (processes)
-		t->processes = processes;
-	if (!processes || map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
+	new = array_at(&t->processes, &t->processes_room, (size_t)t->nprocesses + 1, sizeof(*new));
+	if (!new || map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
 		return fault_no_memory(why);
-	*out = &t->processes[++t->nprocesses];
-	**out = (struct process){
-		.number = t->nprocesses, .pid = pid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*new = (struct process){
+		.number = ++t->nprocesses, .pid = pid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*out = new;
 	return 0;
 }
 
 static int new_thread(struct tasks *t, uint32_t tid, uint64_t at_ns, struct thread **out, struct fault *why)
 {
-	struct thread *threads = array_grow(t->threads, &t->threads_room, (size_t)t->nthreads + 2, sizeof(*threads));
+	struct thread *new = array_at(&t->threads, &t->threads_room, (size_t)t->nthreads + 1, sizeof(*new));
 
-	if (threads)
-		t->threads = threads;
-	if (!threads || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
+	if (!new || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
 		return fault_no_memory(why);
-	*out = &t->threads[++t->nthreads];
-	**out = (struct thread){
-		.number = t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*new = (struct thread){
+		.number = ++t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*out = new;
 	return 0;
 }
 

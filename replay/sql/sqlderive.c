@@ -138,12 +138,7 @@ void derive_lost(struct derive *d, const struct growth *g)
 
 static struct off *off_of(struct derive *d, uint32_t thread)
 {
-	struct off *off = array_grow(d->off, &d->noff, (size_t)thread + 1, sizeof(*off));
-
-	if (!off)
-		return NULL;
-	d->off = off;
-	return &off[thread];
+	return array_at(&d->off, &d->noff, thread, sizeof(*d->off));
 }
 
 /* What only a wakeup reports. */
