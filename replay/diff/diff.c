@@ -71,16 +71,16 @@ uint64_t diff_slow_calls(const struct diff_row *row, uint64_t slow_ns, uint64_t 
 
 uint64_t diff_quantile(const struct diff_row *row, double share)
 {
-	uint64_t want = (uint64_t)(share * (double)row->ncalls), seen = 0, end_ns;
+	uint64_t want = row ? (uint64_t)(share * (double)row->ncalls) : 0, seen = 0, end_ns;
 
-	for (size_t i = 0; i < NBUCKETS; i++) {
+	for (size_t i = 0; row && i < NBUCKETS; i++) {
 		seen += row->buckets[i];
 		if (seen > want || seen == row->ncalls) {
 			end_ns = bucket_end(i);
 			return end_ns < row->max_ns ? end_ns : row->max_ns;
 		}
 	}
-	return row->max_ns;
+	return row ? row->max_ns : 0;
 }
 
 /* --- who --- */
