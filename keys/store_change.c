@@ -63,8 +63,8 @@ int trust_add(const struct public_key *pk, const char *name, unsigned roles, str
 
 int trust_roles_path(char path[PATH_MAX], const struct trusted *entry, struct fault *why)
 {
-	size_t stem = strlen(entry->file.path) - strlen(PUBLIC_SUFFIX);
-	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, (int)stem, entry->file.path);
+	int stem = (int)file_stem(entry->file.path, PUBLIC_SUFFIX);
+	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, stem, entry->file.path);
 
 	if (n < 0 || n >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->file.path);
@@ -194,10 +194,9 @@ int trust_remove_file(const struct trust_file *file, struct fault *why)
 {
 	char sig_path[PATH_MAX];
 	int r = remove_path(file->path, file->system, why);
-	size_t len = strlen(file->path), cut = strlen(REVOCATIONS_SUFFIX);
 
 	/* A signature without its list means nothing; a delegation has none. */
-	if (r == 0 && len > cut && strcmp(file->path + len - cut, REVOCATIONS_SUFFIX) == 0 &&
+	if (r == 0 && file_stem(file->path, REVOCATIONS_SUFFIX) < strlen(file->path) &&
 	    signature_path(sig_path, file->path, NULL) == 0)
 		(void)unlink(sig_path);
 	return r;

@@ -34,11 +34,7 @@ static int new_passphrase(char *buf, int fd, struct fault *why)
 /* "x.key" gives "x.pub", "x" too. */
 static int public_beside(char path[PATH_MAX], const char *secret, struct fault *why)
 {
-	size_t len = strlen(secret);
-
-	if (len > 4 && strcmp(secret + len - 4, ".key") == 0)
-		len -= 4;
-	if (snprintf(path, PATH_MAX, "%.*s.pub", (int)len, secret) >= PATH_MAX)
+	if (snprintf(path, PATH_MAX, "%.*s.pub", (int)file_stem(secret, ".key"), secret) >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", secret);
 	return 0;
 }

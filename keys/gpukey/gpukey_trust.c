@@ -15,12 +15,9 @@ struct trusting {
 /* What a key is called when nobody says: as its file, else as its id. */
 static void default_name(char name[TRUST_NAME_MAX + 1], const char *what, const struct public_key *pk)
 {
-	const char *slash = strrchr(what, '/'), *leaf = slash ? slash + 1 : what;
-	size_t len = strlen(leaf);
+	const char *leaf = file_leaf(what);
 
-	if (len > 4 && strcmp(leaf + len - 4, ".pub") == 0)
-		len -= 4;
-	snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)len, leaf);
+	snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)file_stem(leaf, PUBLIC_SUFFIX), leaf);
 	if (key_parse(&(struct public_key){0}, what, NULL) == 0 || !trust_name_valid(name))
 		key_id(name, pk->keynum);
 }
