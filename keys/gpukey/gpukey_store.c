@@ -118,10 +118,8 @@ static int read_json_option(const struct tool_options *o, int argc, char **argv,
 {
 	bool json = false;
 
-	*status = tool_read_options(o, false, argc, argv, &json, operand);
-	if (*status < 0 && argc - *operand > max)
-		*status = tool_usage("unexpected argument '%s'", argv[*operand + max]);
-	return *status < 0 ? json : -1;
+	*operand = gpukey_operands(o, argc, argv, &json, max, status);
+	return *operand < 0 ? -1 : json;
 }
 
 int gpukey_list(int argc, char **argv)
@@ -275,13 +273,18 @@ static void show_json(const struct trust_list *list, const struct public_key *pk
 	printf("}\n");
 }
 
-static void show_text(const struct trust_list *list, const struct public_key *pk, const char *name)
+void gpukey_print_key(const struct public_key *pk)
 {
 	char keyid[KEY_ID_CHARS + 1], fingerprint[FINGERPRINT_CHARS + 1], base64[MINISIGN_PUBLIC_CHARS + 1];
 
 	printf("public key   %s\n", key_base64(base64, pk));
 	printf("key id       %s\n", key_id(keyid, pk->keynum));
 	printf("fingerprint  %s\n", key_fingerprint(fingerprint, pk));
+}
+
+static void show_text(const struct trust_list *list, const struct public_key *pk, const char *name)
+{
+	gpukey_print_key(pk);
 	print_trust(list, pk, name);
 	gpukey_show_delegations(list, pk);
 }
@@ -347,7 +350,7 @@ int gpukey_untrust(int argc, char **argv)
 	struct fault why;
 	int status, operand, r;
 
-	operand = gpukey_operands(&o, argc, argv, 1, &status);
+	operand = gpukey_operands(&o, argc, argv, NULL, 1, &status);
 	if (operand < 0)
 		return status;
 	if (operand == argc)
