@@ -18,18 +18,6 @@ void kernels_clear(struct kernels *k)
 	*k = (struct kernels){0};
 }
 
-static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), const char *text)
-{
-	size_t n = strlen(text), room = n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting = NULL;
-
-	if (copy)
-		fitting = realloc(copy, escape(copy, room, text, n) + 1);
-	if (fitting)
-		copy = fitting;
-	return copy;
-}
-
 /* The name's place in the table: that of the function's name before, or a new one. 0 without memory. */
 static uint32_t place_for(struct kernels *k, uint32_t process, uint64_t function)
 {
@@ -62,7 +50,8 @@ int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event
 		return 0;
 	}
 	demangle(ev->text[F_kernel_name], (size_t)ev->v[F_kernel_name], text, sizeof(text));
-	name = (struct kernel_name){escaped(escape_terminal, text), escaped(escape_json, text)};
+	name = (struct kernel_name){escape_copy(escape_terminal, text, strlen(text)),
+				    escape_copy(escape_json, text, strlen(text))};
 	n = name.terminal && name.json ? place_for(k, process, ev->v[F_kernel_function]) : 0;
 	if (!n) {
 		free(name.terminal);

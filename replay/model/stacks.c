@@ -23,30 +23,18 @@ void stacks_clear(struct stacks *s)
 	*s = (struct stacks){0};
 }
 
-static char *escaped(const char *text, uint64_t n)
-{
-	size_t room = (size_t)n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting = NULL;
-
-	if (copy)
-		fitting = realloc(copy, escape_terminal(copy, room, text, (size_t)n) + 1);
-	if (fitting)
-		copy = fitting;
-	return copy;
-}
-
 /* As people read it, and only here: what is compared and stored is the name as it was. */
 static char *readable(const char *symbol, uint64_t n)
 {
 	char text[DEMANGLED_MAX + 64];
 
 	demangle(symbol, (size_t)n, text, sizeof(text));
-	return escaped(text, strlen(text));
+	return escape_copy(escape_terminal, text, strlen(text));
 }
 
 static int see_module(struct stacks *s, const struct event *ev, struct fault *why)
 {
-	char *path = escaped(ev->text[F_module_path], ev->v[F_module_path]);
+	char *path = escape_copy(escape_terminal, ev->text[F_module_path], ev->v[F_module_path]);
 	char **new = array_at(&s->paths, &s->paths_room, (size_t)s->npaths + 1, sizeof(*new));
 
 	if (!path || !new || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {

@@ -102,22 +102,12 @@ static bool is_plain(const char *text, uint64_t n)
 	return true;
 }
 
-static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), const char *text, uint64_t n)
-{
-	size_t room = n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room);
-
-	if (copy)
-		escape(copy, room, text, n);
-	return copy;
-}
-
 /* *json: NULL, or where the text goes as JSON has it: the same memory as *shown, if it is the same. */
 static int set_text(char **shown, char **json, const char *text, uint64_t n, struct fault *why)
 {
 	bool plain = is_plain(text, n);
-	char *copy = plain ? strndup(n ? text : "", n) : escaped(escape_terminal, text, n);
-	char *other = plain || !json ? copy : escaped(escape_json, text, n);
+	char *copy = plain ? strndup(n ? text : "", n) : escape_copy(escape_terminal, text, n);
+	char *other = plain || !json ? copy : escape_copy(escape_json, text, n);
 
 	if (!copy || !other) {
 		free(copy);

@@ -151,6 +151,7 @@ static void json_paths(struct json *j, const struct jointed *from, const struct 
 		json_string(j, "to", to->path);
 }
 
+/* One joint; `from` or `to` is NULL where it is not among the captures. */
 static void json_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
 {
 	struct json j = {.out = t, .line = true};
@@ -178,12 +179,7 @@ static void text_one(struct text *t, const struct jointed *from, const struct jo
 	}
 }
 
-/* One joint; `from` or `to` is NULL where it is not among the captures. */
-static void show_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong, bool json)
-{
-	(json ? json_one : text_one)(t, from, to, wrong);
-}
-
+/* Captures of a series that are missing between two; `from` or `to` is NULL where there is none before or after. */
 static void json_missing(struct text *t, const struct jointed *from, const struct jointed *to)
 {
 	char series[SERIES_ID_BYTES * 2 + 1];
@@ -226,12 +222,6 @@ static void text_missing(struct text *t, const struct jointed *from, const struc
 	text_add_string(t, "\n");
 }
 
-/* Captures of a series that are missing between two; `from` or `to` is NULL where there is none before or after. */
-static void show_missing(struct text *t, const struct jointed *from, const struct jointed *to, bool json)
-{
-	(json ? json_missing : text_missing)(t, from, to);
-}
-
 static bool named_before(const struct joints *j, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -263,6 +253,18 @@ static bool is_after(const struct jointed *c, const struct joints_options *o)
 			    (c->number && !memcmp(o->after, c->previous_end, HASH_BYTES)));
 }
 
+/* What c continues is not here, or what continues c; `from` or `to` is what is nearest to it, or NULL. */
+static void show_open(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to,
+		      const struct joints_options *o)
+{
+	if (o->brief && !o->open)
+		return;
+	if (c->number)
+		(o->json ? json_missing : text_missing)(t, from, to);
+	else
+		(o->json ? json_one : text_one)(t, from, to, NULL);
+}
+
 /* Nothing of what c continues is here. Returns whether that is amiss. */
 static bool open_before(struct text *t, const struct joints *j, const struct jointed *c, const struct joints_options *o)
 {
@@ -270,12 +272,7 @@ static bool open_before(struct text *t, const struct joints *j, const struct joi
 
 	if (!from && is_after(c, o))
 		return false;
-	if (o->brief && !o->open)
-		return true;
-	if (c->number)
-		show_missing(t, from, c, o->json);
-	else
-		show_one(t, NULL, c, NULL, o->json);
+	show_open(t, c, from, c, o);
 	return true;
 }
 
@@ -284,12 +281,7 @@ static bool open_behind(struct text *t, const struct joints *j, const struct joi
 {
 	if (c->number && nearest(j, c, true))
 		return false;
-	if (o->brief && !o->open)
-		return true;
-	if (c->number)
-		show_missing(t, c, NULL, o->json);
-	else
-		show_one(t, c, NULL, NULL, o->json);
+	show_open(t, c, c, NULL, o);
 	return true;
 }
 
@@ -305,7 +297,7 @@ struct joints_result joints_text(struct text *t, const struct joints *j, const s
 			continue;
 		result.nwrong += wrong != NULL;
 		if (from && (wrong || !o->brief))
-			show_one(t, from, c, wrong, o->json);
+			(o->json ? json_one : text_one)(t, from, c, wrong);
 		else if (c->continues && !from)
 			result.nmissing += open_before(t, j, c, o);
 		if (c->rotated && !is_continued(j, c))
