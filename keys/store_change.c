@@ -106,8 +106,7 @@ static int may_replace(const struct trust_list *store, const char *path, const s
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 					 "%.120s: a list that another key signed; choose a name with --name", path);
 		for (i = old->list.items; i && i < old->list.items + old->list.n; i++) {
-			now = i->is_delegation ? revocations_find_delegation(list, i->hash)
-					       : revocations_find_key(list, &i->key);
+			now = revocations_find(list, i);
 			if (!now || now->since_ns > i->since_ns)
 				return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 						 "%.100s: the list that is here revokes more than the new one, which "
@@ -116,29 +115,6 @@ static int may_replace(const struct trust_list *store, const char *path, const s
 		}
 	}
 	return 0;
-}
-
-/* Both files as they are: what was signed must stay the same to the byte, and so does a canonical list. */
-static int copy_revocations(const char *to, const struct revocations *list, const struct signature *sig,
-			    struct fault *why)
-{
-	char sig_to[PATH_MAX], *text, *sig_text = malloc(SIGNATURE_FILE_MAX);
-	size_t len;
-	int r;
-
-	text = revocations_format(list, &len);
-	if (!text || !sig_text)
-		r = fault_no_memory(why);
-	else
-		r = signature_path(sig_to, to, why);
-	/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
-	if (r == 0)
-		r = file_make(to, PUBLIC_MODE, true, text, len, why);
-	if (r == 0)
-		r = file_make(sig_to, PUBLIC_MODE, true, sig_text, signature_format(sig_text, sig), why);
-	free(sig_text);
-	free(text);
-	return r;
 }
 
 int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why)
@@ -163,7 +139,8 @@ int trust_add_revocations(const struct trust_list *list, const char *path, const
 	if (r == 0)
 		r = may_replace(list, to, &revoked, &signer->key, why);
 	if (r == 0)
-		r = copy_revocations(to, &revoked, sig, why);
+		r = revocations_write_signed(&revoked, to, true, sig,
+					     why); /* a canonical list stays the same to the byte */
 	revocations_clear(&revoked);
 	free(sig);
 	return r;

@@ -182,8 +182,7 @@ static int revoke(const struct revoking *o, const struct revocation *item, const
 	if (r == 0)
 		r = revocations_write(&all, path, true, id, why);
 	if (r == 0) {
-		now = item->is_delegation ? revocations_find_delegation(&all, item->hash)
-					  : revocations_find_key(&all, &item->key);
+		now = revocations_find(&all, item);
 		print_revoked(now ? now : item, path);
 	}
 	revocations_clear(&all);

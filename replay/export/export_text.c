@@ -40,9 +40,7 @@ static void write_time(struct text *t, const struct walk *w, uint64_t at_ns)
 
 static void write_thread(struct text *t, const struct walk *w, uint64_t tid)
 {
-	const struct thread *thread = tasks_find_thread(&w->tasks, (uint32_t)tid);
-
-	out_string(t->out, thread && thread->shown ? thread->shown : tid == 0 ? "idle" : "?");
+	out_string(t->out, export_thread_name(w, (uint32_t)tid));
 	out_char(t->out, '/');
 	out_u64(t->out, tid);
 }
