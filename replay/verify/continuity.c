@@ -167,27 +167,30 @@ static void json_one(struct text *t, const struct jointed *from, const struct jo
 static void text_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
 {
 	text_add_string(t, "JOINT  ");
-	add_path(t, to ? to : from);
-	if (!from)
-		text_add_string(t, " continues a capture that is not among these\n");
-	else if (!to)
-		text_add_string(t, " is continued by a capture that is not among these\n");
-	else {
-		text_add_string(t, wrong ? " does not continue " : " continues ");
+	if (!to) {
 		add_path(t, from);
-		text_add(t, ": %s\n", wrong ? wrong : "hash and time fit");
+		text_add_string(t, " is continued by a capture that is not among these\n");
+		return;
 	}
+	add_path(t, to);
+	if (!from) {
+		text_add_string(t, " continues a capture that is not among these\n");
+		return;
+	}
+	text_add_string(t, wrong ? " does not continue " : " continues ");
+	add_path(t, from);
+	text_add(t, ": %s\n", wrong ? wrong : "hash and time fit");
 }
 
-/* Captures of a series that are missing between two; `from` or `to` is NULL where there is none before or after. */
-static void json_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+/* Captures of c's series that are missing between two; `from` or `to` is NULL where there is none before or after. */
+static void json_missing(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to)
 {
 	char series[SERIES_ID_BYTES * 2 + 1];
 	struct json j = {.out = t, .line = true};
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "joint", "missing");
-	json_string(&j, "series", hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES));
+	json_string(&j, "series", hex_text(series, c->series, SERIES_ID_BYTES));
 	json_u64(&j, "first", from ? from->number + 1 : 1);
 	if (to)
 		json_u64(&j, "last", to->number - 1);
@@ -195,12 +198,12 @@ static void json_missing(struct text *t, const struct jointed *from, const struc
 	json_close(&j, '}');
 }
 
-static void text_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+static void text_missing(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to)
 {
 	uint64_t first = from ? from->number + 1 : 1, last = to ? to->number - 1 : 0;
 	char series[SERIES_ID_BYTES * 2 + 1];
 
-	hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES);
+	hex_text(series, c->series, SERIES_ID_BYTES);
 	if (!to)
 		text_add(t, "JOINT  capture %" PRIu64 " and any later one of series %s is missing after ", first,
 			 series);
@@ -260,7 +263,7 @@ static void show_open(struct text *t, const struct jointed *c, const struct join
 	if (o->brief && !o->open)
 		return;
 	if (c->number)
-		(o->json ? json_missing : text_missing)(t, from, to);
+		(o->json ? json_missing : text_missing)(t, c, from, to);
 	else
 		(o->json ? json_one : text_one)(t, from, to, NULL);
 }
