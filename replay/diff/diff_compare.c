@@ -274,9 +274,11 @@ static double apart(double a, double b)
 static double call_cost(const struct comparison *c, const struct pair *p, unsigned metric)
 {
 	const struct diff_row *most = !p->a || (p->b && p->b->ncalls > p->a->ncalls) ? p->b : p->a;
-	double rate = diff_per_second(most == p->a ? c->a : c->b, most->ncalls);
 	uint64_t slow_a, slow_b;
+	double rate;
 
+	assert(most);
+	rate = diff_per_second(most == p->a ? c->a : c->b, most->ncalls);
 	switch (metric) {
 	case CALL_RATE:
 		return apart(p->change[metric].a, p->change[metric].b) * (double)most->total_ns / (double)most->ncalls;
