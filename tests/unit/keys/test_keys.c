@@ -349,6 +349,10 @@ static void base64_longer_than_a_delegation_is_none(void **state)
 	sodium_bin2base64(text, sizeof(text), bytes, MINISIGN_SECRET_BYTES, sodium_base64_VARIANT_ORIGINAL);
 	assert_true(minisign_decode_base64(out, MINISIGN_SECRET_BYTES, text, MINISIGN_SECRET_CHARS));
 	assert_memory_equal(out, bytes, MINISIGN_SECRET_BYTES);
+	/* As many characters as a public key has, and a byte less. */
+	sodium_bin2base64(text, sizeof(text), bytes, MINISIGN_PUBLIC_BYTES - 1, sodium_base64_VARIANT_ORIGINAL);
+	assert_int_equal(strlen(text), MINISIGN_PUBLIC_CHARS);
+	assert_false(minisign_decode_base64(out, MINISIGN_PUBLIC_BYTES, text, MINISIGN_PUBLIC_CHARS));
 }
 
 static void a_secret_key_whose_halves_differ_is_refused(void **state)
