@@ -7,3 +7,4 @@
 
 #define fault_set(why, code, ...) ((void)fault_set(why, code, __VA_ARGS__), (code))
 #define fault_errno(...) ((void)fault_errno(__VA_ARGS__), ERR_IO)
+#define fault_no_memory(why) ((void)fault_no_memory(why), ERR_MEMORY)

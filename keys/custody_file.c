@@ -23,11 +23,7 @@
 
 int custody_path(char path[PATH_MAX], const char *capture, struct fault *why)
 {
-	int n = snprintf(path, PATH_MAX, "%s" CUSTODY_SUFFIX, capture);
-
-	if (n < 0 || n >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", capture);
-	return 0;
+	return file_beside(path, capture, CUSTODY_SUFFIX, why);
 }
 
 static int lock(int fd, int kind, const char *path, struct fault *why)
@@ -48,9 +44,9 @@ static int lock(int fd, int kind, const char *path, struct fault *why)
 static int read_all(int fd, const char *path, char **text, size_t *len, struct fault *why)
 {
 	struct stat st;
-	size_t have = 0, size;
-	ssize_t n = 1;
+	size_t size;
 	char *buf;
+	int r;
 
 	if (fstat(fd, &st) < 0)
 		return fault_errno(why, "%.150s: cannot be examined", path);
@@ -63,18 +59,12 @@ static int read_all(int fd, const char *path, char **text, size_t *len, struct f
 	buf = malloc(size + 1);
 	if (!buf)
 		return fault_no_memory(why);
-	while (n != 0 && have < size) {
-		n = pread(fd, buf + have, size - have, (off_t)have);
-		if (n > 0)
-			have += (size_t)n;
-		else if (n < 0 && errno != EINTR) {
-			free(buf);
-			return fault_errno(why, "%.150s: cannot be read", path);
-		}
-	}
-	*text = buf;
-	*len = have;
-	return 0;
+	r = file_fill(fd, path, buf, size, len, why);
+	if (r == 0)
+		*text = buf;
+	else
+		free(buf);
+	return r;
 }
 
 /* 1 with *text; 0: there is no such file. The lock keeps a line that is just being added from looking cut. */
@@ -173,13 +163,9 @@ static int append_locked(int fd, const char *path, struct custody_line *l, const
 static int sync_folder_of(const char *path, struct fault *why)
 {
 	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
 	int fd, r = 0;
 
-	if (!slash)
-		strcpy(folder, ".");
-	else
-		snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+	file_folder(folder, path);
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0; /* a folder that may be entered, not read */

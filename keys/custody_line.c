@@ -20,10 +20,8 @@
 #define ESCAPED_MAX 3           /* characters for a byte */
 #define SIGNATURE_CHARS 88      /* of base64 */
 
-/* The 16 bytes before what is hashed and signed, as docs/FORMAT.md does it. */
-#define DOMAIN_BYTES 16
-static const char domain_start[DOMAIN_BYTES + 1] = "gpurec.custody.0";
-static const char domain_line[DOMAIN_BYTES + 1] = "gpurec.custody.1";
+static const char domain_start[STATEMENT_DOMAIN_BYTES + 1] = "gpurec.custody.0";
+static const char domain_line[STATEMENT_DOMAIN_BYTES + 1] = "gpurec.custody.1";
 
 enum line_field {
 	AT_VERSION,
@@ -67,19 +65,9 @@ int custody_action_parse(enum custody_action *a, const char *word, struct fault 
 			 word);
 }
 
-static void hash_of(uint8_t hash[HASH_BYTES], const char *domain, const void *bytes, size_t n)
-{
-	crypto_generichash_state state;
-
-	crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
-	crypto_generichash_update(&state, (const unsigned char *)domain, DOMAIN_BYTES);
-	crypto_generichash_update(&state, bytes, n);
-	crypto_generichash_final(&state, hash, HASH_BYTES);
-}
-
 void custody_start(uint8_t hash[HASH_BYTES], const uint8_t capture_id[CAPTURE_ID_BYTES])
 {
-	hash_of(hash, domain_start, capture_id, CAPTURE_ID_BYTES);
+	statement_hash(hash, domain_start, capture_id, CAPTURE_ID_BYTES);
 }
 
 /* Printable ASCII but '%' stands as it is, every other byte as %XX. */
@@ -161,7 +149,7 @@ void custody_line_sign(struct custody_line *l, const struct identity *id)
 
 	l->version = VERSION;
 	key_of_identity(&l->key, id);
-	hash_of(l->hash, domain_line, text, format_hashed(text, l));
+	statement_hash(l->hash, domain_line, text, format_hashed(text, l));
 	statement_sign(l->signature, domain_line, l->hash, id);
 }
 
@@ -292,7 +280,7 @@ int custody_line_parse(struct custody_line *l, const char *text, size_t len, str
 	/* There is one way to write a line: the one that comes out again. */
 	if (custody_line_format(again, &parsed) != len + 1 || memcmp(again, text, len) != 0)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "it is written in another way than it should be");
-	hash_of(parsed.hash, domain_line, text, len - SIGNATURE_CHARS - 1);
+	statement_hash(parsed.hash, domain_line, text, len - SIGNATURE_CHARS - 1);
 	*l = parsed;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "keys/delegation.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,22 +34,12 @@ enum statement_at {
 #define STATEMENT_MAX (AT_NAME + DELEGATION_NAME_MAX)
 #define RAW_MIN (AT_NAME + 1 + SIGNATURE_BYTES)
 #define RAW_MAX (STATEMENT_MAX + SIGNATURE_BYTES)
-#define CHARS_MAX (sodium_base64_ENCODED_LEN(RAW_MAX, sodium_base64_VARIANT_ORIGINAL) - 1)
+#define CHARS_MAX BASE64_CHARS(RAW_MAX)
 #define DELEGATION_TEXT_MAX (sizeof(COMMENT_PREFIX) + COMMENT_MAX + CHARS_MAX + 2)
 
-#define DOMAIN_BYTES 16
-static const char domain[DOMAIN_BYTES] = "gpurec.deleg.1";
+static_assert(CHARS_MAX == BASE64_CHARS_MAX, "the longest delegation can be decoded");
 
-/* H(domain ‖ statement) */
-static void hash_of(uint8_t hash[HASH_BYTES], const uint8_t *statement, size_t n)
-{
-	crypto_generichash_state state;
-
-	(void)crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
-	(void)crypto_generichash_update(&state, (const uint8_t *)domain, DOMAIN_BYTES);
-	(void)crypto_generichash_update(&state, statement, n);
-	(void)crypto_generichash_final(&state, hash, HASH_BYTES);
-}
+static const char domain[STATEMENT_DOMAIN_BYTES] = "gpurec.deleg.1";
 
 /* The statement's bytes into raw; returns how many. */
 static size_t lay_out(uint8_t raw[STATEMENT_MAX], const struct delegation *d)
@@ -83,7 +74,7 @@ int delegation_make(struct delegation *d, const struct public_key *host, const c
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "a delegation must end after it begins");
 	strcpy(made.name, name);
 	key_of_identity(&made.authority, authority);
-	hash_of(made.hash, raw, lay_out(raw, &made));
+	statement_hash(made.hash, domain, raw, lay_out(raw, &made));
 	statement_sign(made.signature, domain, made.hash, authority);
 	*d = made;
 	return 0;
@@ -111,9 +102,8 @@ bool delegation_is_meant(const char *text, size_t len)
 /* Two lines, the second canonical base64, into raw; returns how many bytes, or ERR_KEY. */
 static int decode(uint8_t raw[RAW_MAX], const char *text, size_t len, struct fault *why)
 {
-	const char *eol = memchr(text, '\n', len), *end;
+	const char *eol = memchr(text, '\n', len);
 	size_t prefix = strlen(COMMENT_PREFIX), chars, n;
-	char again[CHARS_MAX + 1];
 
 	if (len < prefix || memcmp(text, COMMENT_PREFIX, prefix) != 0 || !eol || memchr(text, '\0', len) ||
 	    (size_t)(eol - text) > prefix + COMMENT_MAX)
@@ -122,13 +112,7 @@ static int decode(uint8_t raw[RAW_MAX], const char *text, size_t len, struct fau
 	chars = len - (size_t)(eol + 1 - text);
 	if (chars > 0 && eol[chars] == '\n')
 		chars--;
-	if (chars > CHARS_MAX ||
-	    sodium_base642bin(raw, RAW_MAX, eol + 1, chars, NULL, &n, &end, sodium_base64_VARIANT_ORIGINAL) != 0)
-		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
-				 "not a delegation: its second line is not the base64 of one");
-	/* libsodium takes some characters beyond 127 for letters: only what encodes to the same is base64. */
-	sodium_bin2base64(again, sizeof(again), raw, n, sodium_base64_VARIANT_ORIGINAL);
-	if (strlen(again) != chars || memcmp(again, eol + 1, chars) != 0)
+	if (!base64_decode(raw, RAW_MAX, &n, eol + 1, chars))
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
 				 "not a delegation: its second line is not the base64 of one");
 	return (int)n;
@@ -175,7 +159,7 @@ int delegation_parse(struct delegation *d, const char *text, size_t len, struct 
 	r = take_fields(&taken, raw, (size_t)n, why);
 	if (r < 0)
 		return r;
-	hash_of(taken.hash, raw, (size_t)n - SIGNATURE_BYTES);
+	statement_hash(taken.hash, domain, raw, (size_t)n - SIGNATURE_BYTES);
 	if (!statement_signed_by(taken.signature, domain, taken.hash, taken.authority.key,
 				 taken.version == VERSION_PLAIN))
 		return fault_set(why, ERR_FORGED, FAULT_NOWHERE,

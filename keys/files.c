@@ -40,27 +40,34 @@ static int open_secret(const char *path, int flags, struct fault *why)
 	return fd;
 }
 
+int file_fill(int fd, const char *path, void *buf, size_t size, size_t *len, struct fault *why)
+{
+	size_t have = 0;
+	ssize_t n = 1;
+
+	while (n != 0 && have < size) {
+		n = read(fd, (char *)buf + have, size - have);
+		if (n > 0)
+			have += (size_t)n;
+		else if (n < 0 && errno != EINTR)
+			return fault_errno(why, "%.150s: cannot be read", path);
+	}
+	*len = have;
+	return 0;
+}
+
 int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why)
 {
 	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() shows what it is. */
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (secrecy == FILE_SECRET ? O_NOFOLLOW : 0);
 	int r, fd = secrecy == FILE_SECRET ? open_secret(path, flags, why) : open(path, flags);
-	size_t have = 0;
-	ssize_t n = 1;
 
 	if (fd < 0)
 		return secrecy == FILE_SECRET ? fd : fault_errno(why, "%.150s: cannot be opened", path);
 	r = check_kind(path, fd, secrecy, size, why);
-	while (r == 0 && n != 0 && have < size) {
-		n = read(fd, (char *)buf + have, size - have);
-		if (n > 0)
-			have += (size_t)n;
-		else if (n < 0 && errno != EINTR)
-			r = fault_errno(why, "%.150s: cannot be read", path);
-	}
-	close(fd);
 	if (r == 0)
-		*len = have;
+		r = file_fill(fd, path, buf, size, len, why);
+	close(fd);
 	return r;
 }
 
@@ -93,6 +100,27 @@ static int rename_to_new(const char *temp, const char *path)
 	return unlink(temp);
 }
 
+int file_beside(char beside[PATH_MAX], const char *path, const char *suffix, struct fault *why)
+{
+	if (snprintf(beside, PATH_MAX, "%s%s", path, suffix) >= PATH_MAX)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
+	return 0;
+}
+
+const char *file_leaf(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+size_t file_stem(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), cut = strlen(suffix);
+
+	return len > cut && strcmp(name + len - cut, suffix) == 0 ? len - cut : len;
+}
+
 void file_folder(char folder[PATH_MAX], const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -120,14 +148,13 @@ static int sync_folder(const char *folder)
 int file_make(const char *path, mode_t mode, bool replace, const void *bytes, size_t len, struct fault *why)
 {
 	char folder[PATH_MAX], temp[PATH_MAX + NAME_MAX];
-	const char *leaf = strrchr(path, '/');
 	int fd, r;
 
 	if (strlen(path) >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
 	file_folder(folder, path);
 	/* The dot keeps a half-written file out of the trust store. */
-	snprintf(temp, sizeof(temp), "%s/.%.200s.XXXXXX", folder, leaf ? leaf + 1 : path);
+	snprintf(temp, sizeof(temp), "%s/.%.200s.XXXXXX", folder, file_leaf(path));
 	fd = mkostemp(temp, O_CLOEXEC);
 	if (fd < 0)
 		return fault_errno(why, "%.150s: cannot be made", path);

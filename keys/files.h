@@ -28,6 +28,14 @@ int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t siz
  */
 int file_make(const char *path, mode_t mode, bool replace, const void *bytes, size_t len, struct fault *why);
 
+/* Of an open file, from where it stands: up to `size` bytes into buf, their number into *len. ERR_IO. */
+int file_fill(int fd, const char *path, void *buf, size_t size, size_t *len, struct fault *why);
+
+/* What is called like `path` with `suffix` behind it. ERR_INPUT: too long. */
+int file_beside(char beside[PATH_MAX], const char *path, const char *suffix, struct fault *why);
+/* The name in `path` without its folders; and how many bytes of a name are left without that suffix, if it has it. */
+const char *file_leaf(const char *path);
+size_t file_stem(const char *name, const char *suffix);
 /* The folder that holds `path`: "." if it names none. */
 void file_folder(char folder[PATH_MAX], const char *path);
 

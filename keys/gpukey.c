@@ -13,18 +13,14 @@
 #include "keys/tool/confine.h"
 #include "keys/gpukey/gpukey_internal.h"
 
-int gpukey_operands(const struct tool_options *o, int argc, char **argv, int max, int *status)
+int gpukey_operands(const struct tool_options *o, int argc, char **argv, void *settings, int max, int *status)
 {
 	int operands;
 
-	*status = tool_read_options(o, false, argc, argv, NULL, &operands);
-	if (*status >= 0)
-		return -1;
-	if (argc - operands > max) {
+	*status = tool_read_options(o, false, argc, argv, settings, &operands);
+	if (*status < 0 && argc - operands > max)
 		*status = tool_usage("unexpected argument '%s'", argv[operands + max]);
-		return -1;
-	}
-	return operands;
+	return *status < 0 ? operands : -1;
 }
 
 int gpukey_no_memory(void)

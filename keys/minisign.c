@@ -91,20 +91,25 @@ void key_of_identity(struct public_key *pk, const struct identity *id)
 }
 
 /* The bytes must give the very text again: libsodium 1.0.18 takes some characters beyond 127 for letters. */
-bool minisign_decode_base64(uint8_t *out, size_t size, const char *text, size_t chars)
+bool base64_decode(uint8_t *out, size_t room, size_t *n, const char *text, size_t chars)
 {
-	char again[MINISIGN_SECRET_CHARS + 1];
-	const char *end;
-	size_t n;
+	char again[BASE64_CHARS_MAX + 1];
 	bool good;
 
-	if (chars + 1 > sizeof(again) || chars + 1 != sodium_base64_ENCODED_LEN(size, sodium_base64_VARIANT_ORIGINAL) ||
-	    sodium_base642bin(out, size, text, chars, NULL, &n, &end, sodium_base64_VARIANT_ORIGINAL) != 0 || n != size)
+	if (chars > BASE64_CHARS_MAX ||
+	    sodium_base642bin(out, room, text, chars, NULL, n, NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
 		return false;
-	sodium_bin2base64(again, chars + 1, out, size, sodium_base64_VARIANT_ORIGINAL);
+	sodium_bin2base64(again, sizeof(again), out, *n, sodium_base64_VARIANT_ORIGINAL);
 	good = sodium_memcmp(again, text, chars) == 0;
 	sodium_memzero(again, sizeof(again)); /* it may have been a secret key */
 	return good;
+}
+
+bool minisign_decode_base64(uint8_t *out, size_t size, const char *text, size_t chars)
+{
+	size_t n;
+
+	return base64_decode(out, size, &n, text, chars) && n == size;
 }
 
 /* Two lines of `text`: a comment and base64. Sets *base64 and *chars to the second. */

@@ -71,7 +71,13 @@ bool minisign_is_encrypted(const uint8_t raw[MINISIGN_SECRET_BYTES]);
 int minisign_open_secret(struct identity *id, uint8_t raw[MINISIGN_SECRET_BYTES], const char *passphrase,
 			 struct fault *why);
 
-/* Exactly `size` bytes out of `chars` characters of canonical base64; at most those of a secret key. */
+#define BASE64_CHARS(bytes) (((bytes) + 2) / 3 * 4)
+#define BASE64_CHARS_MAX 304 /* of a delegation with the longest name; a secret key has fewer */
+/*
+ * Bytes out of `chars` characters of canonical base64, at most BASE64_CHARS_MAX of them: at most `room` bytes, their
+ * number into *n; or exactly `size`. On failure what was decoded is still in `out`.
+ */
+bool base64_decode(uint8_t *out, size_t room, size_t *n, const char *text, size_t chars);
 bool minisign_decode_base64(uint8_t *out, size_t size, const char *text, size_t chars);
 
 /* Limits for scrypt; minisign's own are MINISIGN_SENSITIVE. */

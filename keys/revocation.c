@@ -20,32 +20,34 @@
 #define PUBLIC_MODE 0644
 #define NS_PER_S 1000000000ull
 
+static_assert(PUBLIC_KEY_BYTES == HASH_BYTES, "keys and delegations are looked up alike");
 static_assert(sizeof(FIRST_LINE) + REVOCATIONS_MAX * (LINE_MAX_BYTES + 1) <= REVOCATIONS_FILE_MAX, "a full list");
 
-const struct revocation *revocations_find_key(const struct revocations *r, const struct public_key *pk)
+/* `about`: 32 bytes of the key, or the delegation's hash. */
+static const struct revocation *find(const struct revocations *r, bool is_delegation, const uint8_t *about)
 {
 	const struct revocation *i;
 
 	for (i = r->items; i && i < r->items + r->n; i++)
-		if (!i->is_delegation && memcmp(i->key.key, pk->key, sizeof(pk->key)) == 0)
+		if (i->is_delegation == is_delegation &&
+		    memcmp(is_delegation ? i->hash : i->key.key, about, HASH_BYTES) == 0)
 			return i;
 	return NULL;
+}
+
+const struct revocation *revocations_find_key(const struct revocations *r, const struct public_key *pk)
+{
+	return find(r, false, pk->key);
 }
 
 const struct revocation *revocations_find_delegation(const struct revocations *r, const uint8_t hash[HASH_BYTES])
 {
-	const struct revocation *i;
-
-	for (i = r->items; i && i < r->items + r->n; i++)
-		if (i->is_delegation && memcmp(i->hash, hash, HASH_BYTES) == 0)
-			return i;
-	return NULL;
+	return find(r, true, hash);
 }
 
-static struct revocation *find_same(const struct revocations *r, const struct revocation *item)
+const struct revocation *revocations_find(const struct revocations *r, const struct revocation *item)
 {
-	return (struct revocation *)(item->is_delegation ? revocations_find_delegation(r, item->hash)
-							 : revocations_find_key(r, &item->key));
+	return find(r, item->is_delegation, item->is_delegation ? item->hash : item->key.key);
 }
 
 static int append(struct revocations *r, const struct revocation *item, struct fault *why)
@@ -74,7 +76,7 @@ int revocations_add(struct revocations *r, const struct revocation *item, struct
 				 REVOCATION_REASON_MAX);
 	if (item->since_ns % NS_PER_S)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the date of a revocation is a full second");
-	same = find_same(r, item);
+	same = (struct revocation *)revocations_find(r, item);
 	if (!same)
 		return append(r, item, why);
 	if (item->since_ns < same->since_ns)
@@ -150,7 +152,7 @@ int revocations_parse(struct revocations *r, const char *text, size_t len, struc
 		else if (!parse_line(&item, line, (size_t)(eol - line)))
 			result = fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
 					   "line %zu of the revocation list is not \"KEY DATE REASON\"", number);
-		else if (find_same(&list, &item))
+		else if (revocations_find(&list, &item))
 			result = fault_set(why, ERR_FORMAT, FAULT_NOWHERE,
 					   "line %zu of the revocation list is about the same as one before", number);
 		else
@@ -218,31 +220,49 @@ out:
 	return result;
 }
 
+/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
+static int write_both(const char *path, bool replace, const char *text, size_t len, const struct signature *sig,
+		      struct fault *why)
+{
+	char *sig_text = malloc(SIGNATURE_FILE_MAX), sig_path[PATH_MAX];
+	int result = sig_text ? signature_path(sig_path, path, why) : fault_no_memory(why);
+
+	if (result == 0)
+		result = file_make(path, PUBLIC_MODE, replace, text, len, why);
+	if (result == 0)
+		result = file_make(sig_path, PUBLIC_MODE, true, sig_text, signature_format(sig_text, sig), why);
+	free(sig_text);
+	return result;
+}
+
 int revocations_write(const struct revocations *r, const char *path, bool replace, const struct identity *signer,
 		      struct fault *why)
 {
-	char *text, *sig_text = malloc(SIGNATURE_FILE_MAX), sig_path[PATH_MAX], trusted[SIGNATURE_TRUSTED_MAX + 1];
+	char trusted[SIGNATURE_TRUSTED_MAX + 1], *text;
 	struct signature sig;
 	struct prehash hash;
 	size_t len;
 	int result;
 
 	text = revocations_format(r, &len);
-	if (!text || !sig_text) {
-		result = fault_no_memory(why);
-		goto out;
-	}
+	if (!text)
+		return fault_no_memory(why);
 	signature_hash_bytes(&hash, text, len);
 	signature_default_trusted(trusted, path, (int64_t)time(NULL));
-	result = signature_path(sig_path, path, why);
+	result = signature_sign(&sig, &hash, signer, NULL, trusted, why);
 	if (result == 0)
-		result = signature_sign(&sig, &hash, signer, NULL, trusted, why);
-	if (result == 0)
-		result = file_make(path, PUBLIC_MODE, replace, text, len, why);
-	if (result == 0)
-		result = file_make(sig_path, PUBLIC_MODE, true, sig_text, signature_format(sig_text, &sig), why);
-out:
-	free(sig_text);
+		result = write_both(path, replace, text, len, &sig, why);
+	free(text);
+	return result;
+}
+
+int revocations_write_signed(const struct revocations *r, const char *path, bool replace, const struct signature *sig,
+			     struct fault *why)
+{
+	size_t len;
+	char *text = revocations_format(r, &len);
+	int result = text ? write_both(path, replace, text, len, sig, why) : fault_no_memory(why);
+
 	free(text);
 	return result;
 }

@@ -36,6 +36,8 @@ struct revocations {
 /* What is said about a key or a delegation, or NULL. */
 const struct revocation *revocations_find_key(const struct revocations *r, const struct public_key *pk);
 const struct revocation *revocations_find_delegation(const struct revocations *r, const uint8_t hash[HASH_BYTES]);
+/* What is said about the same thing as `item`, or NULL. */
+const struct revocation *revocations_find(const struct revocations *r, const struct revocation *item);
 
 /*
  * Add one, or, where there is a line about the same thing, let the earlier `since` hold. ERR_INPUT: the reason is no
@@ -55,9 +57,14 @@ char *revocations_format(const struct revocations *r, size_t *len);
 int revocations_read(struct revocations *r, const char *path, struct signature *sig, struct prehash *hash,
 		     struct fault *why);
 
-/* Write a list and its signature. Each is complete at any moment; between the two, the list reads as forged. */
+/*
+ * Write a list and its signature, which is made here, or was made over this very list before. Each is complete at any
+ * moment; between the two, the list reads as forged.
+ */
 int revocations_write(const struct revocations *r, const char *path, bool replace, const struct identity *signer,
 		      struct fault *why);
+int revocations_write_signed(const struct revocations *r, const char *path, bool replace, const struct signature *sig,
+			     struct fault *why);
 
 void revocations_clear(struct revocations *r);
 

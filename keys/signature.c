@@ -2,7 +2,6 @@
 #include "keys/signature.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -188,37 +187,19 @@ static int open_regular(const char *path, struct stat *st, enum err wrong, struc
 	return r < 0 ? r : fd;
 }
 
-/* Up to `size` bytes: their number (0: the end), or -1 with errno. */
-static ssize_t read_some(int fd, void *buf, size_t size)
-{
-	ssize_t n;
-
-	do {
-		n = read(fd, buf, size);
-	} while (n < 0 && errno == EINTR);
-	return n;
-}
-
 int signature_read(struct signature *sig, const char *path, struct fault *why)
 {
 	char text[SIGNATURE_FILE_MAX];
 	struct stat st;
 	size_t len = 0;
-	ssize_t n = 1;
 	int fd = open_regular(path, &st, ERR_FORMAT, why), r;
 
 	if (fd < 0)
 		return fd;
-	while (n > 0 && len < sizeof(text)) {
-		n = read_some(fd, text + len, sizeof(text) - len);
-		if (n > 0)
-			len += (size_t)n;
-	}
-	if (n < 0)
-		r = fault_errno(why, "%.150s: cannot be read", path);
-	else if (n > 0)
+	r = file_fill(fd, path, text, sizeof(text), &len, why);
+	if (r == 0 && len == sizeof(text))
 		r = fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "%.150s: too large for a signature file", path);
-	else
+	else if (r == 0)
 		r = fault_at_path(why, signature_parse(sig, text, len, why), path);
 	close(fd);
 	return r;
@@ -244,8 +225,8 @@ int signature_hash(struct prehash *hash, const char *path, struct fault *why)
 	crypto_generichash_state state;
 	struct stat before, after;
 	uint64_t total = 0;
-	ssize_t n;
-	int fd, r = 0;
+	size_t n;
+	int fd, r;
 
 	if (sodium_init() < 0)
 		return fault_set(why, ERR_IO, FAULT_NOWHERE, "the system provides no random numbers");
@@ -253,36 +234,33 @@ int signature_hash(struct prehash *hash, const char *path, struct fault *why)
 	if (fd < 0)
 		return fd;
 	crypto_generichash_init(&state, NULL, 0, sizeof(bytes));
-	while ((n = read_some(fd, buf, sizeof(buf))) > 0) {
-		crypto_generichash_update(&state, buf, (unsigned long long)n);
-		total += (uint64_t)n;
-	}
+	do {
+		r = file_fill(fd, path, buf, sizeof(buf), &n, why);
+		if (r < 0)
+			goto out;
+		crypto_generichash_update(&state, buf, n);
+		total += n;
+	} while (n == sizeof(buf));
 	crypto_generichash_final(&state, bytes, sizeof(bytes));
-	if (n < 0 || fstat(fd, &after) < 0)
+	if (fstat(fd, &after) < 0)
 		r = fault_errno(why, "%.150s: cannot be read", path);
 	else if (!same_state(&before, &after) || total != (uint64_t)after.st_size)
 		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE,
 			      "%.150s: the file changed while it was read; wait until nobody writes to it", path);
 	else
 		memcpy(hash->bytes, bytes, sizeof(bytes));
+out:
 	close(fd);
 	return r;
 }
 
 /* --- signing and checking --- */
 
-static const char *leaf_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void signature_default_trusted(char trusted[SIGNATURE_TRUSTED_MAX + 1], const char *path, int64_t unix_s)
 {
 	char name[NAME_MAX + 1], *p;
 
-	snprintf(name, sizeof(name), "%s", leaf_of(path));
+	snprintf(name, sizeof(name), "%s", file_leaf(path));
 	for (p = name; *p; p++)
 		if (!is_plain(p, 1) || *p == '\t')
 			*p = '_';
@@ -345,9 +323,7 @@ int signature_verify(const struct signature *sig, const struct prehash *hash, co
 
 int signature_path(char *sig_path, const char *path, struct fault *why)
 {
-	if (snprintf(sig_path, PATH_MAX, "%s" SIGNATURE_SUFFIX, path) >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", path);
-	return 0;
+	return file_beside(sig_path, path, SIGNATURE_SUFFIX, why);
 }
 
 /* Whether both name one file; not if one is not there. */

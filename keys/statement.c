@@ -6,6 +6,16 @@
 
 #define SIGNED_BYTES (STATEMENT_DOMAIN_BYTES + HASH_BYTES)
 
+void statement_hash(uint8_t hash[HASH_BYTES], const char domain[STATEMENT_DOMAIN_BYTES], const void *bytes, size_t n)
+{
+	crypto_generichash_state state;
+
+	(void)crypto_generichash_init(&state, NULL, 0, HASH_BYTES);
+	(void)crypto_generichash_update(&state, (const uint8_t *)domain, STATEMENT_DOMAIN_BYTES);
+	(void)crypto_generichash_update(&state, bytes, n);
+	(void)crypto_generichash_final(&state, hash, HASH_BYTES);
+}
+
 static void message_of(uint8_t message[SIGNED_BYTES], const char *domain, const uint8_t *hash)
 {
 	memcpy(message, domain, STATEMENT_DOMAIN_BYTES);

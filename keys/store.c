@@ -81,21 +81,21 @@ static int check_file(const char *path, struct fault *why)
 static int read_roles(struct trusted *t)
 {
 	char path[PATH_MAX];
-	int r = trust_roles_path(path, t, &t->broken);
+	int r = trust_roles_path(path, t, &t->file.broken);
 
 	if (r == 0 && (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT))
-		r = check_file(path, &t->broken);
-	return r < 0 ? r : roles_read(&t->roles, &t->key, path, &t->broken);
+		r = check_file(path, &t->file.broken);
+	return r < 0 ? r : roles_read(&t->roles, &t->key, path, &t->file.broken);
 }
 
 static void read_entry(struct trusted *t)
 {
 	int r;
 
-	t->broken.code = ERR_NONE;
-	r = check_file(t->path, &t->broken);
+	t->file.broken.code = ERR_NONE;
+	r = check_file(t->file.path, &t->file.broken);
 	if (r == 0)
-		r = minisign_read_public(&t->key, t->path, &t->broken);
+		r = minisign_read_public(&t->key, t->file.path, &t->file.broken);
 	if (r == 0)
 		r = read_roles(t);
 	if (r < 0) {
@@ -144,118 +144,96 @@ static void read_revocations(const struct trust_list *list, struct stored_revoca
 	free(sig);
 }
 
+/* A file found in a folder of the store. */
+struct found {
+	struct trust_file file;
+	const char *folder;
+};
+
+/* Every item of a list begins with its file. */
 static int compare_names(const void *a, const void *b)
 {
-	return strcmp(((const struct trusted *)a)->name, ((const struct trusted *)b)->name);
+	return strcmp(((const struct trust_file *)a)->name, ((const struct trust_file *)b)->name);
 }
 
-static int compare_delegations(const void *a, const void *b)
-{
-	return strcmp(((const struct stored_delegation *)a)->file.name,
-		      ((const struct stored_delegation *)b)->file.name);
-}
-
-static int compare_lists(const void *a, const void *b)
-{
-	return strcmp(((const struct stored_revocations *)a)->file.name,
-		      ((const struct stored_revocations *)b)->file.name);
-}
-
-/* Room for one more in an array of `*n`, zeroed; NULL with *why. */
-static void *grow(void *array, size_t n, size_t size, size_t max, const char *folder, struct fault *why)
+/* Room for one more behind `n` items of `size` bytes, zero but for its file; NULL with *why. */
+static void *append(void *array, size_t n, size_t size, size_t max, const struct found *f, struct fault *why)
 {
 	char *more;
 
 	if (n >= max) {
-		fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: more than %zu files of one sort", folder, max);
+		fault_set(why, ERR_KEY, FAULT_NOWHERE, "%.150s: more than %zu files of one sort", f->folder, max);
 		return NULL;
 	}
 	more = reallocarray(array, n + 1, size);
-	if (!more)
+	if (!more) {
 		fault_no_memory(why);
-	else
-		memset(more + n * size, 0, size);
+		return NULL;
+	}
+	memset(more + n * size, 0, size);
+	memcpy(more + n * size, &f->file, sizeof(f->file));
 	return more;
 }
 
-static int too_long(const char *folder, struct fault *why)
+static int append_key(struct trust_list *list, const struct found *f, struct fault *why)
 {
-	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", folder);
-}
-
-static int append_key(struct trust_list *list, const char *folder, const char *leaf, const char *name, bool system,
-		      struct fault *why)
-{
-	struct trusted *t, *more = grow(list->keys, list->nkeys, sizeof(*more), TRUST_KEYS_MAX, folder, why);
+	struct trusted *more = append(list->keys, list->nkeys, sizeof(*more), TRUST_KEYS_MAX, f, why);
 
 	if (!more)
 		return why ? (int)why->code : ERR_MEMORY;
 	list->keys = more;
-	t = &more[list->nkeys];
-	strcpy(t->name, name);
-	t->system = system;
-	if (!join(t->path, folder, "", leaf))
-		return too_long(folder, why);
-	read_entry(t);
-	list->nkeys++;
+	read_entry(&more[list->nkeys++]);
 	return 0;
 }
 
-static int append_delegation(struct trust_list *list, const char *folder, const char *leaf, const char *name,
-			     bool system, struct fault *why)
+static int append_delegation(struct trust_list *list, const struct found *f, struct fault *why)
 {
-	struct stored_delegation *d,
-		*more = grow(list->delegations, list->ndelegations, sizeof(*more), TRUST_KEYS_MAX, folder, why);
+	struct stored_delegation *more =
+		append(list->delegations, list->ndelegations, sizeof(*more), TRUST_KEYS_MAX, f, why);
 
 	if (!more)
 		return why ? (int)why->code : ERR_MEMORY;
 	list->delegations = more;
-	d = &more[list->ndelegations];
-	strcpy(d->file.name, name);
-	d->file.system = system;
-	if (!join(d->file.path, folder, "", leaf))
-		return too_long(folder, why);
-	read_delegation(d);
-	list->ndelegations++;
+	read_delegation(&more[list->ndelegations++]);
 	return 0;
 }
 
-static int append_list(struct trust_list *list, const char *folder, const char *leaf, const char *name, bool system,
-		       struct fault *why)
+/* It is read when all keys are there. */
+static int append_list(struct trust_list *list, const struct found *f, struct fault *why)
 {
-	struct stored_revocations *l,
-		*more = grow(list->lists, list->nlists, sizeof(*more), TRUST_LISTS_MAX, folder, why);
+	struct stored_revocations *more = append(list->lists, list->nlists, sizeof(*more), TRUST_LISTS_MAX, f, why);
 
 	if (!more)
 		return why ? (int)why->code : ERR_MEMORY;
 	list->lists = more;
-	l = &more[list->nlists];
-	strcpy(l->file.name, name);
-	l->file.system = system;
-	if (!join(l->file.path, folder, "", leaf))
-		return too_long(folder, why);
 	list->nlists++;
 	return 0;
 }
 
 static int list_append(struct trust_list *list, const char *folder, const char *leaf, bool system, struct fault *why)
 {
-	char name[TRUST_NAME_MAX + 1];
+	static const struct {
+		const char *suffix;
+		int (*append)(struct trust_list *list, const struct found *f, struct fault *why);
+	} sorts[] = {
+		{PUBLIC_SUFFIX, append_key}, {DELEGATION_SUFFIX, append_delegation}, {REVOCATIONS_SUFFIX, append_list}};
+	struct found f = {.folder = folder, .file.system = system};
 
-	if (name_of_leaf(name, leaf, PUBLIC_SUFFIX))
-		return append_key(list, folder, leaf, name, system, why);
-	if (name_of_leaf(name, leaf, DELEGATION_SUFFIX))
-		return append_delegation(list, folder, leaf, name, system, why);
-	if (name_of_leaf(name, leaf, REVOCATIONS_SUFFIX))
-		return append_list(list, folder, leaf, name, system, why);
+	for (size_t i = 0; i < sizeof(sorts) / sizeof(sorts[0]); i++) {
+		if (!name_of_leaf(f.file.name, leaf, sorts[i].suffix))
+			continue;
+		if (!join(f.file.path, folder, "", leaf))
+			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", folder);
+		return sorts[i].append(list, &f, why);
+	}
 	return 0;
 }
 
 /* qsort() wants no null pointer, not even with nothing behind it. */
-static void sort_from(void *array, size_t first, size_t n, size_t size, int (*compare)(const void *, const void *))
+static void sort_from(void *array, size_t first, size_t n, size_t size)
 {
 	if (n > first)
-		qsort((char *)array + first * size, n - first, size, compare);
+		qsort((char *)array + first * size, n - first, size, compare_names);
 }
 
 /* Append what one trust folder holds, sorted by name. */
@@ -286,10 +264,9 @@ static int list_folder(struct trust_list *list, const char *folder, bool system,
 			break;
 	}
 	closedir(dir);
-	sort_from(list->keys, first, list->nkeys, sizeof(*list->keys), compare_names);
-	sort_from(list->delegations, first_delegation, list->ndelegations, sizeof(*list->delegations),
-		  compare_delegations);
-	sort_from(list->lists, first_list, list->nlists, sizeof(*list->lists), compare_lists);
+	sort_from(list->keys, first, list->nkeys, sizeof(*list->keys));
+	sort_from(list->delegations, first_delegation, list->ndelegations, sizeof(*list->delegations));
+	sort_from(list->lists, first_list, list->nlists, sizeof(*list->lists));
 	return r;
 }
 
@@ -332,7 +309,7 @@ int trust_find(const struct trust_list *list, const struct public_key *pk, const
 	const struct trusted *t, *broken = NULL;
 
 	for (t = list->keys; t && t < list->keys + list->nkeys; t++) {
-		if (t->broken.code != ERR_NONE) {
+		if (t->file.broken.code != ERR_NONE) {
 			broken = broken ? broken : t;
 		} else if (key_equal(&t->key, pk)) {
 			*found = t;
@@ -341,7 +318,7 @@ int trust_find(const struct trust_list *list, const struct public_key *pk, const
 	}
 	if (!broken)
 		return 0;
-	return fault_set(why, broken->broken.code, broken->broken.offset, "%s", broken->broken.text);
+	return fault_set(why, broken->file.broken.code, broken->file.broken.offset, "%s", broken->file.broken.text);
 }
 
 int trust_find_signer(const struct trust_list *list, const struct signature *sig, const struct prehash *hash,
@@ -350,7 +327,7 @@ int trust_find_signer(const struct trust_list *list, const struct signature *sig
 	const struct trusted *t;
 
 	for (t = list->keys; t && t < list->keys + list->nkeys; t++) {
-		if (t->broken.code == ERR_NONE && signature_verify(sig, hash, &t->key, NULL) == 0) {
+		if (t->file.broken.code == ERR_NONE && signature_verify(sig, hash, &t->key, NULL) == 0) {
 			*signer = t;
 			return 1;
 		}
@@ -364,7 +341,7 @@ unsigned trust_roles(const struct trust_list *list, const struct public_key *pk)
 	unsigned roles = 0;
 
 	for (t = list->keys; t && t < list->keys + list->nkeys; t++)
-		if (t->broken.code == ERR_NONE && key_equal(&t->key, pk))
+		if (t->file.broken.code == ERR_NONE && key_equal(&t->key, pk))
 			roles |= t->roles;
 	return roles;
 }
@@ -373,10 +350,10 @@ char *trust_role_command(char buf[ROLE_COMMAND_CHARS + 1], const struct trust_li
 			 unsigned needed)
 {
 	char roles[ROLES_CHARS + 1], keyid[KEY_ID_CHARS + 1];
-	bool is_short = strlen(t->name) <= ROLE_COMMAND_NAME_MAX;
+	bool is_short = strlen(t->file.name) <= ROLE_COMMAND_NAME_MAX;
 
 	snprintf(buf, ROLE_COMMAND_CHARS + 1, "gpukey trust --role %s %.*s",
 		 roles_format(roles, trust_roles(list, &t->key) | needed), ROLE_COMMAND_NAME_MAX,
-		 is_short ? t->name : key_id(keyid, t->key.keynum));
+		 is_short ? t->file.name : key_id(keyid, t->key.keynum));
 	return buf;
 }

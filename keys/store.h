@@ -24,21 +24,19 @@
 /* What others could change, where the store is not safe from them: keys/strict_path.h. */
 #define TRUST_STAKE "what is trusted here"
 
-struct trusted {
-	struct public_key key;
-	char name[TRUST_NAME_MAX + 1];
-	char path[PATH_MAX];
-	unsigned roles;      /* of this entry: see trust_roles() */
-	bool system;         /* from /etc/gpurec/trust, for all users */
-	struct fault broken; /* code ERR_NONE; else why it or its roles could not be read; `key`, `roles` are zero */
-};
-
-/* A file of the store that is no key. */
+/* A file of the store. */
 struct trust_file {
 	char name[TRUST_NAME_MAX + 1];
 	char path[PATH_MAX];
-	bool system;
-	struct fault broken; /* as above; then what is beside this in the struct is zero */
+	bool system; /* from /etc/gpurec/trust, for all users */
+	struct fault
+		broken; /* code ERR_NONE; else why it could not be read: what is beside this in the struct is zero */
+};
+
+struct trusted {
+	struct trust_file file; /* also broken: its roles cannot be read */
+	struct public_key key;
+	unsigned roles; /* of this entry: see trust_roles() */
 };
 
 struct stored_delegation {

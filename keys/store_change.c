@@ -63,11 +63,11 @@ int trust_add(const struct public_key *pk, const char *name, unsigned roles, str
 
 int trust_roles_path(char path[PATH_MAX], const struct trusted *entry, struct fault *why)
 {
-	size_t stem = strlen(entry->path) - strlen(PUBLIC_SUFFIX);
-	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, (int)stem, entry->path);
+	int stem = (int)file_stem(entry->file.path, PUBLIC_SUFFIX);
+	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, stem, entry->file.path);
 
 	if (n < 0 || n >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->path);
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->file.path);
 	return 0;
 }
 
@@ -106,8 +106,7 @@ static int may_replace(const struct trust_list *store, const char *path, const s
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 					 "%.120s: a list that another key signed; choose a name with --name", path);
 		for (i = old->list.items; i && i < old->list.items + old->list.n; i++) {
-			now = i->is_delegation ? revocations_find_delegation(list, i->hash)
-					       : revocations_find_key(list, &i->key);
+			now = revocations_find(list, i);
 			if (!now || now->since_ns > i->since_ns)
 				return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 						 "%.100s: the list that is here revokes more than the new one, which "
@@ -116,29 +115,6 @@ static int may_replace(const struct trust_list *store, const char *path, const s
 		}
 	}
 	return 0;
-}
-
-/* Both files as they are: what was signed must stay the same to the byte, and so does a canonical list. */
-static int copy_revocations(const char *to, const struct revocations *list, const struct signature *sig,
-			    struct fault *why)
-{
-	char sig_to[PATH_MAX], *text, *sig_text = malloc(SIGNATURE_FILE_MAX);
-	size_t len;
-	int r;
-
-	text = revocations_format(list, &len);
-	if (!text || !sig_text)
-		r = fault_no_memory(why);
-	else
-		r = signature_path(sig_to, to, why);
-	/* The list first: halfway, it reads as forged, and nothing is trusted, rather than too much. */
-	if (r == 0)
-		r = file_make(to, PUBLIC_MODE, true, text, len, why);
-	if (r == 0)
-		r = file_make(sig_to, PUBLIC_MODE, true, sig_text, signature_format(sig_text, sig), why);
-	free(sig_text);
-	free(text);
-	return r;
 }
 
 int trust_add_revocations(const struct trust_list *list, const char *path, const char *name, struct fault *why)
@@ -163,7 +139,8 @@ int trust_add_revocations(const struct trust_list *list, const char *path, const
 	if (r == 0)
 		r = may_replace(list, to, &revoked, &signer->key, why);
 	if (r == 0)
-		r = copy_revocations(to, &revoked, sig, why);
+		r = revocations_write_signed(&revoked, to, true, sig,
+					     why); /* a canonical list stays the same to the byte */
 	revocations_clear(&revoked);
 	free(sig);
 	return r;
@@ -182,7 +159,7 @@ static int remove_path(const char *path, bool system, struct fault *why)
 int trust_remove(const struct trusted *entry, struct fault *why)
 {
 	char roles[PATH_MAX];
-	int r = remove_path(entry->path, entry->system, why);
+	int r = remove_path(entry->file.path, entry->file.system, why);
 
 	/* The roles without their key mean nothing. */
 	if (r == 0 && trust_roles_path(roles, entry, NULL) == 0)
@@ -194,10 +171,9 @@ int trust_remove_file(const struct trust_file *file, struct fault *why)
 {
 	char sig_path[PATH_MAX];
 	int r = remove_path(file->path, file->system, why);
-	size_t len = strlen(file->path), cut = strlen(REVOCATIONS_SUFFIX);
 
 	/* A signature without its list means nothing; a delegation has none. */
-	if (r == 0 && len > cut && strcmp(file->path + len - cut, REVOCATIONS_SUFFIX) == 0 &&
+	if (r == 0 && file_stem(file->path, REVOCATIONS_SUFFIX) < strlen(file->path) &&
 	    signature_path(sig_path, file->path, NULL) == 0)
 		(void)unlink(sig_path);
 	return r;

@@ -135,7 +135,7 @@ static int follow(struct descent *d, int fd, struct fault *why)
 static int step(struct descent *d, const char *name, const char *place, struct fault *why)
 {
 	int fd = openat(d->folder, name, HANDLE), r;
-	struct stat st;
+	struct stat st = {0};
 
 	if (fd < 0)
 		return fault_errno(why, "%.150s: cannot be opened", place);

@@ -9,17 +9,15 @@
 #include <unistd.h>
 
 #include "format/base/escape.h"
+#include "keys/files.h"
 #include "keys/plain_text.h"
 
 /* What a key file given with --trust is called: its name without folder and ".pub". */
 static void name_of_file(char *name, size_t size, const char *path)
 {
-	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
-	size_t len = strlen(leaf);
+	const char *leaf = file_leaf(path);
 
-	if (len > 4 && strcmp(leaf + len - 4, ".pub") == 0)
-		len -= 4;
-	escape_terminal(name, size, leaf, len);
+	escape_terminal(name, size, leaf, file_stem(leaf, PUBLIC_SUFFIX));
 }
 
 /* All are read, so that a wrong one is reported whatever the capture is. */
@@ -53,9 +51,9 @@ static int read_offer(struct stored_delegation *d, const char *path)
 static void read_beside(struct trust_sources *s, const char *capture)
 {
 	char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s" DELEGATION_SUFFIX, capture);
 
-	if (n < 0 || (size_t)n >= sizeof(path) || (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0 && errno == ENOENT))
+	if (file_beside(path, capture, DELEGATION_SUFFIX, NULL) < 0 ||
+	    (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0 && errno == ENOENT))
 		return;
 	read_offer(&s->offered[s->noffered++], path);
 }
@@ -143,7 +141,7 @@ static struct known known_here(struct question *q, const struct public_key *pk)
 	if (r < 0 && !k.name)
 		q->broken = why;
 	if (r > 0 && !k.name)
-		k.name = k.stored->name;
+		k.name = k.stored->file.name;
 	return k;
 }
 

@@ -29,10 +29,8 @@ __attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size,
 static int refuse_kind(const struct schema *schema, const char *list, size_t n, struct fault *why)
 {
 	char word[NEAREST_MAX + 1], meant[NEAREST_MAX + 32];
-	struct nearest nearest;
+	struct nearest nearest = nearest_to_part(word, list, n);
 
-	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : (int)sizeof(word) - 1, list);
-	nearest = nearest_to(word);
 	for (size_t i = 0; i < schema->nkinds; i++)
 		nearest_offer(&nearest, schema->kinds[i].name);
 	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "'%s' is not a kind of event%s", word,

@@ -20,11 +20,9 @@ static bool is_old_arguments(const struct schema *schema, const char *list, size
 static int refuse_class(const struct schema *schema, const char *list, size_t n, struct fault *why)
 {
 	char word[NEAREST_MAX + 1], meant[NEAREST_MAX + 32], known[160] = "";
-	struct nearest nearest;
+	struct nearest nearest = nearest_to_part(word, list, n);
 	size_t used = 0;
 
-	snprintf(word, sizeof(word), "%.*s", n < sizeof(word) ? (int)n : (int)sizeof(word) - 1, list);
-	nearest = nearest_to(word);
 	for (size_t i = 0; i < schema->nclasses && used < sizeof(known); i++) {
 		nearest_offer(&nearest, schema->classes[i].name);
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
@@ -121,20 +119,6 @@ static int check_host(struct narrowed *n, struct fault *why)
 	return ret < 0 ? ret : 0;
 }
 
-static void count_withheld(struct narrowed_class *k, uint64_t epoch, const struct chunk *c)
-{
-	if (k->chunks++ == 0) {
-		k->first_epoch = epoch;
-		k->first_ns = c->first_ns;
-	}
-	k->rows += c->nrows;
-	k->last_epoch = epoch;
-	if (c->first_ns < k->first_ns)
-		k->first_ns = c->first_ns;
-	if (c->last_ns > k->last_ns)
-		k->last_ns = c->last_ns;
-}
-
 static void count_kept(struct narrowed *n, const struct chunk *c)
 {
 	if (n->kept_chunks++ == 0 || c->first_ns < n->kept_first_ns)
@@ -166,7 +150,7 @@ static void count_chunks(struct narrowed *n, uint64_t *first_ns, uint64_t *last_
 			if (k == n->nclasses)
 				continue; /* not of a capture that verifies: every chunk is of a class of the schema */
 			if (narrowing_withholds(&n->what, c)) {
-				count_withheld(&n->classes[k], e, c);
+				withheld_add(&n->classes[k].gone, e, c);
 				n->nwithheld++;
 			} else if (c->class == CLASS_events) {
 				count_kept(n, c);
@@ -220,12 +204,12 @@ bool narrowed_describe(const struct narrowed *n, size_t i, char *buf, size_t siz
 	char epochs[64], first[48], last[48];
 
 	buf[0] = '\0';
-	if (k->chunks > 0)
+	if (k->gone.chunks > 0)
 		snprintf(buf, size, "withheld from %s: %" PRIu64 " row%s in %" PRIu64 " chunk%s of %s, from %s to %s",
-			 k->name, k->rows, plural(k->rows), k->chunks, plural(k->chunks),
-			 epochs_words(epochs, sizeof(epochs), k->first_epoch, k->last_epoch),
-			 since_start(first, sizeof(first), n->reader, k->first_ns),
-			 since_start(last, sizeof(last), n->reader, k->last_ns));
+			 k->name, k->gone.rows, plural(k->gone.rows), k->gone.chunks, plural(k->gone.chunks),
+			 epochs_words(epochs, sizeof(epochs), k->gone.first_epoch, k->gone.last_epoch),
+			 since_start(first, sizeof(first), n->reader, k->gone.first_ns),
+			 since_start(last, sizeof(last), n->reader, k->gone.last_ns));
 	else if (k->asked)
 		snprintf(buf, size, "withheld from %s: nothing, for the capture has none of it", k->name);
 	return buf[0] != '\0';

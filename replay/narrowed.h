@@ -8,15 +8,14 @@
 
 #include "format/narrow.h"
 #include "replay/model/walk.h"
+#include "replay/verify/summary.h"
 
 struct narrowed_class {
 	const char *name; /* points into the reader */
 	uint8_t id;
-	bool asked;            /* to be withheld as a whole */
-	uint64_t kept_rows;    /* of a class that is not asked for: what stays */
-	uint64_t chunks, rows; /* that go now; what was withheld before does not count */
-	uint64_t first_epoch, last_epoch;
-	uint64_t first_ns, last_ns; /* boot clock */
+	bool asked;               /* to be withheld as a whole */
+	uint64_t kept_rows;       /* of a class that is not asked for: what stays */
+	struct withheld_run gone; /* what goes now; what was withheld before does not count */
 };
 
 struct narrowed {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Arrays that grow. The caller owns the array, frees it with free(), and takes what array_grow() returns in its place:
+ * Arrays that grow. The caller owns the array and frees it with free():
  *
- *	struct item *items = array_grow(l->items, &l->room, l->n + 1, sizeof(*items));
+ *	struct item *item = array_at(&l->items, &l->room, l->n, sizeof(*item));
  *
- *	if (!items)
+ *	if (!item)
  *		return fault_no_memory(why);
- *	l->items = items;
- *	l->items[l->n++] = item;
+ *	*item = (struct item){...};
+ *	l->n++;
  */
 #ifndef GPUREC_FORMAT_BASE_ARRAY_H
 #define GPUREC_FORMAT_BASE_ARRAY_H
 
 #include <stddef.h>
+#include <string.h>
 
 /*
  * The array with room for `need` elements of `size` bytes; *room is how many it has room for. Room at least doubles, so
@@ -24,6 +25,22 @@ void *array_grown(void *array, size_t *room, size_t need, size_t size);
 static inline void *array_grow(void *array, size_t *room, size_t need, size_t size)
 {
 	return need <= *room ? array : array_grown(array, room, need, size);
+}
+
+/*
+ * Element `i` of an array that grows for it, so that other pointers into it are void then. `array` is the address of
+ * the caller's pointer, which is set. NULL: no memory; nothing has changed.
+ */
+static inline void *array_at(void *array, size_t *room, size_t i, size_t size)
+{
+	void *items;
+
+	memcpy(&items, array, sizeof(items));
+	items = array_grow(items, room, i + 1, size);
+	if (!items)
+		return NULL;
+	memcpy(array, &items, sizeof(items));
+	return (char *)items + i * size;
 }
 
 #endif

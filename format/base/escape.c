@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "format/base/utf8.h"
@@ -114,4 +115,14 @@ size_t escape_json(char *out, size_t out_size, const char *text, size_t n)
 		}
 	}
 	return output_finish(&o);
+}
+
+char *escape_copy(size_t (*escape)(char *out, size_t out_size, const char *text, size_t n), const char *text, size_t n)
+{
+	size_t room = n * ESCAPE_GROWTH + 1;
+	char *copy = malloc(room), *fitting = NULL;
+
+	if (copy)
+		fitting = realloc(copy, escape(copy, room, text, n) + 1);
+	return fitting ? fitting : copy;
 }

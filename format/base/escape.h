@@ -16,6 +16,9 @@ size_t escape_terminal(char *out, size_t out_size, const char *text, size_t n);
 /* Inside a JSON string (no quotes added): valid JSON in UTF-8; invalid bytes become U+FFFD. Same rules for `out`. */
 size_t escape_json(char *out, size_t out_size, const char *text, size_t n);
 
+/* What one of the two makes of a text, in memory of its own and no larger than it has to be. NULL: no memory. */
+char *escape_copy(size_t (*escape)(char *out, size_t out_size, const char *text, size_t n), const char *text, size_t n);
+
 #define ESCAPE_GROWTH 8 /* bytes out for a byte in, at most: room for all is n * ESCAPE_GROWTH + 1 */
 
 #endif

@@ -40,18 +40,14 @@ static int check_options(struct checking *c, int argc, char **argv, int *status)
 		"The verdict is the first word: OK (0), FORGED (1), UNCHECKED (3), MALFORMED (4), UNTRUSTED (6). In "
 		"brackets\nthe exit status. Signatures of minisign's old kind (-S -l) are not accepted.",
 	};
-	int operands;
+	int operand = gpukey_operands(&o, argc, argv, c, 1, status);
 
-	*status = tool_read_options(&o, false, argc, argv, c, &operands);
-	if (*status >= 0)
+	if (operand < 0)
 		return -1;
-	if (argc - operands == 1) {
-		c->path = argv[operands];
-		return 0;
-	}
-	*status = operands == argc ? tool_usage("missing operand: the file to check")
-				   : tool_usage("unexpected argument '%s'", argv[operands + 1]);
-	return -1;
+	c->path = argv[operand];
+	if (!c->path)
+		*status = tool_usage("missing operand: the file to check");
+	return c->path ? 0 : -1;
 }
 
 /*
@@ -96,10 +92,10 @@ static int try_keys(struct outcome *out, const struct checking *c, const struct 
 		return 0;
 	r = trust_list_read(&list, why);
 	for (t = list.keys; r == 0 && !found && t < list.keys + list.nkeys; t++) {
-		if (t->broken.code != ERR_NONE)
-			broken = &t->broken;
+		if (t->file.broken.code != ERR_NONE)
+			broken = &t->file.broken;
 		else
-			found = try_key(out, hash, &t->key, t->name);
+			found = try_key(out, hash, &t->key, t->file.name);
 	}
 	/* The key might be in the file that cannot be read. */
 	if (r == 0 && !found && broken)

@@ -154,15 +154,12 @@ int gpukey_delegate(int argc, char **argv)
 void gpukey_store_name(char name[TRUST_NAME_MAX + 1], const char *said, const char *path, const char *suffix,
 		       const char *otherwise)
 {
-	const char *slash = strrchr(path, '/'), *leaf = slash ? slash + 1 : path;
-	size_t len = strlen(leaf), cut = strlen(suffix);
+	const char *leaf = file_leaf(path);
 
-	if (len > cut && strcmp(leaf + len - cut, suffix) == 0)
-		len -= cut;
 	if (said)
 		snprintf(name, TRUST_NAME_MAX + 1, "%s", said);
 	else
-		snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)len, leaf);
+		snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)file_stem(leaf, suffix), leaf);
 	if (!said && !trust_name_valid(name))
 		snprintf(name, TRUST_NAME_MAX + 1, "%s", otherwise);
 }

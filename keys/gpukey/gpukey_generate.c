@@ -34,11 +34,7 @@ static int new_passphrase(char *buf, int fd, struct fault *why)
 /* "x.key" gives "x.pub", "x" too. */
 static int public_beside(char path[PATH_MAX], const char *secret, struct fault *why)
 {
-	size_t len = strlen(secret);
-
-	if (len > 4 && strcmp(secret + len - 4, ".key") == 0)
-		len -= 4;
-	if (snprintf(path, PATH_MAX, "%.*s.pub", (int)len, secret) >= PATH_MAX)
+	if (snprintf(path, PATH_MAX, "%.*s.pub", (int)file_stem(secret, ".key"), secret) >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", secret);
 	return 0;
 }
@@ -68,19 +64,16 @@ static int make_key(const struct generate *g, const char *passphrase, struct ide
 /* The made key, for a person and for a pipe. */
 static void print_made(const struct identity *id, const struct identity_origin *from)
 {
-	char keyid[KEY_ID_CHARS + 1], fingerprint[FINGERPRINT_CHARS + 1], base64[MINISIGN_PUBLIC_CHARS + 1];
-	char path[SHOWN_PATH_MAX];
+	char base64[MINISIGN_PUBLIC_CHARS + 1], path[SHOWN_PATH_MAX];
 	struct public_key pk;
 
 	key_of_identity(&pk, id);
 	escape_terminal(path, sizeof(path), from->path, strlen(from->path));
 	printf("secret key   %s\n", path);
-	printf("public key   %s\n", key_base64(base64, &pk));
-	printf("key id       %s\n", key_id(keyid, pk.keynum));
-	printf("fingerprint  %s\n", key_fingerprint(fingerprint, &pk));
+	gpukey_print_key(&pk);
 	if (from->name[0])
 		printf("trusted as   %s\n", from->name);
-	tool_note("to trust it on another machine, run there: gpukey trust %s%s%s", base64,
+	tool_note("to trust it on another machine, run there: gpukey trust %s%s%s", key_base64(base64, &pk),
 		  from->name[0] ? " --name " : "", from->name);
 }
 

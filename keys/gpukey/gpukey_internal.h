@@ -35,8 +35,10 @@ int gpukey_custody_action(const char *word, int *status);
 int gpukey_custody_sign(const struct gpukey_custody *c, const char *capture, const char *output,
 			const struct identity *id, struct fault *why);
 
-/* For a subcommand without options of its own: index of its first operand, or -1 with *status. */
-int gpukey_operands(const struct tool_options *o, int argc, char **argv, int max, int *status);
+/* Read options into `settings`: index of the first of at most `max` operands, or -1 with *status. */
+int gpukey_operands(const struct tool_options *o, int argc, char **argv, void *settings, int max, int *status);
+/* Three lines for people: the public key, its id and its fingerprint. */
+void gpukey_print_key(const struct public_key *pk);
 /* Says so, and returns the exit status. */
 int gpukey_no_memory(void);
 /* Whether there is such a file, or a link to nowhere. */

@@ -118,10 +118,8 @@ static int list_path(char path[PATH_MAX], const struct revoking *o, const struct
 	const struct trusted *found;
 	int r;
 
-	if (o->output && snprintf(path, PATH_MAX, "%s", o->output) >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", o->output);
 	if (o->output)
-		return 0;
+		return file_beside(path, o->output, "", why);
 	key_id(keyid, signer->keynum);
 	r = trust_find(list, signer, &found, why);
 	if (r == 0)
@@ -184,8 +182,7 @@ static int revoke(const struct revoking *o, const struct revocation *item, const
 	if (r == 0)
 		r = revocations_write(&all, path, true, id, why);
 	if (r == 0) {
-		now = item->is_delegation ? revocations_find_delegation(&all, item->hash)
-					  : revocations_find_key(&all, &item->key);
+		now = revocations_find(&all, item);
 		print_revoked(now ? now : item, path);
 	}
 	revocations_clear(&all);

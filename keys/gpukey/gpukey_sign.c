@@ -70,11 +70,7 @@ static int sign_options(struct signing *s, int argc, char **argv, int *status)
 
 static int output_of(char sig_path[PATH_MAX], const struct signing *s, const char *path, struct fault *why)
 {
-	if (!s->output)
-		return signature_path(sig_path, path, why);
-	if (snprintf(sig_path, PATH_MAX, "%s", s->output) >= PATH_MAX)
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", s->output);
-	return 0;
+	return s->output ? file_beside(sig_path, s->output, "", why) : signature_path(sig_path, path, why);
 }
 
 /* What can be known to be in the way, before a person is asked for a passphrase. */

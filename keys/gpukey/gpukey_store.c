@@ -118,10 +118,8 @@ static int read_json_option(const struct tool_options *o, int argc, char **argv,
 {
 	bool json = false;
 
-	*status = tool_read_options(o, false, argc, argv, &json, operand);
-	if (*status < 0 && argc - *operand > max)
-		*status = tool_usage("unexpected argument '%s'", argv[*operand + max]);
-	return *status < 0 ? json : -1;
+	*operand = gpukey_operands(o, argc, argv, &json, max, status);
+	return *operand < 0 ? -1 : json;
 }
 
 int gpukey_list(int argc, char **argv)
@@ -147,13 +145,13 @@ int gpukey_list(int argc, char **argv)
 	if (has_own < 0)
 		status = tool_fault(NULL, &why);
 	for (t = list.keys; t < list.keys + list.nkeys; t++) {
-		if (t->broken.code != ERR_NONE) {
-			status = tool_fault(NULL, &t->broken);
+		if (t->file.broken.code != ERR_NONE) {
+			status = tool_fault(NULL, &t->file.broken);
 			continue;
 		}
 		is_own = has_own > 0 && key_equal(&own, &t->key);
 		own_listed |= is_own;
-		list_key(&list, &t->key, t->name, t->path, t->roles, is_own, json);
+		list_key(&list, &t->key, t->file.name, t->file.path, t->roles, is_own, json);
 	}
 	if (has_own > 0 && !own_listed)
 		list_key(&list, &own, NULL, own_path, 0, true, json);
@@ -169,9 +167,9 @@ bool gpukey_matches(const struct trusted *t, const char *what)
 {
 	char keyid[KEY_ID_CHARS + 1];
 
-	if (strcmp(t->name, what) == 0)
+	if (strcmp(t->file.name, what) == 0)
 		return true;
-	return t->broken.code == ERR_NONE && strcasecmp(key_id(keyid, t->key.keynum), what) == 0;
+	return t->file.broken.code == ERR_NONE && strcasecmp(key_id(keyid, t->key.keynum), what) == 0;
 }
 
 const struct trusted *gpukey_find(const struct trust_list *list, const char *what)
@@ -217,8 +215,8 @@ int gpukey_key_meant(struct public_key *pk, const char *what, const struct trust
 	if (key_parse(pk, what, NULL) == 0)
 		return 0;
 	t = gpukey_find(list, what);
-	if (t && t->broken.code != ERR_NONE)
-		return fault_set(why, t->broken.code, t->broken.offset, "%s", t->broken.text);
+	if (t && t->file.broken.code != ERR_NONE)
+		return fault_set(why, t->file.broken.code, t->file.broken.offset, "%s", t->file.broken.text);
 	if (t) {
 		*pk = t->key;
 		return 0;
@@ -275,13 +273,18 @@ static void show_json(const struct trust_list *list, const struct public_key *pk
 	printf("}\n");
 }
 
-static void show_text(const struct trust_list *list, const struct public_key *pk, const char *name)
+void gpukey_print_key(const struct public_key *pk)
 {
 	char keyid[KEY_ID_CHARS + 1], fingerprint[FINGERPRINT_CHARS + 1], base64[MINISIGN_PUBLIC_CHARS + 1];
 
 	printf("public key   %s\n", key_base64(base64, pk));
 	printf("key id       %s\n", key_id(keyid, pk->keynum));
 	printf("fingerprint  %s\n", key_fingerprint(fingerprint, pk));
+}
+
+static void show_text(const struct trust_list *list, const struct public_key *pk, const char *name)
+{
+	gpukey_print_key(pk);
 	print_trust(list, pk, name);
 	gpukey_show_delegations(list, pk);
 }
@@ -306,7 +309,7 @@ int gpukey_show(int argc, char **argv)
 	if (r == 0)
 		r = trust_find(&list, &pk, &found, &why);
 	if (r >= 0)
-		(json ? show_json : show_text)(&list, &pk, r > 0 ? found->name : NULL);
+		(json ? show_json : show_text)(&list, &pk, r > 0 ? found->file.name : NULL);
 	trust_list_clear(&list);
 	return r < 0 ? tool_fault(NULL, &why) : TOOL_FINE;
 }
@@ -326,12 +329,12 @@ static int untrust_key(const struct trust_list *list, const char *what, struct f
 		r = trust_remove(t, why);
 		if (r < 0)
 			return r;
-		printf("no longer trusted: %s\n", t->name);
+		printf("no longer trusted: %s\n", t->file.name);
 		n++;
 		for (other = list->keys; other < list->keys + list->nkeys; other++)
-			if (!gpukey_matches(other, what) && other->broken.code == ERR_NONE &&
+			if (!gpukey_matches(other, what) && other->file.broken.code == ERR_NONE &&
 			    key_equal(&other->key, &t->key))
-				tool_note("the same key stays trusted as %s (%s)", other->name, other->path);
+				tool_note("the same key stays trusted as %s (%s)", other->file.name, other->file.path);
 	}
 	if (n == 0)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
@@ -347,7 +350,7 @@ int gpukey_untrust(int argc, char **argv)
 	struct fault why;
 	int status, operand, r;
 
-	operand = gpukey_operands(&o, argc, argv, 1, &status);
+	operand = gpukey_operands(&o, argc, argv, NULL, 1, &status);
 	if (operand < 0)
 		return status;
 	if (operand == argc)

@@ -15,12 +15,9 @@ struct trusting {
 /* What a key is called when nobody says: as its file, else as its id. */
 static void default_name(char name[TRUST_NAME_MAX + 1], const char *what, const struct public_key *pk)
 {
-	const char *slash = strrchr(what, '/'), *leaf = slash ? slash + 1 : what;
-	size_t len = strlen(leaf);
+	const char *leaf = file_leaf(what);
 
-	if (len > 4 && strcmp(leaf + len - 4, ".pub") == 0)
-		len -= 4;
-	snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)len, leaf);
+	snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)file_stem(leaf, PUBLIC_SUFFIX), leaf);
 	if (key_parse(&(struct public_key){0}, what, NULL) == 0 || !trust_name_valid(name))
 		key_id(name, pk->keynum);
 }
@@ -66,17 +63,18 @@ static int entry_meant(const struct trusted **entry, const char *what, const str
 	*entry = t;
 	if (!t)
 		return 0;
-	if (t->broken.code != ERR_NONE)
-		return fault_set(why, t->broken.code, t->broken.offset, "%s", t->broken.text);
+	if (t->file.broken.code != ERR_NONE)
+		return fault_set(why, t->file.broken.code, t->file.broken.offset, "%s", t->file.broken.text);
 	if (gpukey_exists(what))
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE,
 				 "%.100s: a file and a trusted key; use ./%.80s for the file, else the key's id", what,
 				 what);
 	for (other = t + 1; other < list->keys + list->nkeys; other++)
-		if (gpukey_matches(other, what) && other->broken.code == ERR_NONE && !key_equal(&other->key, &t->key))
+		if (gpukey_matches(other, what) && other->file.broken.code == ERR_NONE &&
+		    !key_equal(&other->key, &t->key))
 			return fault_set(why, ERR_KEY, FAULT_NOWHERE,
-					 "%.40s: two trusted keys have this name: %.80s and %.80s", what, t->name,
-					 other->name);
+					 "%.40s: two trusted keys have this name: %.80s and %.80s", what, t->file.name,
+					 other->file.name);
 	return 0;
 }
 
@@ -90,9 +88,9 @@ static int change_roles(const struct trust_list *list, const struct public_key *
 	int r = 0;
 
 	for (t = list->keys; r == 0 && t < list->keys + list->nkeys; t++) {
-		if (t->broken.code != ERR_NONE || !key_equal(&t->key, pk))
+		if (t->file.broken.code != ERR_NONE || !key_equal(&t->key, pk))
 			continue;
-		if (t->system && geteuid() != 0) {
+		if (t->file.system && geteuid() != 0) {
 			rest |= t->roles;
 			continue;
 		}
@@ -100,10 +98,10 @@ static int change_roles(const struct trust_list *list, const struct public_key *
 		n++;
 	}
 	if (r == 0 && n == 0)
-		r = trust_add(pk, o->name ? o->name : found->name, o->roles, why);
+		r = trust_add(pk, o->name ? o->name : found->file.name, o->roles, why);
 	if (r < 0)
 		return r;
-	printf("%s may %s now, before %s\n", found->name, roles_format(now, o->roles | rest),
+	printf("%s may %s now, before %s\n", found->file.name, roles_format(now, o->roles | rest),
 	       roles_format(before, trust_roles(list, pk)));
 	return 0;
 }
@@ -186,7 +184,8 @@ static int trust(const struct trusting *o, struct fault *why)
 	else if (o->roles && o->roles != trust_roles(&list, &pk))
 		r = change_roles(&list, &pk, o, found, why);
 	else
-		printf("trusted already as %s; it may %s\n", found->name, roles_format(words, trust_roles(&list, &pk)));
+		printf("trusted already as %s; it may %s\n", found->file.name,
+		       roles_format(words, trust_roles(&list, &pk)));
 out:
 	trust_list_clear(&list);
 	return r;

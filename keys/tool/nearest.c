@@ -32,6 +32,12 @@ struct nearest nearest_to(const char *word)
 	return (struct nearest){.word = word, .unlike = 2 * (strlen(word) / 3 + 1) + 1};
 }
 
+struct nearest nearest_to_part(char word[NEAREST_MAX + 1], const char *text, size_t n)
+{
+	snprintf(word, NEAREST_MAX + 1, "%.*s", n < NEAREST_MAX ? (int)n : NEAREST_MAX, text);
+	return nearest_to(word);
+}
+
 void nearest_offer(struct nearest *n, const char *candidate)
 {
 	size_t unlike;

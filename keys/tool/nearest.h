@@ -16,6 +16,8 @@ struct nearest {
 
 /* Begin a search for what `word` may have meant. */
 struct nearest nearest_to(const char *word);
+/* The same of the first `n` bytes of a text, which are copied to `word`. */
+struct nearest nearest_to_part(char word[NEAREST_MAX + 1], const char *text, size_t n);
 
 /* Offer a candidate; a later one that is as near does not replace an earlier one. */
 void nearest_offer(struct nearest *n, const char *candidate);

@@ -138,8 +138,7 @@ static int refuse(const struct parser *p, int code, char **argv)
 		n += strncmp(p->options[i]->long_name, text + 2, len - 2) == 0;
 	if (n > 1)
 		return tool_usage("%.*s may mean more than one option", (int)len, text);
-	snprintf(word, sizeof(word), "%.*s", (int)(len > 2 ? len - 2 : 0), text + (len > 2 ? 2 : len));
-	meant = nearest_to(word);
+	meant = nearest_to_part(word, text + (len > 2 ? 2 : len), len > 2 ? len - 2 : 0);
 	for (i = 0; i < p->n; i++)
 		nearest_offer(&meant, p->options[i]->long_name);
 	if (meant.best)

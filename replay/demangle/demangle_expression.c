@@ -72,19 +72,14 @@ static uint16_t parse_base_name(struct demangler *d)
 static uint16_t parse_scoped(struct demangler *d)
 {
 	uint16_t scope;
+	bool of_type, ends;
 
 	d->at += 2; /* "sr" */
-	if (take(d, "N")) {
-		scope = parse_type(d);
-		while (!d->failed && !take(d, "E"))
-			scope = node_new(d, NODE_NESTED, scope, parse_base_name(d));
-	} else if (peek(d, 0) >= '0' && peek(d, 0) <= '9') {
-		scope = parse_base_name(d);
-		while (!d->failed && !take(d, "E"))
-			scope = node_new(d, NODE_NESTED, scope, parse_base_name(d));
-	} else {
-		scope = parse_type(d);
-	}
+	of_type = peek(d, 0) < '0' || peek(d, 0) > '9';
+	ends = take(d, "N") || !of_type;
+	scope = of_type ? parse_type(d) : parse_base_name(d);
+	while (ends && !d->failed && !take(d, "E"))
+		scope = node_new(d, NODE_NESTED, scope, parse_base_name(d));
 	return node_new(d, NODE_NESTED, scope, parse_base_name(d));
 }
 

@@ -172,21 +172,24 @@ static uint16_t parse_function(struct demangler *d, uint8_t flags)
 	return take(d, "E") ? node : demangle_fail(d);
 }
 
+/* A number that is only shown. */
+static uint16_t parse_digits(struct demangler *d)
+{
+	const char *start = d->at;
+
+	while (peek(d, 0) >= '0' && peek(d, 0) <= '9')
+		d->at++;
+	return node_text(d, start, (size_t)(d->at - start));
+}
+
 /* "A10_c", "A_c", "AT_c": dimension and element. */
 static uint16_t parse_array(struct demangler *d)
 {
-	const char *start = ++d->at;
 	uint16_t bound = 0, node;
-	uint32_t value;
 
-	if (peek(d, 0) >= '0' && peek(d, 0) <= '9') {
-		if (!take_decimal(d, &value))
-			while (peek(d, 0) >= '0' && peek(d, 0) <= '9')
-				d->at++;
-		bound = node_text(d, start, (size_t)(d->at - start));
-	} else if (peek(d, 0) != '_') {
-		bound = parse_expression(d);
-	}
+	d->at++;
+	if (peek(d, 0) != '_')
+		bound = peek(d, 0) >= '0' && peek(d, 0) <= '9' ? parse_digits(d) : parse_expression(d);
 	if (!take(d, "_"))
 		return demangle_fail(d);
 	node = parse_type(d);
@@ -197,17 +200,9 @@ static uint16_t parse_array(struct demangler *d)
 static uint16_t parse_vector(struct demangler *d)
 {
 	uint16_t bound;
-	const char *start;
 
 	d->at += 2;
-	start = d->at;
-	if (take(d, "_")) {
-		bound = parse_expression(d);
-	} else {
-		while (peek(d, 0) >= '0' && peek(d, 0) <= '9')
-			d->at++;
-		bound = node_text(d, start, (size_t)(d->at - start));
-	}
+	bound = take(d, "_") ? parse_expression(d) : parse_digits(d);
 	if (!take(d, "_"))
 		return demangle_fail(d);
 	return node_new(d, NODE_VECTOR, parse_type(d), bound);

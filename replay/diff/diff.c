@@ -71,16 +71,16 @@ uint64_t diff_slow_calls(const struct diff_row *row, uint64_t slow_ns, uint64_t 
 
 uint64_t diff_quantile(const struct diff_row *row, double share)
 {
-	uint64_t want = (uint64_t)(share * (double)row->ncalls), seen = 0, end_ns;
+	uint64_t want = row ? (uint64_t)(share * (double)row->ncalls) : 0, seen = 0, end_ns;
 
-	for (size_t i = 0; i < NBUCKETS; i++) {
+	for (size_t i = 0; row && i < NBUCKETS; i++) {
 		seen += row->buckets[i];
 		if (seen > want || seen == row->ncalls) {
 			end_ns = bucket_end(i);
 			return end_ns < row->max_ns ? end_ns : row->max_ns;
 		}
 	}
-	return row->max_ns;
+	return row ? row->max_ns : 0;
 }
 
 /* --- who --- */
@@ -177,7 +177,7 @@ static int see_memory(void *self, uint32_t process, uint64_t at_ns, struct fault
 {
 	struct diff_side *s = self;
 	struct gather *g = s->gather;
-	uint64_t(*held)[MEMORY_KINDS];
+	uint64_t *held;
 	int index;
 
 	(void)at_ns;
@@ -186,16 +186,15 @@ static int see_memory(void *self, uint32_t process, uint64_t at_ns, struct fault
 	index = process_of(s, g->walk, process, why);
 	if (index < 0)
 		return index;
-	held = array_grow(g->held, &g->nheld, (size_t)process + 1, sizeof(*held));
+	held = array_at(&g->held, &g->nheld, process, sizeof(*g->held));
 	if (!held)
 		return fault_no_memory(why);
-	g->held = held;
 	for (unsigned kind = 0; kind < MEMORY_KINDS; kind++) {
 		uint64_t now = allocations_held(&g->allocations, process, kind);
 
-		if (now != g->held[process][kind])
-			change(&s->processes[index], kind, g->held[process][kind], now);
-		g->held[process][kind] = now;
+		if (now != held[kind])
+			change(&s->processes[index], kind, held[kind], now);
+		held[kind] = now;
 	}
 	return 0;
 }
@@ -226,7 +225,7 @@ static struct diff_split split_call(const struct timeline *tl, const struct even
 
 static int see_slow(struct diff_row *row, uint64_t start_ns, uint64_t end_ns, struct fault *why)
 {
-	struct incident *last = row->nincidents ? &row->incidents[row->nincidents - 1] : NULL, *more;
+	struct incident *last = row->nincidents ? &row->incidents[row->nincidents - 1] : NULL, *new;
 
 	if (end_ns - start_ns < INCIDENT_NS)
 		return 0;
@@ -237,11 +236,11 @@ static int see_slow(struct diff_row *row, uint64_t start_ns, uint64_t end_ns, st
 		last->max_ns = end_ns - start_ns > last->max_ns ? end_ns - start_ns : last->max_ns;
 		return 0;
 	}
-	more = array_grow(row->incidents, &row->incidents_room, row->nincidents + 1, sizeof(*more));
-	if (!more)
+	new = array_at(&row->incidents, &row->incidents_room, row->nincidents, sizeof(*new));
+	if (!new)
 		return fault_no_memory(why);
-	row->incidents = more;
-	row->incidents[row->nincidents++] = (struct incident){start_ns, end_ns, end_ns - start_ns};
+	*new = (struct incident){start_ns, end_ns, end_ns - start_ns};
+	row->nincidents++;
 	return 0;
 }
 
@@ -255,11 +254,11 @@ static int see_call(struct diff_side *s, const struct walk *w, const struct even
 
 	if (r < 0)
 		return r;
-	now = array_grow(row->now, &row->now_room, row->nnow + 1, sizeof(*now));
+	now = array_at(&row->now, &row->now_room, row->nnow, sizeof(*now));
 	if (!now)
 		return fault_no_memory(why);
-	row->now = now;
-	row->now[row->nnow++] = dur_ns;
+	*now = dur_ns;
+	row->nnow++;
 	row->nfailed += ev->v[F_call_ret] != 0;
 	diff_count(row, dur_ns);
 	if (ev->v[F_call_flags] & CALL_NESTED)
@@ -289,12 +288,12 @@ static int by_number(const void *a, const void *b)
 
 static int close_memory(struct diff_process *p, uint64_t epoch, struct fault *why)
 {
-	struct memory_block *more = array_grow(p->memory, &p->memory_room, p->nmemory + 1, sizeof(*more));
+	struct memory_block *new = array_at(&p->memory, &p->memory_room, p->nmemory, sizeof(*new));
 
-	if (!more)
+	if (!new)
 		return fault_no_memory(why);
-	p->memory = more;
-	p->memory[p->nmemory++] = (struct memory_block){epoch, p->low_bytes, p->high_bytes};
+	*new = (struct memory_block){epoch, p->low_bytes, p->high_bytes};
+	p->nmemory++;
 	p->low_bytes = p->high_bytes = p->held_bytes[MEMORY_KINDS];
 	return 0;
 }
@@ -304,39 +303,39 @@ static int close_epoch(struct diff_side *s, struct fault *why)
 {
 	for (size_t i = 0; i < s->nrows; i++) {
 		struct diff_row *row = s->rows[i];
-		struct block *more;
+		struct block *new;
 
 		if (row->nnow == 0)
 			continue;
-		more = array_grow(row->blocks, &row->blocks_room, row->nblocks + 1, sizeof(*more));
-		if (!more)
+		new = array_at(&row->blocks, &row->blocks_room, row->nblocks, sizeof(*new));
+		if (!new)
 			return fault_no_memory(why);
-		row->blocks = more;
 		qsort(row->now, row->nnow, sizeof(*row->now), by_number);
-		row->blocks[row->nblocks++] = (struct block){
+		*new = (struct block){
 			.number = s->gather->epoch,
 			.ncalls = row->nnow,
 			.median_ns = row->now[(row->nnow - 1) / 2],
 			.p99_ns = row->nnow < DIFF_TAIL_CALLS_MIN ? 0 : row->now[(row->nnow - 1) * 99 / 100],
 			.split = row->now_split,
 		};
+		row->nblocks++;
 		row->nnow = 0;
 		row->now_split = (struct diff_split){0};
 	}
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		struct diff_process *p = &s->processes[i];
-		struct split_block *more;
+		struct split_block *new;
 		int r = close_memory(p, s->gather->epoch, why);
 
 		if (r < 0)
 			return r;
 		if (p->now.in_calls_ns == 0)
 			continue;
-		more = array_grow(p->blocks, &p->blocks_room, p->nblocks + 1, sizeof(*more));
-		if (!more)
+		new = array_at(&p->blocks, &p->blocks_room, p->nblocks, sizeof(*new));
+		if (!new)
 			return fault_no_memory(why);
-		p->blocks = more;
-		p->blocks[p->nblocks++] = (struct split_block){s->gather->epoch, p->now};
+		*new = (struct split_block){s->gather->epoch, p->now};
+		p->nblocks++;
 		p->now = (struct diff_split){0};
 	}
 	return 0;
@@ -359,7 +358,7 @@ static int end_moment(struct diff_side *s, struct fault *why)
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {
 	struct diff_side *s = self;
-	uint64_t *more;
+	uint64_t *took_ns;
 	int r;
 
 	if (!s->gather->walk)
@@ -372,13 +371,12 @@ static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fa
 		r = timeline_feed_epoch(s->gather->timeline, w->reader, e, why);
 	if (r < 0)
 		return r;
-	more = array_grow(s->epoch_ns, &s->epochs_room, s->nepochs + 1, sizeof(*more));
-	if (!more)
+	took_ns = array_at(&s->epoch_ns, &s->epochs_room, s->nepochs, sizeof(*took_ns));
+	if (!took_ns)
 		return fault_no_memory(why);
-	s->epoch_ns = more;
-	s->gather->epoch = s->nepochs;
-	s->epoch_ns[s->nepochs++] = e->end_ns - e->begin_ns;
-	s->duration_ns += e->end_ns - e->begin_ns;
+	*took_ns = e->end_ns - e->begin_ns;
+	s->duration_ns += *took_ns;
+	s->gather->epoch = s->nepochs++;
 	return 0;
 }
 

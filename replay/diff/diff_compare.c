@@ -108,14 +108,9 @@ static struct diff_change compare(struct comparison *c, size_t na, size_t nb, st
 	return diff_compare(c->va, na, c->vb, nb, c->scratch, true, STRICT, floor);
 }
 
-static uint64_t median_of(const struct diff_row *row)
-{
-	return row ? diff_quantile(row, 0.5) : 0;
-}
-
 static void set_slow(struct pair *p)
 {
-	uint64_t usual_ns = median_of(p->a) > median_of(p->b) ? median_of(p->a) : median_of(p->b);
+	uint64_t a_ns = diff_quantile(p->a, 0.5), b_ns = diff_quantile(p->b, 0.5), usual_ns = a_ns > b_ns ? a_ns : b_ns;
 
 	p->slow_ns = usual_ns * SLOW_FACTOR > INCIDENT_NS ? usual_ns * SLOW_FACTOR : INCIDENT_NS;
 }
@@ -279,9 +274,11 @@ static double apart(double a, double b)
 static double call_cost(const struct comparison *c, const struct pair *p, unsigned metric)
 {
 	const struct diff_row *most = !p->a || (p->b && p->b->ncalls > p->a->ncalls) ? p->b : p->a;
-	double rate = diff_per_second(most == p->a ? c->a : c->b, most->ncalls);
 	uint64_t slow_a, slow_b;
+	double rate;
 
+	assert(most);
+	rate = diff_per_second(most == p->a ? c->a : c->b, most->ncalls);
 	switch (metric) {
 	case CALL_RATE:
 		return apart(p->change[metric].a, p->change[metric].b) * (double)most->total_ns / (double)most->ncalls;

@@ -169,9 +169,13 @@ double diff_per_second(const struct diff_side *s, uint64_t n);
 /* Calls that took longer, and their time, to within a step of the buckets. */
 uint64_t diff_slow_calls(const struct diff_row *row, uint64_t slow_ns, uint64_t *total_ns);
 
-/* How a part of the time in calls is called, and its key in JSON. */
-const char *diff_cause_words(enum diff_cause cause);
-const char *diff_cause_key(enum diff_cause cause);
+/* How what is compared is called, its key in JSON, and what it is counted in. */
+enum quantity { QUANTITY_RATE, QUANTITY_DURATION, QUANTITY_INCIDENTS, QUANTITY_SHARE, QUANTITY_BYTES, QUANTITY_GROWTH };
+struct diff_metric {
+	const char *words, *key;
+	enum quantity unit;
+};
+extern const struct diff_metric diff_call_metrics[CALL_METRICS], diff_process_metrics[PROCESS_METRICS];
 
 /* The JSON object. */
 void diff_write_json(struct json *j, const char *key, const struct comparison *c);
@@ -179,7 +183,7 @@ void diff_write_json(struct json *j, const char *key, const struct comparison *c
 /* Take a call's duration in. */
 void diff_count(struct diff_row *row, uint64_t dur_ns);
 
-/* The duration that `share` (0 to 1) of the calls did not exceed, to within a step; the longest for 1. */
+/* The duration that `share` (0 to 1) of the calls did not exceed, to within a step; the longest for 1; 0 of no row. */
 uint64_t diff_quantile(const struct diff_row *row, double share);
 
 #endif

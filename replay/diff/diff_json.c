@@ -16,46 +16,12 @@ static const char *certainty_word(const struct diff_change *c)
 	return words[c->certainty];
 }
 
-const char *diff_cause_key(enum diff_cause cause)
-{
-	static const char *const keys[DIFF_NCAUSES] = {[DIFF_CPU] = "waited_for_cpu",
-						       [DIFF_FUTEX] = "futex",
-						       [DIFF_DISK] = "disk",
-						       [DIFF_FAULT] = "fault",
-						       [DIFF_OTHER] = "asleep"};
-
-	return keys[cause];
-}
-
-static uint64_t quantile(const struct diff_row *row, double share)
-{
-	return row ? diff_quantile(row, share) : 0;
-}
-
 static void add_double(struct json *j, const char *key, double value)
 {
 	char text[48];
 
 	snprintf(text, sizeof(text), "%.9g", value);
 	json_number(j, key, text);
-}
-
-static const char *call_key(unsigned metric)
-{
-	static const char *const keys[] = {
-		[CALL_RATE] = "rate", [CALL_MEDIAN] = "median", [CALL_TAIL] = "p99", [CALL_SLOW] = "slow"};
-
-	return metric < CALL_CAUSES ? keys[metric] : diff_cause_key(metric - CALL_CAUSES);
-}
-
-static const char *process_key(unsigned metric)
-{
-	static const char *const keys[] = {[PROCESS_HELD] = "held",
-					   [PROCESS_GROWTH] = "growth",
-					   [PROCESS_UNFREED] = "unfreed",
-					   [PROCESS_SLOW] = "slow"};
-
-	return metric < PROCESS_CAUSES ? keys[metric] : diff_cause_key(metric - PROCESS_CAUSES);
 }
 
 /* Among the bounds: nothing where neither run has it. */
@@ -88,7 +54,7 @@ static void add_split(struct json *j, const struct diff_split *s)
 	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
 		char key[32];
 
-		snprintf(key, sizeof(key), "%s_ns", diff_cause_key(i));
+		snprintf(key, sizeof(key), "%s_ns", diff_call_metrics[CALL_CAUSES + i].key);
 		json_u64(j, key, s->ns[i]);
 	}
 }
@@ -103,8 +69,8 @@ static void add_row(struct json *j, const char *key, const struct diff_row *row)
 	json_u64(j, "calls", row->ncalls);
 	json_u64(j, "failed", row->nfailed);
 	json_u64(j, "total_ns", row->total_ns);
-	json_u64(j, "median_ns", quantile(row, 0.5));
-	json_u64(j, "p99_ns", quantile(row, 0.99));
+	json_u64(j, "median_ns", diff_quantile(row, 0.5));
+	json_u64(j, "p99_ns", diff_quantile(row, 0.99));
 	json_u64(j, "max_ns", row->max_ns);
 	json_u64(j, "epochs", row->nblocks);
 	add_split(j, &row->split);
@@ -134,19 +100,18 @@ static void add_process(struct json *j, const char *key, const struct diff_proce
 	json_close(j, '}');
 }
 
-static void add_changes(struct json *j, const char *(*name)(unsigned metric), const struct diff_change *changes,
+static void add_changes(struct json *j, const struct diff_metric *metrics, const struct diff_change *changes,
 			unsigned n)
 {
 	for (unsigned m = 0; m < n; m++)
-		json_string(j, name(m), certainty_word(&changes[m]));
+		json_string(j, metrics[m].key, certainty_word(&changes[m]));
 }
 
-static void add_bounds(struct json *j, const char *(*name)(unsigned metric), const struct diff_change *changes,
-		       unsigned n)
+static void add_bounds(struct json *j, const struct diff_metric *metrics, const struct diff_change *changes, unsigned n)
 {
 	json_open(j, "bounds", '{');
 	for (unsigned m = 0; m < n; m++)
-		add_bound(j, name(m), &changes[m]);
+		add_bound(j, metrics[m].key, &changes[m]);
 	json_close(j, '}');
 }
 
@@ -164,9 +129,9 @@ void diff_write_json(struct json *j, const char *key, const struct comparison *c
 		json_string(j, "function", p->function);
 		add_row(j, "a", p->a);
 		add_row(j, "b", p->b);
-		add_changes(j, call_key, p->change, CALL_METRICS);
+		add_changes(j, diff_call_metrics, p->change, CALL_METRICS);
 		json_u64(j, "slow_ns", p->slow_ns);
-		add_bounds(j, call_key, p->change, CALL_METRICS);
+		add_bounds(j, diff_call_metrics, p->change, CALL_METRICS);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -178,8 +143,8 @@ void diff_write_json(struct json *j, const char *key, const struct comparison *c
 		json_string(j, "process", p->name);
 		add_process(j, "a", p->a);
 		add_process(j, "b", p->b);
-		add_changes(j, process_key, p->change, PROCESS_METRICS);
-		add_bounds(j, process_key, p->change, PROCESS_METRICS);
+		add_changes(j, diff_process_metrics, p->change, PROCESS_METRICS);
+		add_bounds(j, diff_process_metrics, p->change, PROCESS_METRICS);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -12,11 +12,6 @@
 
 /* --- numbers --- */
 
-static uint64_t quantile(const struct diff_row *row, double share)
-{
-	return row ? diff_quantile(row, share) : 0;
-}
-
 /* " (+23 %)", " (17.5 times)", " (1/17.5)"; nothing when there is nothing to compare with. */
 static void add_change(struct text *t, double a, double b)
 {
@@ -64,30 +59,29 @@ static void text_times(struct text *t, const char *what, uint64_t a, uint64_t b)
 	add_change(t, (double)a, (double)b);
 }
 
-static const char *const call_words[] = {
-	[CALL_RATE] = "rate", [CALL_MEDIAN] = "median", [CALL_TAIL] = "p99", [CALL_SLOW] = "slow calls"};
-static const char *const process_words[] = {[PROCESS_HELD] = "memory held",
-					    [PROCESS_GROWTH] = "memory growth",
-					    [PROCESS_UNFREED] = "memory not freed",
-					    [PROCESS_SLOW] = "slow calls"};
+/* The causes of calls and of processes: metrics from `first` on. */
+#define CAUSES(first)                                                                                                  \
+	[(first) + DIFF_CPU] = {"waiting for a CPU", "waited_for_cpu", QUANTITY_SHARE},                                \
+		   [(first) + DIFF_FUTEX] = {"asleep in futexes", "futex", QUANTITY_SHARE},                            \
+		   [(first) + DIFF_DISK] = {"asleep for a block device", "disk", QUANTITY_SHARE},                      \
+		   [(first) + DIFF_FAULT] = {"asleep in page faults", "fault", QUANTITY_SHARE},                        \
+		   [(first) + DIFF_OTHER] = {"asleep in something else", "asleep", QUANTITY_SHARE}
 
-enum quantity { QUANTITY_RATE, QUANTITY_DURATION, QUANTITY_INCIDENTS, QUANTITY_SHARE, QUANTITY_BYTES, QUANTITY_GROWTH };
+const struct diff_metric diff_call_metrics[CALL_METRICS] = {
+	[CALL_RATE] = {"rate", "rate", QUANTITY_RATE},
+	[CALL_MEDIAN] = {"median", "median", QUANTITY_DURATION},
+	[CALL_TAIL] = {"p99", "p99", QUANTITY_DURATION},
+	[CALL_SLOW] = {"slow calls", "slow", QUANTITY_INCIDENTS},
+	CAUSES(CALL_CAUSES),
+};
 
-static enum quantity call_unit(unsigned metric)
-{
-	return metric == CALL_RATE    ? QUANTITY_RATE
-	       : metric == CALL_SLOW  ? QUANTITY_INCIDENTS
-	       : metric < CALL_CAUSES ? QUANTITY_DURATION
-				      : QUANTITY_SHARE;
-}
-
-static enum quantity process_unit(unsigned metric)
-{
-	return metric == PROCESS_SLOW     ? QUANTITY_INCIDENTS
-	       : metric == PROCESS_GROWTH ? QUANTITY_GROWTH
-	       : metric < PROCESS_CAUSES  ? QUANTITY_BYTES
-					  : QUANTITY_SHARE;
-}
+const struct diff_metric diff_process_metrics[PROCESS_METRICS] = {
+	[PROCESS_HELD] = {"memory held", "held", QUANTITY_BYTES},
+	[PROCESS_GROWTH] = {"memory growth", "growth", QUANTITY_GROWTH},
+	[PROCESS_UNFREED] = {"memory not freed", "unfreed", QUANTITY_BYTES},
+	[PROCESS_SLOW] = {"slow calls", "slow", QUANTITY_INCIDENTS},
+	CAUSES(PROCESS_CAUSES),
+};
 
 static void add_signed_size(struct text *t, double bytes)
 {
@@ -155,17 +149,6 @@ static void text_certainty(struct text *t, enum quantity unit, const struct diff
 	text_add_string(t, ")");
 }
 
-const char *diff_cause_words(enum diff_cause cause)
-{
-	static const char *const words[DIFF_NCAUSES] = {
-		[DIFF_CPU] = "waiting for a CPU",          [DIFF_FUTEX] = "asleep in futexes",
-		[DIFF_DISK] = "asleep for a block device", [DIFF_FAULT] = "asleep in page faults",
-		[DIFF_OTHER] = "asleep in something else",
-	};
-
-	return words[cause];
-}
-
 /* `changes`: of the causes. */
 static void text_split(struct text *t, const struct diff_split *a, const struct diff_split *b,
 		       const struct diff_change *changes)
@@ -173,7 +156,7 @@ static void text_split(struct text *t, const struct diff_split *a, const struct 
 	for (unsigned i = 0; i < DIFF_NCAUSES; i++) {
 		if (!a->ns[i] && !b->ns[i])
 			continue;
-		text_add(t, "\n    %s ", diff_cause_words(i));
+		text_add(t, "\n    %s ", diff_call_metrics[CALL_CAUSES + i].words);
 		add_share(t, a->ns[i], a->in_calls_ns);
 		text_add_string(t, " -> ");
 		add_share(t, b->ns[i], b->in_calls_ns);
@@ -210,9 +193,9 @@ static void text_pair(struct text *t, const struct comparison *c, const struct p
 	add_change(t, ra, rb);
 	text_certainty(t, QUANTITY_RATE, &p->change[CALL_RATE]);
 	if (p->a && p->b) {
-		text_times(t, "\n  median  ", quantile(p->a, 0.5), quantile(p->b, 0.5));
+		text_times(t, "\n  median  ", diff_quantile(p->a, 0.5), diff_quantile(p->b, 0.5));
 		text_certainty(t, QUANTITY_DURATION, &p->change[CALL_MEDIAN]);
-		text_times(t, "\n  p99     ", quantile(p->a, 0.99), quantile(p->b, 0.99));
+		text_times(t, "\n  p99     ", diff_quantile(p->a, 0.99), diff_quantile(p->b, 0.99));
 		text_certainty(t, QUANTITY_DURATION, &p->change[CALL_TAIL]);
 		text_times(t, "\n  longest ", p->a->max_ns, p->b->max_ns);
 		text_slow(t, p);
@@ -281,26 +264,23 @@ static void text_process(struct text *t, const struct process_pair *p)
 static void text_finding(struct text *t, const struct diff_finding *f)
 {
 	const struct diff_change *c = f->pair ? &f->pair->change[f->metric] : &f->process->change[f->metric];
-	unsigned causes = f->pair ? CALL_CAUSES : PROCESS_CAUSES;
-	enum quantity unit = f->pair ? call_unit(f->metric) : process_unit(f->metric);
+	const struct diff_metric *m = &(f->pair ? diff_call_metrics : diff_process_metrics)[f->metric];
 
 	text_add(t, "  %s  ", f->pair ? f->pair->process : f->process->name);
 	if (f->pair)
 		text_add(t, "%s  ", f->pair->function);
-	text_add_string(t, f->metric >= causes ? diff_cause_words(f->metric - causes)
-			   : f->pair           ? call_words[f->metric]
-					       : process_words[f->metric]);
+	text_add_string(t, m->words);
 	if (f->pair && f->metric == CALL_SLOW) {
 		text_add_string(t, " (over ");
 		text_add_ns(t, f->pair->slow_ns);
 		text_add_string(t, ")");
 	}
 	text_add_string(t, " ");
-	add_values(t, unit, c->a, c->b);
-	if (unit <= QUANTITY_INCIDENTS)
+	add_values(t, m->unit, c->a, c->b);
+	if (m->unit <= QUANTITY_INCIDENTS)
 		add_change(t, c->a, c->b);
 	text_add_string(t, "; noise is ");
-	add_bound(t, unit, c);
+	add_bound(t, m->unit, c);
 	text_add_string(t, "\n");
 }
 
@@ -373,11 +353,15 @@ static void text_write(struct text *t, const struct comparison *c, enum diff_det
 		   "2 points of a share. That two runs differ does not show why.\n");
 }
 
-static void sum_up(struct diff_result *result, const struct comparison *c)
+/* After writing; `r` is what making it returned. */
+static int finish(struct comparison *c, int r, struct diff_result *result)
 {
-	*result =
-		(struct diff_result){.nreported = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] + c->n[CERTAINTY_NOISE],
-				     .nchanges = c->n[CERTAINTY_MORE]};
+	if (r == 0)
+		*result = (struct diff_result){.nreported = c->n[CERTAINTY_MORE] + c->n[CERTAINTY_UNSURE] +
+							    c->n[CERTAINTY_NOISE],
+					       .nchanges = c->n[CERTAINTY_MORE]};
+	comparison_clear(c);
+	return r;
 }
 
 int diff_text(const struct diff_side *a, const struct diff_side *b, enum diff_detail detail, struct text *t,
@@ -386,12 +370,9 @@ int diff_text(const struct diff_side *a, const struct diff_side *b, enum diff_de
 	struct comparison c = {0};
 	int r = comparison_make(&c, a, b, why);
 
-	if (r == 0) {
+	if (r == 0)
 		text_write(t, &c, detail);
-		sum_up(result, &c);
-	}
-	comparison_clear(&c);
-	return r;
+	return finish(&c, r, result);
 }
 
 int diff_json(const struct diff_side *a, const struct diff_side *b, const char *key, struct json *j,
@@ -400,10 +381,7 @@ int diff_json(const struct diff_side *a, const struct diff_side *b, const char *
 	struct comparison c = {0};
 	int r = comparison_make(&c, a, b, why);
 
-	if (r == 0) {
+	if (r == 0)
 		diff_write_json(j, key, &c);
-		sum_up(result, &c);
-	}
-	comparison_clear(&c);
-	return r;
+	return finish(&c, r, result);
 }

@@ -37,10 +37,20 @@ void export_sentence(const struct replay *replay, char *buf, size_t size)
 		 replay->unverified ? "; read with --unverified" : "");
 }
 
+bool export_shows_growth(const struct walk *w, const struct growth *g)
+{
+	return (g->counter->role == ROLE_LOST || g->counter->role == ROLE_NOTED) &&
+	       filter_concerns(w->replay->filter, g->probe->kind, g->begin_ns, g->end_ns);
+}
+
+bool export_shows_withheld(const struct walk *w, const struct chunk *c)
+{
+	return c->first_ns < w->replay->filter->to_ns && c->last_ns >= w->replay->filter->from_ns;
+}
+
 bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size)
 {
-	if ((g->counter->role != ROLE_LOST && g->counter->role != ROLE_NOTED) ||
-	    !filter_concerns(w->replay->filter, g->probe->kind, g->begin_ns, g->end_ns))
+	if (!export_shows_growth(w, g))
 		return false;
 	snprintf(buf, size, "%s: %" PRIu64 " %s: %s", g->counter->role == ROLE_LOST ? "lost" : "incomplete", g->delta,
 		 g->probe->name, counter_words(g->counter));
@@ -51,10 +61,15 @@ bool export_withheld(const struct walk *w, const struct chunk *c, char *buf, siz
 {
 	const char *class = schema_class_name(&w->reader->header.schema, c->class);
 
-	if (c->first_ns >= w->replay->filter->to_ns || c->last_ns < w->replay->filter->from_ns)
+	if (!export_shows_withheld(w, c))
 		return false;
 	snprintf(buf, size, "withheld: %" PRIu32 " rows of class %s", c->nrows, class ? class : "?");
 	return true;
+}
+
+uint64_t export_end_ns(const struct walk *w)
+{
+	return w->nepochs ? w->reader->epochs[w->nepochs - 1].end_ns : w->reader->header.start_boot_ns;
 }
 
 const char *export_cut(const struct walk *w, const struct fault *stopped)
@@ -123,18 +138,6 @@ bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t
 	default:
 		return false;
 	}
-}
-
-bool export_title(const struct walk *w, const struct event *ev, char *buf, size_t size)
-{
-	uint8_t field = ev->kind == KIND_frame ? F_frame_symbol : F_kernel_name;
-	char name[NAME_SHOWN_MAX], shown[SENTENCE_MAX];
-
-	if (!name_is_mangled(ev->kind, field) || ev->v[field] == 0)
-		return export_note(w, ev, buf, size);
-	escape_terminal(shown, sizeof(shown) - 16, name, name_shown(name, ev, field));
-	snprintf(buf, size, "%s: %s", ev->shape->name, shown);
-	return true;
 }
 
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)

@@ -7,7 +7,6 @@
 #include "replay/out.h"
 
 #define SENTENCE_MAX 800
-#define WHO_MAX 256
 
 /*
  * Run `write` on the open file `fd`, which stays the caller's. Returns what `write` did, or ERR_IO when the file cannot
@@ -22,11 +21,16 @@ int export_file(const struct replay *replay, int fd,
  */
 void export_sentence(const struct replay *replay, char *buf, size_t size);
 
-/* "lost 3 cudaMalloc: no room in the ring"; false: this growth is nothing that is shown. */
-bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size);
+/* Whether a counter's growth is a loss, or incomplete rows, of what was asked for; and whether a withheld chunk is. */
+bool export_shows_growth(const struct walk *w, const struct growth *g);
+bool export_shows_withheld(const struct walk *w, const struct chunk *c);
 
-/* "withheld: 5 rows of class process"; false: it lies outside of what was asked for. */
+/* "lost 3 cudaMalloc: no room in the ring", "withheld: 5 rows of class process"; false: it is not shown. */
+bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size);
 bool export_withheld(const struct walk *w, const struct chunk *c, char *buf, size_t size);
+
+/* Boot clock: where what can be read of the capture ends. */
+uint64_t export_end_ns(const struct walk *w);
 
 /* How a capture that has no end says so, NULL if it has one. `stopped` as in struct visitor. */
 const char *export_cut(const struct walk *w, const struct fault *stopped);
@@ -43,8 +47,6 @@ const char *export_event_name(const struct schema *s, const struct event *ev);
  * the bus", "oom: trainer (100) is killed". Fit for any format. false: it is no such event.
  */
 bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t size);
-/* What is on a mark in a timeline in place of the kind: the same, or "frame: a::b()+0x1b". */
-bool export_title(const struct walk *w, const struct event *ev, char *buf, size_t size);
 
 /* 2026-09-21T14:13:20.020000000Z. The text of the whole second is kept for the next call; a zeroed one keeps none. */
 struct wall_text {

@@ -131,24 +131,17 @@ static void write_field(struct csv *c, const struct event *ev, uint8_t f)
 	}
 }
 
+/* ev NULL: the row with what is known of the capture, where no event was selected that could have it. */
 static void write_own_columns(struct csv *c, const struct event *ev)
 {
-	for (uint8_t f = 0; f < ev->shape->nfields; f++) {
-		write_field(c, ev, f);
+	for (uint8_t f = 0; f < c->only->nfields; f++) {
+		if (ev)
+			write_field(c, ev, f);
 		out_char(c->out, ',');
 	}
 	write_text(c->out, c->capture);
 	out_char(c->out, '\n');
 	c->any = true;
-}
-
-/* The row with what is known of the capture, where no event was selected that could have it. */
-static void write_own_columns_empty(struct csv *c)
-{
-	for (uint8_t f = 0; f < c->only->nfields; f++)
-		out_char(c->out, ',');
-	write_text(c->out, c->capture);
-	out_char(c->out, '\n');
 }
 
 /* kind,at_ns,wall, */
@@ -254,14 +247,12 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
 	const char *cut = export_cut(w, stopped);
-	const struct reader *r = w->reader;
 	struct csv *c = self;
 
 	(void)why;
 	if (c->only && !c->any)
-		write_own_columns_empty(c);
-	write_mark(self, w, "end", w->nepochs > 0 ? r->epochs[w->nepochs - 1].end_ns : r->header.start_boot_ns, "",
-		   "what", cut ? cut : "sealed");
+		write_own_columns(c, NULL);
+	write_mark(self, w, "end", export_end_ns(w), "", "what", cut ? cut : "sealed");
 	return 0;
 }
 

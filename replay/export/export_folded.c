@@ -54,18 +54,15 @@ static uint32_t child(struct folded *f, uint32_t parent, enum tag tag, uint64_t 
 {
 	uint64_t key = (uint64_t)tag << 56 | number;
 	uint32_t n = map_get(&f->by_key, parent, key);
-	struct node *nodes;
+	struct node *new;
 
 	if (n)
 		return n;
-	nodes = array_grow(f->nodes, &f->nodes_room, (size_t)f->nnodes + 2, sizeof(*nodes));
-	if (!nodes)
+	new = array_at(&f->nodes, &f->nodes_room, (size_t)f->nnodes + 1, sizeof(*new));
+	if (!new || map_put(&f->by_key, parent, key, f->nnodes + 1))
 		return 0;
-	f->nodes = nodes;
-	if (map_put(&f->by_key, parent, key, f->nnodes + 1))
-		return 0;
-	f->nodes[++f->nnodes] = (struct node){.key = key, .parent = parent};
-	return f->nnodes;
+	*new = (struct node){.key = key, .parent = parent};
+	return ++f->nnodes;
 }
 
 /* --- time --- */
@@ -89,19 +86,15 @@ static int settle(struct folded *f, struct pending *p, struct fault *why)
 
 static struct pending *pending_of(struct folded *f, const struct walk *w, uint32_t number)
 {
-	struct pending *all = array_grow(f->pending, &f->npending, (size_t)number + 1, sizeof(*all)), *p;
+	struct pending *p = array_at(&f->pending, &f->npending, number, sizeof(*p));
 
-	if (!all)
-		return NULL;
-	f->pending = all;
-	p = &f->pending[number];
-	if (!p->calls) {
+	if (p && !p->calls) {
 		uint32_t process = child(f, 0, TAG_PROCESS, number ? w->tasks.threads[number].process : 0);
 
 		p->node = process ? child(f, process, TAG_THREAD, number) : 0;
 		p->calls = p->node ? calloc(PENDING_MAX, sizeof(*p->calls)) : NULL;
 	}
-	return p->calls ? p : NULL;
+	return p && p->calls ? p : NULL;
 }
 
 static int add_time(struct folded *f, const struct walk *w, const struct event *ev, struct fault *why)

@@ -38,7 +38,7 @@ struct jsonl_plan {
 };
 
 struct jsonl {
-	struct out out;
+	struct out *out;
 	struct pace pace;
 	struct wall_text wall;
 	const struct schema *schema;
@@ -183,13 +183,13 @@ static void write_clock(struct jsonl *j, const struct walk *w, uint64_t at_ns)
 	if (!w->replay->clock_asked || w->replay->clock == REPLAY_BOOT)
 		return;
 	if (w->replay->clock == REPLAY_WALL) {
-		out_string(&j->out, ",\"wall\":\"");
-		export_wall(&j->out, &j->wall, reader_wall_ns(w->reader, at_ns));
-		out_char(&j->out, '"');
+		out_string(j->out, ",\"wall\":\"");
+		export_wall(j->out, &j->wall, reader_wall_ns(w->reader, at_ns));
+		out_char(j->out, '"');
 		return;
 	}
-	out_string(&j->out, at_ns < start_ns ? ",\"since_start\":-" : ",\"since_start\":");
-	out_u64(&j->out, at_ns < start_ns ? start_ns - at_ns : at_ns - start_ns);
+	out_string(j->out, at_ns < start_ns ? ",\"since_start\":-" : ",\"since_start\":");
+	out_u64(j->out, at_ns < start_ns ? start_ns - at_ns : at_ns - start_ns);
 }
 
 /* With --speed: until the event's time comes; a long wait is announced. */
@@ -198,19 +198,19 @@ static void wait_for(struct jsonl *j, uint64_t at_ns)
 	uint64_t wait_ns = pace_announce(&j->pace, at_ns);
 
 	if (wait_ns) {
-		out_string(&j->out, "{\"kind\":\"pause\",\"until\":");
-		out_u64(&j->out, at_ns);
-		out_string(&j->out, ",\"wait\":");
-		out_u64(&j->out, wait_ns);
-		out_bytes(&j->out, "}\n", 2);
+		out_string(j->out, "{\"kind\":\"pause\",\"until\":");
+		out_u64(j->out, at_ns);
+		out_string(j->out, ",\"wait\":");
+		out_u64(j->out, wait_ns);
+		out_bytes(j->out, "}\n", 2);
 	}
-	pace_wait(&j->pace, &j->out, at_ns);
+	pace_wait(&j->pace, j->out, at_ns);
 }
 
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct jsonl *j = self;
-	struct out *o = &j->out;
+	struct out *o = j->out;
 	const struct shape *s = &j->plan->shapes[ev->shape - j->schema->kinds];
 	const struct kernel_name *kernel;
 
@@ -251,11 +251,10 @@ static void write_interval(struct out *o, uint64_t begin_ns, uint64_t end_ns)
 static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
 {
 	struct jsonl *j = self;
-	struct out *o = &j->out;
+	struct out *o = j->out;
 
 	(void)why;
-	if ((g->counter->role != ROLE_LOST && g->counter->role != ROLE_NOTED) ||
-	    !filter_concerns(w->replay->filter, g->probe->kind, g->begin_ns, g->end_ns))
+	if (!export_shows_growth(w, g))
 		return 0;
 	out_string(o, g->counter->role == ROLE_LOST ? "{\"kind\":\"lost\"" : "{\"kind\":\"incomplete\"");
 	write_interval(o, g->begin_ns, g->end_ns);
@@ -276,11 +275,11 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 static int on_withheld(void *self, struct walk *w, const struct epoch *e, const struct chunk *c, struct fault *why)
 {
 	struct jsonl *j = self;
-	struct out *o = &j->out;
+	struct out *o = j->out;
 	const char *class = schema_class_name(j->schema, c->class);
 
 	(void)why;
-	if (c->first_ns >= w->replay->filter->to_ns || c->last_ns < w->replay->filter->from_ns)
+	if (!export_shows_withheld(w, c))
 		return 0;
 	out_string(o, "{\"kind\":\"withheld\"");
 	write_interval(o, c->first_ns, c->last_ns);
@@ -297,7 +296,7 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
 	struct jsonl *j = self;
-	struct out *o = &j->out;
+	struct out *o = j->out;
 	const struct reader *r = w->reader;
 	bool ended = !stopped && r->tail == TAIL_END && w->nepochs == r->nepochs;
 	const char *text = ended ? reason_text(r->end.reason) : NULL;
@@ -352,7 +351,7 @@ static void write_head(struct jsonl *j, const struct replay *replay)
 {
 	const struct evidence *e = replay->evidence;
 	const struct header *h = &e->reader.header;
-	struct out *o = &j->out;
+	struct out *o = j->out;
 	char sentence[512];
 
 	evidence_sentence(e, sentence, sizeof(sentence));
@@ -377,25 +376,23 @@ static void write_head(struct jsonl *j, const struct replay *replay)
 	out_bytes(o, "}\n", 2);
 }
 
-int jsonl_write(const struct replay *replay, int fd, struct fault *why)
+static int write_lines(const struct replay *replay, struct out *o, struct fault *why)
 {
 	static const struct visitor visitor = {
 		.growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
-	struct jsonl j = {.pace = {.settings = replay->pace}, .schema = &replay->evidence->reader.header.schema};
-	int r = out_open(&j.out, fd, why);
+	struct jsonl j = {
+		.out = o, .pace = {.settings = replay->pace}, .schema = &replay->evidence->reader.header.schema};
+	int r = jsonl_plan_make(&j.plan, j.schema, why);
 
 	if (r)
 		return r;
-	r = jsonl_plan_make(&j.plan, j.schema, why);
-	if (r)
-		goto out;
 	write_head(&j, replay);
 	r = walk(replay, &visitor, &j, why);
-	/* What was read up to a fault is shown all the same; the fault is the answer. */
-	if (out_finish(&j.out, r ? NULL : why) && !r)
-		r = ERR_IO;
-out:
 	jsonl_plan_free(j.plan);
-	out_close(&j.out);
 	return r;
+}
+
+int jsonl_write(const struct replay *replay, int fd, struct fault *why)
+{
+	return export_file(replay, fd, write_lines, why);
 }

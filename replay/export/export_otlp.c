@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/base/units.h"
 #include "replay/export/otlp.h"
 
 #define BATCH_BYTES ((size_t)48 << 10) /* of spans in a line */
@@ -193,8 +194,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
-	const struct header *h = &w->reader->header;
-	uint64_t end_ns = w->nepochs ? w->reader->epochs[w->nepochs - 1].end_ns : h->start_boot_ns;
+	uint64_t end_ns = export_end_ns(w);
 	struct otlp *t = self;
 
 	if (allocations_finish(&t->allocations, &w->tasks, why))
@@ -231,8 +231,7 @@ static int write_otlp(const struct replay *replay, struct out *o, struct fault *
 	struct otlp t = {.out = o, .schema = &h->schema, .allocations = {.schema = &h->schema}};
 	int r;
 
-	for (unsigned i = 0; i < CAPTURE_ID_BYTES; i++)
-		snprintf(t.id + (size_t)2 * i, 3, "%02x", h->capture_id[i]);
+	hex_text(t.id, h->capture_id, CAPTURE_ID_BYTES);
 	export_sentence(replay, t.sentence, sizeof(t.sentence));
 	r = walk(replay, &visitor, &t, why);
 	for (uint32_t i = 0; i < t.nbatches; i++)

@@ -33,6 +33,18 @@ static const char *comm(const struct walk *w, uint32_t tid)
 
 /* --- events --- */
 
+/* What is on a mark in the timeline in place of the kind: as export_note(), or "frame: a::b()+0x1b". */
+static bool title_of(const struct walk *w, const struct event *ev, char *buf, size_t size)
+{
+	uint8_t field = ev->kind == KIND_frame ? F_frame_symbol : F_kernel_name;
+	char name[NAME_SHOWN_MAX], shown[SENTENCE_MAX];
+
+	if (!name_is_mangled(ev->kind, field) || ev->v[field] == 0)
+		return export_note(w, ev, buf, size);
+	escape_terminal(shown, sizeof(shown) - 16, name, name_shown(name, ev, field));
+	return snprintf(buf, size, "%s: %s", ev->shape->name, shown) > 0;
+}
+
 static void annotate(struct perfetto *p, const struct event *ev, uint8_t f)
 {
 	const struct field *field = &ev->shape->fields[f];
@@ -66,7 +78,7 @@ static size_t begin_own(struct perfetto *p, const struct walk *w, const struct e
 		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
 
 	proto_u64(&p->trace.packet, EVENT_CATEGORY_IID, kind + 1);
-	if (export_title(w, ev, note, sizeof(note)))
+	if (title_of(w, ev, note, sizeof(note)))
 		proto_string(&p->trace.packet, EVENT_NAME, note);
 	else
 		proto_u64(&p->trace.packet, EVENT_NAME_IID,
@@ -317,10 +329,9 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 /* Names that came after a track was described are reported now. */
 static int on_end(void *self, struct walk *w, const struct fault *stopped, struct fault *why)
 {
-	const struct reader *reader = w->reader;
 	const char *cut = export_cut(w, stopped);
 	struct perfetto *p = self;
-	uint64_t end_ns = w->nepochs ? reader->epochs[w->nepochs - 1].end_ns : reader->header.start_boot_ns;
+	uint64_t end_ns = export_end_ns(w);
 	int r;
 
 	p->walk = w;

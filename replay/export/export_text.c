@@ -13,7 +13,7 @@
 #define LINE_HEAD_MAX 4096 /* room for time, who, what: so that no flush comes between them and their padding */
 
 struct text {
-	struct out out;
+	struct out *out;
 	const struct schema *schema;
 	enum replay_clock clock;
 	struct pace pace;
@@ -26,32 +26,30 @@ static void write_time(struct text *t, const struct walk *w, uint64_t at_ns)
 {
 	switch (t->clock) {
 	case REPLAY_BOOT:
-		out_seconds(&t->out, at_ns);
+		out_seconds(t->out, at_ns);
 		return;
 	case REPLAY_RELATIVE:
-		out_char(&t->out, at_ns < t->start_ns ? '-' : '+');
-		out_seconds(&t->out, at_ns < t->start_ns ? t->start_ns - at_ns : at_ns - t->start_ns);
+		out_char(t->out, at_ns < t->start_ns ? '-' : '+');
+		out_seconds(t->out, at_ns < t->start_ns ? t->start_ns - at_ns : at_ns - t->start_ns);
 		return;
 	case REPLAY_WALL:
 		break;
 	}
-	export_wall(&t->out, &t->wall, reader_wall_ns(w->reader, at_ns));
+	export_wall(t->out, &t->wall, reader_wall_ns(w->reader, at_ns));
 }
 
 static void write_thread(struct text *t, const struct walk *w, uint64_t tid)
 {
-	const struct thread *thread = tasks_find_thread(&w->tasks, (uint32_t)tid);
-
-	out_string(&t->out, thread && thread->shown ? thread->shown : tid == 0 ? "idle" : "?");
-	out_char(&t->out, '/');
-	out_u64(&t->out, tid);
+	out_string(t->out, export_thread_name(w, (uint32_t)tid));
+	out_char(t->out, '/');
+	out_u64(t->out, tid);
 }
 
 static void write_process(struct text *t, const struct walk *w, uint64_t pid)
 {
-	out_string(&t->out, pid ? export_process_name(w, (uint32_t)pid) : "-");
-	out_char(&t->out, '/');
-	out_u64(&t->out, pid);
+	out_string(t->out, pid ? export_process_name(w, (uint32_t)pid) : "-");
+	out_char(t->out, '/');
+	out_u64(t->out, pid);
 }
 
 /* The name of a table's line in the schema; its number if there is none. */
@@ -67,21 +65,21 @@ static void write_kind(struct text *t, uint64_t id)
 {
 	const struct kind *k = id <= UINT16_MAX ? schema_kind(t->schema, (uint16_t)id) : NULL;
 
-	write_named(&t->out, k ? k->name : id ? NULL : "all", id);
+	write_named(t->out, k ? k->name : id ? NULL : "all", id);
 }
 
 static void write_counter(struct text *t, uint64_t id)
 {
 	const struct counter_type *c = id <= UINT8_MAX ? schema_counter(t->schema, (uint8_t)id) : NULL;
 
-	write_named(&t->out, c ? c->name : NULL, id);
+	write_named(t->out, c ? c->name : NULL, id);
 }
 
 static void write_probe(struct text *t, uint64_t id)
 {
 	const struct probe *p = id <= UINT16_MAX ? schema_probe(t->schema, (uint16_t)id) : NULL;
 
-	write_named(&t->out, p ? p->name : NULL, id);
+	write_named(t->out, p ? p->name : NULL, id);
 }
 
 static void write_name(struct out *o, const struct event *ev, uint8_t field)
@@ -93,7 +91,7 @@ static void write_name(struct out *o, const struct event *ev, uint8_t field)
 
 static void write_value(struct text *t, const struct walk *w, const struct event *ev, const struct step *s)
 {
-	struct out *o = &t->out;
+	struct out *o = t->out;
 	uint64_t v = ev->v[s->field] - s->less_one;
 
 	switch ((enum style)s->style) {
@@ -149,20 +147,20 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 		return;
 	if (s->style == STYLE_NESTED) {
 		if (v & CALL_NESTED)
-			out_string(&t->out, " nested");
+			out_string(t->out, " nested");
 		return;
 	}
 	if (s->style == STYLE_SWITCH_FLAGS && (v & ~(uint64_t)SWITCH_KNOWN) == 0) {
-		out_string(&t->out, v & SWITCH_IO ? " io" : "");
-		out_string(&t->out, v & SWITCH_FAULT ? " fault" : "");
-		out_string(&t->out, v & SWITCH_THROTTLED ? " throttled" : "");
-		out_string(&t->out, v & SWITCH_PINNED ? " pinned" : "");
-		out_string(&t->out, v & SWITCH_MOVED ? " moved" : "");
-		out_string(&t->out, v & SWITCH_YIELDED ? " yielded" : "");
-		out_string(&t->out, v & SWITCH_FROZEN ? " frozen" : "");
+		out_string(t->out, v & SWITCH_IO ? " io" : "");
+		out_string(t->out, v & SWITCH_FAULT ? " fault" : "");
+		out_string(t->out, v & SWITCH_THROTTLED ? " throttled" : "");
+		out_string(t->out, v & SWITCH_PINNED ? " pinned" : "");
+		out_string(t->out, v & SWITCH_MOVED ? " moved" : "");
+		out_string(t->out, v & SWITCH_YIELDED ? " yielded" : "");
+		out_string(t->out, v & SWITCH_FROZEN ? " frozen" : "");
 		return;
 	}
-	out_bytes(&t->out, s->prefix, s->prefix_len);
+	out_bytes(t->out, s->prefix, s->prefix_len);
 	write_value(t, w, ev, s);
 }
 
@@ -170,7 +168,7 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 static void write_kernel(struct text *t, const struct walk *w, const struct event *ev)
 {
 	const struct kernel_name *name = kernels_of(&w->kernels, &w->tasks, ev);
-	struct out *o = &t->out;
+	struct out *o = t->out;
 	const char *from, *quote;
 
 	if (!name)
@@ -190,19 +188,19 @@ static void wait_for(struct text *t, const struct walk *w, uint64_t at_ns)
 	uint64_t wait_ns = pace_announce(&t->pace, at_ns);
 
 	if (wait_ns) {
-		out_string(&t->out, "# nothing happens until ");
+		out_string(t->out, "# nothing happens until ");
 		write_time(t, w, at_ns);
-		out_string(&t->out, ": wait ");
-		out_duration(&t->out, wait_ns);
-		out_char(&t->out, '\n');
+		out_string(t->out, ": wait ");
+		out_duration(t->out, wait_ns);
+		out_char(t->out, '\n');
 	}
-	pace_wait(&t->pace, &t->out, at_ns);
+	pace_wait(&t->pace, t->out, at_ns);
 }
 
 static int on_event(void *self, struct walk *w, const struct event *ev, struct fault *why)
 {
 	struct text *t = self;
-	struct out *o = &t->out;
+	struct out *o = t->out;
 	const struct plan *p = &t->plans[ev->shape - t->schema->kinds];
 	const struct probe *probe;
 	size_t from;
@@ -236,11 +234,11 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 static void write_interval(struct text *t, const struct walk *w, uint64_t begin_ns, uint64_t end_ns)
 {
 	if (begin_ns == end_ns) {
-		out_string(&t->out, " at ");
+		out_string(t->out, " at ");
 	} else {
-		out_string(&t->out, " between ");
+		out_string(t->out, " between ");
 		write_time(t, w, begin_ns);
-		out_string(&t->out, " and ");
+		out_string(t->out, " and ");
 	}
 	write_time(t, w, end_ns);
 }
@@ -248,11 +246,10 @@ static void write_interval(struct text *t, const struct walk *w, uint64_t begin_
 static int on_growth(void *self, struct walk *w, const struct growth *g, struct fault *why)
 {
 	struct text *t = self;
-	struct out *o = &t->out;
+	struct out *o = t->out;
 
 	(void)why;
-	if ((g->counter->role != ROLE_LOST && g->counter->role != ROLE_NOTED) ||
-	    !filter_concerns(w->replay->filter, g->probe->kind, g->begin_ns, g->end_ns))
+	if (!export_shows_growth(w, g))
 		return 0;
 	out_string(o, g->counter->role == ROLE_LOST ? "# lost: " : "# incomplete: ");
 	out_u64(o, g->delta);
@@ -272,14 +269,14 @@ static int on_withheld(void *self, struct walk *w, const struct epoch *e, const 
 
 	(void)why;
 	(void)e;
-	if (c->first_ns >= w->replay->filter->to_ns || c->last_ns < w->replay->filter->from_ns)
+	if (!export_shows_withheld(w, c))
 		return 0;
-	out_string(&t->out, "# withheld: ");
-	out_u64(&t->out, c->nrows);
-	out_string(&t->out, " rows of class ");
-	out_string(&t->out, class ? class : "?");
+	out_string(t->out, "# withheld: ");
+	out_u64(t->out, c->nrows);
+	out_string(t->out, " rows of class ");
+	out_string(t->out, class ? class : "?");
 	write_interval(t, w, c->first_ns, c->last_ns);
-	out_char(&t->out, '\n');
+	out_char(t->out, '\n');
 	return 0;
 }
 
@@ -289,11 +286,11 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 
 	(void)why;
 	if (stopped) {
-		out_string(&t->out, "# stopped: ");
-		out_terminal(&t->out, stopped->text, strlen(stopped->text));
-		out_char(&t->out, '\n');
+		out_string(t->out, "# stopped: ");
+		out_terminal(t->out, stopped->text, strlen(stopped->text));
+		out_char(t->out, '\n');
 	} else if (w->replay->evidence->verification.verdict == VERDICT_UNSEALED) {
-		out_string(&t->out, "# unsealed: the capture stops here without an end\n");
+		out_string(t->out, "# unsealed: the capture stops here without an end\n");
 	}
 	return 0;
 }
@@ -303,39 +300,36 @@ static void write_head(struct text *t, const struct replay *replay)
 	char sentence[SENTENCE_MAX];
 
 	export_sentence(replay, sentence, sizeof(sentence));
-	out_string(&t->out, "# ");
-	out_string(&t->out, sentence);
-	out_char(&t->out, '\n');
+	out_string(t->out, "# ");
+	out_string(t->out, sentence);
+	out_char(t->out, '\n');
 }
 
-int text_write(const struct replay *replay, int fd, struct fault *why)
+static int write_lines(const struct replay *replay, struct out *o, struct fault *why)
 {
 	static const struct visitor visitor = {
 		.growth = on_growth, .withheld = on_withheld, .event = on_event, .end = on_end};
 	const struct header *header = &replay->evidence->reader.header;
-	struct text t = {.schema = &header->schema,
+	struct text t = {.out = o,
+			 .schema = &header->schema,
 			 .clock = replay->clock,
 			 .pace = {.settings = replay->pace},
 			 .start_ns = header->start_boot_ns};
-	int r = out_open(&t.out, fd, why);
+	int r;
 
-	if (r)
-		return r;
-	t.out.ascii = replay->ascii;
+	o->ascii = replay->ascii;
 	t.plans = calloc(t.schema->nkinds, sizeof(*t.plans));
-	if (!t.plans) {
-		r = fault_no_memory(why);
-		goto out;
-	}
+	if (!t.plans)
+		return fault_no_memory(why);
 	for (size_t i = 0; i < t.schema->nkinds; i++)
 		plan_kind(&t.plans[i], &t.schema->kinds[i]);
 	write_head(&t, replay);
 	r = walk(replay, &visitor, &t, why);
-	/* What was read up to a fault is shown all the same; the fault is the answer. */
-	if (out_finish(&t.out, r ? NULL : why) && !r)
-		r = ERR_IO;
-out:
 	free(t.plans);
-	out_close(&t.out);
 	return r;
+}
+
+int text_write(const struct replay *replay, int fd, struct fault *why)
+{
+	return export_file(replay, fd, write_lines, why);
 }

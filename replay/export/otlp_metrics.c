@@ -8,14 +8,11 @@ static const char bounds[] = "[0.000001,0.00001,0.0001,0.001,0.01,0.1,1]"; /* se
 
 struct batch *otlp_batch_of(struct otlp *t, uint32_t number, struct fault *why)
 {
-	struct batch *all = array_grow(t->batches, &t->nbatches, (size_t)number + 1, sizeof(*all));
+	struct batch *batch = array_at(&t->batches, &t->nbatches, number, sizeof(*batch));
 
-	if (!all) {
+	if (!batch)
 		fault_no_memory(why);
-		return NULL;
-	}
-	t->batches = all;
-	return &t->batches[number];
+	return batch;
 }
 
 void otlp_write_memory(struct otlp *t, const struct walk *w, uint64_t at_ns)
@@ -42,16 +39,13 @@ int otlp_count_call(struct otlp *t, const struct event *ev, uint32_t process, st
 	unsigned bucket = 0;
 
 	if (!n) {
-		struct calls *calls = array_grow(t->calls, &t->calls_room, (size_t)t->ncalls + 2, sizeof(*calls));
+		struct calls *new = array_at(&t->calls, &t->calls_room, (size_t)t->ncalls + 1, sizeof(*new));
 
-		if (!calls)
-			return fault_no_memory(why);
-		t->calls = calls;
 		n = t->ncalls + 1;
-		if (map_put(&t->by_call, process, ev->v[F_call_probe], n))
+		if (!new || map_put(&t->by_call, process, ev->v[F_call_probe], n))
 			return fault_no_memory(why);
 		t->ncalls = n;
-		t->calls[n] = (struct calls){.process = process, .probe = (uint16_t)ev->v[F_call_probe]};
+		*new = (struct calls){.process = process, .probe = (uint16_t)ev->v[F_call_probe]};
 	}
 	while (bucket < NBOUNDS && dur_ns > bound_ns) {
 		bucket++;

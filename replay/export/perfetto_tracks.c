@@ -14,14 +14,11 @@ void tracks_clear(struct tracks *t)
 
 struct reported *tracks_reported(struct tracks *t, uint32_t number, struct fault *why)
 {
-	struct reported *reported = array_grow(t->reported, &t->nreported, (size_t)number + 1, sizeof(*reported));
+	struct reported *reported = array_at(&t->reported, &t->nreported, number, sizeof(*reported));
 
-	if (!reported) {
+	if (!reported)
 		fault_no_memory(why);
-		return NULL;
-	}
-	t->reported = reported;
-	return &t->reported[number];
+	return reported;
 }
 
 int tracks_process(struct tracks *t, struct trace *trace, const struct walk *w, uint32_t number, bool again,

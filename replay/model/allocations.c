@@ -115,12 +115,7 @@ const struct allocation *allocations_next(const struct allocations *m, uint32_t 
 /* NULL without memory. */
 static struct alloc_holder *holder_of(struct allocations *m, uint32_t process)
 {
-	struct alloc_holder *holders = array_grow(m->holders, &m->nholders, (size_t)process + 1, sizeof(*holders));
-
-	if (!holders)
-		return NULL;
-	m->holders = holders;
-	return &holders[process];
+	return array_at(&m->holders, &m->nholders, process, sizeof(*m->holders));
 }
 
 /* --- one allocation --- */
@@ -129,17 +124,12 @@ static struct alloc_holder *holder_of(struct allocations *m, uint32_t process)
 static uint32_t make(struct allocations *m)
 {
 	uint32_t n = m->unused;
-	struct allocation *all;
 
 	if (n) {
 		m->unused = m->all[n].next;
 		return n;
 	}
-	all = array_grow(m->all, &m->room, (size_t)m->n + 2, sizeof(*all));
-	if (!all)
-		return 0;
-	m->all = all;
-	return ++m->n;
+	return array_at(&m->all, &m->room, (size_t)m->n + 1, sizeof(*m->all)) ? ++m->n : 0;
 }
 
 /* Its bytes are held no longer. */

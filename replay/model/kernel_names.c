@@ -18,34 +18,19 @@ void kernels_clear(struct kernels *k)
 	*k = (struct kernels){0};
 }
 
-static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), const char *text)
-{
-	size_t n = strlen(text), room = n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting = NULL;
-
-	if (copy)
-		fitting = realloc(copy, escape(copy, room, text, n) + 1);
-	if (fitting)
-		copy = fitting;
-	return copy;
-}
-
 /* The name's place in the table: that of the function's name before, or a new one. 0 without memory. */
 static uint32_t place_for(struct kernels *k, uint32_t process, uint64_t function)
 {
 	uint32_t n = map_get(&k->by_function, process, function);
-	struct kernel_name *names;
+	struct kernel_name *new;
 
 	if (n)
 		return n;
-	names = array_grow(k->names, &k->names_room, (size_t)k->nnames + 2, sizeof(*names));
-	if (!names)
+	new = array_at(&k->names, &k->names_room, (size_t)k->nnames + 1, sizeof(*new));
+	if (!new || map_put(&k->by_function, process, function, k->nnames + 1))
 		return 0;
-	k->names = names;
-	if (map_put(&k->by_function, process, function, k->nnames + 1))
-		return 0;
-	k->names[++k->nnames] = (struct kernel_name){0};
-	return k->nnames;
+	*new = (struct kernel_name){0};
+	return ++k->nnames;
 }
 
 int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event *ev, struct fault *why)
@@ -65,7 +50,8 @@ int kernels_see(struct kernels *k, const struct tasks *tasks, const struct event
 		return 0;
 	}
 	demangle(ev->text[F_kernel_name], (size_t)ev->v[F_kernel_name], text, sizeof(text));
-	name = (struct kernel_name){escaped(escape_terminal, text), escaped(escape_json, text)};
+	name = (struct kernel_name){escape_copy(escape_terminal, text, strlen(text)),
+				    escape_copy(escape_json, text, strlen(text))};
 	n = name.terminal && name.json ? place_for(k, process, ev->v[F_kernel_function]) : 0;
 	if (!n) {
 		free(name.terminal);

@@ -23,57 +23,43 @@ void stacks_clear(struct stacks *s)
 	*s = (struct stacks){0};
 }
 
-static char *escaped(const char *text, uint64_t n)
-{
-	size_t room = (size_t)n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room), *fitting = NULL;
-
-	if (copy)
-		fitting = realloc(copy, escape_terminal(copy, room, text, (size_t)n) + 1);
-	if (fitting)
-		copy = fitting;
-	return copy;
-}
-
 /* As people read it, and only here: what is compared and stored is the name as it was. */
 static char *readable(const char *symbol, uint64_t n)
 {
 	char text[DEMANGLED_MAX + 64];
 
 	demangle(symbol, (size_t)n, text, sizeof(text));
-	return escaped(text, strlen(text));
+	return escape_copy(escape_terminal, text, strlen(text));
 }
 
 static int see_module(struct stacks *s, const struct event *ev, struct fault *why)
 {
-	char *path = escaped(ev->text[F_module_path], ev->v[F_module_path]);
-	char **paths = array_grow(s->paths, &s->paths_room, (size_t)s->npaths + 2, sizeof(*paths));
+	char *path = escape_copy(escape_terminal, ev->text[F_module_path], ev->v[F_module_path]);
+	char **new = array_at(&s->paths, &s->paths_room, (size_t)s->npaths + 1, sizeof(*new));
 
-	if (paths)
-		s->paths = paths;
-	if (!path || !paths || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
+	if (!path || !new || map_put(&s->by_module, ev->v[F_module_id], 0, s->npaths + 1)) {
 		free(path);
 		return fault_no_memory(why);
 	}
-	s->paths[++s->npaths] = path;
+	*new = path;
+	s->npaths++;
 	return 0;
 }
 
 static int see_frame(struct stacks *s, const struct event *ev, struct fault *why)
 {
 	char *symbol = readable(ev->text[F_frame_symbol], ev->v[F_frame_symbol]);
-	struct frame *frames = array_grow(s->frames, &s->frames_room, (size_t)s->nframes + 2, sizeof(*frames));
+	struct frame *new = array_at(&s->frames, &s->frames_room, (size_t)s->nframes + 1, sizeof(*new));
 
-	if (frames)
-		s->frames = frames;
-	if (!symbol || !frames || map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
+	if (!symbol || !new || map_put(&s->by_depth, ev->v[F_frame_stack], ev->v[F_frame_depth], s->nframes + 1)) {
 		free(symbol);
 		return fault_no_memory(why);
 	}
-	s->frames[++s->nframes] = (struct frame){.address = ev->v[F_frame_address],
-						 .offset = ev->v[F_frame_offset],
-						 .symbol = symbol,
-						 .module = (uint32_t)ev->v[F_frame_module]};
+	*new = (struct frame){.address = ev->v[F_frame_address],
+			      .offset = ev->v[F_frame_offset],
+			      .symbol = symbol,
+			      .module = (uint32_t)ev->v[F_frame_module]};
+	s->nframes++;
 	return 0;
 }
 

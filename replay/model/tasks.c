@@ -27,35 +27,31 @@ void tasks_clear(struct tasks *t)
 
 static int new_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct process **out, struct fault *why)
 {
-	struct process *processes;
+	struct process *new;
 
 	if (t->processes_max && t->nprocesses >= t->processes_max) {
 		t->nbeyond++;
 		*out = NULL;
 		return 0;
 	}
-	processes = array_grow(t->processes, &t->processes_room, (size_t)t->nprocesses + 2, sizeof(*processes));
-	if (processes)
-		t->processes = processes;
-	if (!processes || map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
+	new = array_at(&t->processes, &t->processes_room, (size_t)t->nprocesses + 1, sizeof(*new));
+	if (!new || map_put(&t->by_pid, pid, 0, t->nprocesses + 1))
 		return fault_no_memory(why);
-	*out = &t->processes[++t->nprocesses];
-	**out = (struct process){
-		.number = t->nprocesses, .pid = pid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*new = (struct process){
+		.number = ++t->nprocesses, .pid = pid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*out = new;
 	return 0;
 }
 
 static int new_thread(struct tasks *t, uint32_t tid, uint64_t at_ns, struct thread **out, struct fault *why)
 {
-	struct thread *threads = array_grow(t->threads, &t->threads_room, (size_t)t->nthreads + 2, sizeof(*threads));
+	struct thread *new = array_at(&t->threads, &t->threads_room, (size_t)t->nthreads + 1, sizeof(*new));
 
-	if (threads)
-		t->threads = threads;
-	if (!threads || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
+	if (!new || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
 		return fault_no_memory(why);
-	*out = &t->threads[++t->nthreads];
-	**out = (struct thread){
-		.number = t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*new = (struct thread){
+		.number = ++t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*out = new;
 	return 0;
 }
 
@@ -106,22 +102,12 @@ static bool is_plain(const char *text, uint64_t n)
 	return true;
 }
 
-static char *escaped(size_t (*escape)(char *, size_t, const char *, size_t), const char *text, uint64_t n)
-{
-	size_t room = n * ESCAPE_GROWTH + 1;
-	char *copy = malloc(room);
-
-	if (copy)
-		escape(copy, room, text, n);
-	return copy;
-}
-
 /* *json: NULL, or where the text goes as JSON has it: the same memory as *shown, if it is the same. */
 static int set_text(char **shown, char **json, const char *text, uint64_t n, struct fault *why)
 {
 	bool plain = is_plain(text, n);
-	char *copy = plain ? strndup(n ? text : "", n) : escaped(escape_terminal, text, n);
-	char *other = plain || !json ? copy : escaped(escape_json, text, n);
+	char *copy = plain ? strndup(n ? text : "", n) : escape_copy(escape_terminal, text, n);
+	char *other = plain || !json ? copy : escape_copy(escape_json, text, n);
 
 	if (!copy || !other) {
 		free(copy);

@@ -302,6 +302,15 @@ int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 	return 0;
 }
 
+static void runnable_from(struct track *th, uint64_t at_ns, uint32_t cpu)
+{
+	thread_begin(th, at_ns,
+		     (struct span){.state = STATE_RUNNABLE,
+				   .flags = th->pinned ? SPAN_PINNED : 0,
+				   .other_tid = TID_NONE,
+				   .cpu = cpu});
+}
+
 INLINE void woken(struct timeline *tl, struct track *th, const uint64_t *v, bool sure)
 {
 	uint64_t at_ns = v[F_waking_at];
@@ -324,11 +333,7 @@ INLINE void woken(struct timeline *tl, struct track *th, const uint64_t *v, bool
 		was->flags |= irq || waker_tid == TID_IDLE ? SPAN_WOKEN | SPAN_IRQ : SPAN_WOKEN;
 		was->other_tid = waker_tid;
 	}
-	thread_begin(th, at_ns,
-		     (struct span){.state = STATE_RUNNABLE,
-				   .flags = th->pinned ? SPAN_PINNED : 0,
-				   .other_tid = TID_NONE,
-				   .cpu = (uint32_t)v[F_waking_cpu]});
+	runnable_from(th, at_ns, (uint32_t)v[F_waking_cpu]);
 }
 
 static __attribute__((noinline)) int waking_rare(struct timeline *tl, const uint64_t *v, struct fault *why)
@@ -369,11 +374,7 @@ int timeline_throttled(struct timeline *tl, const uint64_t *v, struct fault *why
 	was = thread_close(tl, th, until_ns, false);
 	was->flags = SPAN_THROTTLED | SPAN_TIMED;
 	was->other_tid = TID_NONE;
-	thread_begin(th, until_ns,
-		     (struct span){.state = STATE_RUNNABLE,
-				   .flags = th->pinned ? SPAN_PINNED : 0,
-				   .other_tid = TID_NONE,
-				   .cpu = (uint32_t)v[F_throttled_cpu]});
+	runnable_from(th, until_ns, (uint32_t)v[F_throttled_cpu]);
 	return outcome(tl, why);
 }
 

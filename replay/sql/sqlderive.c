@@ -15,14 +15,6 @@ struct off {
 	uint32_t waker;
 };
 
-static void bind_id(sqlite3_stmt *st, int column, uint64_t id)
-{
-	if (id)
-		sqlite3_bind_int64(st, column, (sqlite3_int64)id);
-	else
-		sqlite3_bind_null(st, column);
-}
-
 /* --- allocations --- */
 
 static const char *const end_words[] = {[ALLOC_FREED] = "free",
@@ -36,19 +28,17 @@ static int insert_end(void *self, const struct allocation *a, enum alloc_end how
 {
 	struct derive *d = self;
 
-	sqlite3_bind_int64(d->allocation_end, 1, (sqlite3_int64)a->id);
-	sqlite3_bind_int64(d->allocation_end, 2, (sqlite3_int64)end_ns);
-	sqlite3_bind_text(d->allocation_end, 3, end_words[how], -1, SQLITE_STATIC);
-	bind_id(d->allocation_end, 4, by);
-	return sql_insert(d->db, d->allocation_end, why);
+	const struct sql_value v[] = {
+		{.number = a->id}, {.number = end_ns}, {.text = end_words[how]}, {.number = by, .absent = !by}};
+
+	return sql_insert_values(d->db, d->allocation_end, v, 4, why);
 }
 
 static int insert_inner(void *self, uint64_t id, struct fault *why)
 {
 	struct derive *d = self;
 
-	sqlite3_bind_int64(d->inner_call, 1, (sqlite3_int64)id);
-	return sql_insert(d->db, d->inner_call, why);
+	return sql_insert_values(d->db, d->inner_call, &(struct sql_value){.number = id}, 1, why);
 }
 
 static const struct alloc_watch watch = {.end = insert_end, .inner = insert_inner};
@@ -56,12 +46,13 @@ static const struct alloc_watch watch = {.end = insert_end, .inner = insert_inne
 static int insert_object(struct derive *d, const struct allocation *a, const char *how, uint64_t end_ns, uint64_t by,
 			 struct fault *why)
 {
-	sqlite3_bind_int64(d->object_life, 1, (sqlite3_int64)a->id);
-	sqlite3_bind_text(d->object_life, 2, object_word(a->memory), -1, SQLITE_STATIC);
-	bind_id(d->object_life, 3, end_ns);
-	sqlite3_bind_text(d->object_life, 4, how, -1, SQLITE_STATIC);
-	bind_id(d->object_life, 5, by);
-	return sql_insert(d->db, d->object_life, why);
+	const struct sql_value v[] = {{.number = a->id},
+				      {.text = object_word(a->memory)},
+				      {.number = end_ns, .absent = !end_ns},
+				      {.text = how, .absent = !how},
+				      {.number = by, .absent = !by}};
+
+	return sql_insert_values(d->db, d->object_life, v, 5, why);
 }
 
 static int end_object(void *self, const struct allocation *a, enum alloc_end how, uint64_t end_ns, uint64_t by,
@@ -138,28 +129,13 @@ void derive_lost(struct derive *d, const struct growth *g)
 
 static struct off *off_of(struct derive *d, uint32_t thread)
 {
-	struct off *off = array_grow(d->off, &d->noff, (size_t)thread + 1, sizeof(*off));
-
-	if (!off)
-		return NULL;
-	d->off = off;
-	return &off[thread];
-}
-
-/* What only a wakeup reports. */
-static void bind_reported(sqlite3_stmt *st, int column, bool reported, uint64_t value)
-{
-	if (reported)
-		sqlite3_bind_int64(st, column, (sqlite3_int64)value);
-	else
-		sqlite3_bind_null(st, column);
+	return array_at(&d->off, &d->noff, thread, sizeof(*d->off));
 }
 
 static int came_back(struct derive *d, uint32_t thread, const struct event *ev, struct fault *why)
 {
 	uint32_t tid = as_tid(ev->v[F_switch_next_tid]);
 	struct off was, *off = off_of(d, thread);
-	sqlite3_stmt *st = d->offcpu;
 	uint64_t ready_ns = UINT64_MAX;
 
 	if (!off)
@@ -168,24 +144,25 @@ static int came_back(struct derive *d, uint32_t thread, const struct event *ev, 
 	*off = (struct off){0};
 	if (!was.left_id || !timeline_absence(d->timeline, tid, was.start_ns, &ready_ns))
 		return 0;
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)ev->number);
-	sqlite3_bind_int64(st, 2, (sqlite3_int64)was.left_id);
-	sqlite3_bind_int64(st, 3, thread);
-	sqlite3_bind_int64(st, 4, tid);
-	sqlite3_bind_int64(st, 5, (sqlite3_int64)was.cpu);
-	sqlite3_bind_int64(st, 6, (sqlite3_int64)was.start_ns);
-	sqlite3_bind_int64(st, 7, (sqlite3_int64)ev->at_ns);
-	sqlite3_bind_int64(st, 8, (sqlite3_int64)(ev->at_ns - was.start_ns));
-	sqlite3_bind_int64(st, 9, (sqlite3_int64)was.state);
-	bind_id(st, 10, was.wakeup);
-	bind_reported(st, 11, ready_ns != UINT64_MAX, ready_ns);
-	sqlite3_bind_int(st, 12, d->lossy_ns > was.start_ns);
-	sqlite3_bind_int64(st, 13, (sqlite3_int64)was.syscall);
-	sqlite3_bind_int64(st, 14, (sqlite3_int64)was.flags);
-	bind_reported(st, 15, was.wakeup, was.waker_tid);
-	bind_id(st, 16, was.waker);
-	bind_reported(st, 17, was.wakeup, was.context);
-	return sql_insert(d->db, st, why);
+	const struct sql_value v[] = {{.number = ev->number},
+				      {.number = was.left_id},
+				      {.number = thread},
+				      {.number = tid},
+				      {.number = was.cpu},
+				      {.number = was.start_ns},
+				      {.number = ev->at_ns},
+				      {.number = ev->at_ns - was.start_ns},
+				      {.number = was.state},
+				      {.number = was.wakeup, .absent = !was.wakeup},
+				      {.number = ready_ns, .absent = ready_ns == UINT64_MAX},
+				      {.number = d->lossy_ns > was.start_ns},
+				      {.number = was.syscall},
+				      {.number = was.flags},
+				      {.number = was.waker_tid, .absent = !was.wakeup},
+				      {.number = was.waker, .absent = !was.waker},
+				      {.number = was.context, .absent = !was.wakeup}};
+
+	return sql_insert_values(d->db, d->offcpu, v, sizeof(v) / sizeof(v[0]), why);
 }
 
 /* The meaning of each state that was met, for the view. */
@@ -195,10 +172,9 @@ static int name_state(struct derive *d, uint64_t state, struct fault *why)
 		return 0;
 	if (map_put(&d->states, state, 0, 1))
 		return fault_no_memory(why);
-	sqlite3_bind_int(d->state, 1, KIND_switch);
-	sqlite3_bind_int64(d->state, 2, (sqlite3_int64)state);
-	sqlite3_bind_text(d->state, 3, state_word(state), -1, SQLITE_STATIC);
-	return sql_insert(d->db, d->state, why);
+	return sql_insert_values(
+		d->db, d->state,
+		(struct sql_value[]){{.number = KIND_switch}, {.number = state}, {.text = state_word(state)}}, 3, why);
 }
 
 static int see_switch(struct derive *d, const struct event *ev, struct fault *why)

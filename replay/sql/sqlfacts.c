@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/units.h"
 #include "keys/tool/tool.h"
 #include "replay/sql/sqlview.h"
 #include "replay/model/enum_names.h"
@@ -27,37 +28,15 @@ void facts_close(struct facts *f)
 	*f = (struct facts){0};
 }
 
-/* A value for insert_values(): text when `text` is set, NULL when `absent`. */
-struct value {
-	const char *text;
-	uint64_t number;
-	bool absent;
-};
-
-static int insert_values(sqlite3 *db, const char *sql, const struct value *values, int n, struct fault *why)
+static int insert_once(sqlite3 *db, const char *sql, const struct sql_value *values, size_t n, struct fault *why)
 {
 	sqlite3_stmt *st = NULL;
 	int r = sql_prepare(db, sql, &st, why);
 
-	for (int i = 0; !r && i < n; i++) {
-		if (values[i].absent)
-			sqlite3_bind_null(st, i + 1);
-		else if (values[i].text)
-			sqlite3_bind_text(st, i + 1, values[i].text, -1, SQLITE_STATIC);
-		else
-			sqlite3_bind_int64(st, i + 1, (sqlite3_int64)values[i].number);
-	}
 	if (!r)
-		r = sql_insert(db, st, why);
+		r = sql_insert_values(db, st, values, n, why);
 	sqlite3_finalize(st);
 	return r;
-}
-
-static const char *hex(char *buf, const uint8_t *bytes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		snprintf(buf + 2 * i, 3, "%02x", bytes[i]);
-	return buf;
 }
 
 /* --- tables that say what the numbers mean --- */
@@ -71,14 +50,14 @@ static int insert_kinds(sqlite3 *db, const struct replay *replay, struct fault *
 	for (size_t i = 0; !r && i < s->nkinds; i++) {
 		const struct kind *k = &s->kinds[i];
 		const char *class = schema_class_name(s, k->class);
-		struct value v[] = {{.number = k->id},
-				    {.text = k->name},
-				    {.text = class, .absent = !class},
-				    {.number = (k->flags & KIND_COUNTED) != 0},
-				    {.number = k->flags == KIND_CALL},
-				    {.number = replay_count(reader, replay_nepochs(replay), k->id)}};
+		struct sql_value v[] = {{.number = k->id},
+					{.text = k->name},
+					{.text = class, .absent = !class},
+					{.number = (k->flags & KIND_COUNTED) != 0},
+					{.number = k->flags == KIND_CALL},
+					{.number = replay_count(reader, replay_nepochs(replay), k->id)}};
 
-		r = insert_values(db, "INSERT INTO kinds VALUES(?,?,?,?,?,?)", v, 6, why);
+		r = insert_once(db, "INSERT INTO kinds VALUES(?,?,?,?,?,?)", v, 6, why);
 	}
 	return r;
 }
@@ -92,31 +71,31 @@ static int insert_meanings(sqlite3 *db, const struct schema *s, struct fault *wh
 	int r = 0;
 
 	for (size_t i = 0; !r && i < s->nprobes; i++) {
-		struct value v[] = {{.number = s->probes[i].id},
-				    {.text = s->probes[i].name},
-				    {.number = s->probes[i].kind, .absent = !s->probes[i].kind}};
+		struct sql_value v[] = {{.number = s->probes[i].id},
+					{.text = s->probes[i].name},
+					{.number = s->probes[i].kind, .absent = !s->probes[i].kind}};
 
-		r = insert_values(db, "INSERT INTO probes VALUES(?,?,?)", v, 3, why);
+		r = insert_once(db, "INSERT INTO probes VALUES(?,?,?)", v, 3, why);
 	}
 	for (size_t i = 0; !r && i < s->ncounters; i++) {
 		const struct counter_type *c = &s->counters[i];
-		struct value v[] = {{.number = c->id},
-				    {.text = c->name},
-				    {.text = c->role <= ROLE_NOTED && roles[c->role] ? roles[c->role] : "other"},
-				    {.text = counter_words(c)}};
+		struct sql_value v[] = {{.number = c->id},
+					{.text = c->name},
+					{.text = c->role <= ROLE_NOTED && roles[c->role] ? roles[c->role] : "other"},
+					{.text = counter_words(c)}};
 
-		r = insert_values(db, "INSERT INTO causes VALUES(?,?,?,?)", v, 4, why);
+		r = insert_once(db, "INSERT INTO causes VALUES(?,?,?,?)", v, 4, why);
 	}
 	words = enum_words(&nwords);
 	for (size_t i = 0; !r && i < nwords; i++) {
 		const struct kind *k = schema_kind(s, words[i].kind);
-		struct value v[] = {{.number = words[i].kind},
-				    {.text = k ? k->fields[words[i].field].name : ""},
-				    {.number = words[i].value},
-				    {.text = words[i].word}};
+		struct sql_value v[] = {{.number = words[i].kind},
+					{.text = k ? k->fields[words[i].field].name : ""},
+					{.number = words[i].value},
+					{.text = words[i].word}};
 
 		if (k && words[i].field < k->nfields)
-			r = insert_values(db, "INSERT INTO enums VALUES(?,?,?,?)", v, 4, why);
+			r = insert_once(db, "INSERT INTO enums VALUES(?,?,?,?)", v, 4, why);
 	}
 	return r;
 }
@@ -128,32 +107,32 @@ int facts_tasks(struct facts *facts, const struct tasks *p, struct fault *why)
 
 	for (uint32_t i = 1; !r && i <= p->nprocesses; i++) {
 		const struct process *x = &p->processes[i];
-		struct value v[] = {{.number = i},
-				    {.number = x->pid},
-				    {.number = x->ppid, .absent = !x->reported},
-				    {.number = x->uid, .absent = !x->reported},
-				    {.number = x->tracked, .absent = !x->reported},
-				    {.number = x->start_ns, .absent = x->start_ns == NO_TIME},
-				    {.number = x->first_ns},
-				    {.number = x->end_ns, .absent = x->end_ns == NO_TIME},
-				    {.number = x->status, .absent = x->end_ns == NO_TIME},
-				    {.text = x->shown, .absent = !x->shown},
-				    {.text = x->path, .absent = !x->path}};
+		struct sql_value v[] = {{.number = i},
+					{.number = x->pid},
+					{.number = x->ppid, .absent = !x->reported},
+					{.number = x->uid, .absent = !x->reported},
+					{.number = x->tracked, .absent = !x->reported},
+					{.number = x->start_ns, .absent = x->start_ns == NO_TIME},
+					{.number = x->first_ns},
+					{.number = x->end_ns, .absent = x->end_ns == NO_TIME},
+					{.number = x->status, .absent = x->end_ns == NO_TIME},
+					{.text = x->shown, .absent = !x->shown},
+					{.text = x->path, .absent = !x->path}};
 
-		r = insert_values(db, "INSERT INTO processes VALUES(?,?,?,?,?,?,?,?,?,?,?)", v, 11, why);
+		r = insert_once(db, "INSERT INTO processes VALUES(?,?,?,?,?,?,?,?,?,?,?)", v, 11, why);
 	}
 	for (uint32_t i = 1; !r && i <= p->nthreads; i++) {
 		const struct thread *x = &p->threads[i];
-		struct value v[] = {{.number = i},
-				    {.number = x->tid},
-				    {.number = x->process, .absent = !x->process},
-				    {.number = x->start_ns, .absent = x->start_ns == NO_TIME},
-				    {.number = x->first_ns},
-				    {.number = x->end_ns, .absent = x->end_ns == NO_TIME},
-				    {.number = x->status, .absent = x->end_ns == NO_TIME},
-				    {.text = x->shown, .absent = !x->shown}};
+		struct sql_value v[] = {{.number = i},
+					{.number = x->tid},
+					{.number = x->process, .absent = !x->process},
+					{.number = x->start_ns, .absent = x->start_ns == NO_TIME},
+					{.number = x->first_ns},
+					{.number = x->end_ns, .absent = x->end_ns == NO_TIME},
+					{.number = x->status, .absent = x->end_ns == NO_TIME},
+					{.text = x->shown, .absent = !x->shown}};
 
-		r = insert_values(db, "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?)", v, 8, why);
+		r = insert_once(db, "INSERT INTO threads VALUES(?,?,?,?,?,?,?,?)", v, 8, why);
 	}
 	return r;
 }
@@ -181,8 +160,8 @@ int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const s
 	uint64_t end_ns = last ? last->end_ns : h->start_boot_ns;
 	char id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1], sentence[512], filter[512], format[32];
 	const char *reason = ended ? reason_text(r->end.reason) : NULL;
-	struct value v[] = {
-		{.text = hex(id, h->capture_id, CAPTURE_ID_BYTES)},
+	struct sql_value v[] = {
+		{.text = hex_text(id, h->capture_id, CAPTURE_ID_BYTES)},
 		{.text = verdict_word(e->verification.verdict)},
 		{.number = w->replay->unverified},
 		{.text = sentence},
@@ -201,7 +180,7 @@ int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const s
 		{.number = ended},
 		{.text = reason, .number = ended ? r->end.reason : 0, .absent = !ended},
 		{.number = (uint64_t)(int64_t)r->end.exit_status, .absent = !ended || !r->end.has_exit_status},
-		{.text = last || ended ? hex(seal, ended ? r->end.hash : last->hash, HASH_BYTES) : ""},
+		{.text = last || ended ? hex_text(seal, ended ? r->end.hash : last->hash, HASH_BYTES) : ""},
 		{.text = filter},
 		{.text = stopped ? stopped->text : NULL, .absent = !stopped},
 		{.text = scope_word(e->verification.scope)},
@@ -210,8 +189,8 @@ int facts_capture(struct facts *f, const struct walk *w, uint64_t nrows, const s
 	evidence_sentence(e, sentence, sizeof(sentence));
 	filter_describe(w->replay->filter, &h->schema, filter, sizeof(filter));
 	snprintf(format, sizeof(format), "%u.%u", h->major, h->minor);
-	return insert_values(f->db, "INSERT INTO capture VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", v,
-			     (int)(sizeof(v) / sizeof(v[0])), why);
+	return insert_once(f->db, "INSERT INTO capture VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", v,
+			   sizeof(v) / sizeof(v[0]), why);
 }
 
 /* --- seals --- */
@@ -220,51 +199,47 @@ int facts_epoch(struct facts *f, const struct walk *w, const struct epoch *e, st
 {
 	uint64_t nevents = 0, nwithheld = 0;
 	char seal[HASH_BYTES * 2 + 1];
-	sqlite3_stmt *st = f->epoch;
-	int column = 1;
 
 	for (uint32_t i = 0; i < e->ncounts; i++)
 		nevents += e->counts[i].count;
 	for (uint32_t i = 0; i < e->nchunks; i++)
 		nwithheld += e->chunks[i].withheld;
-	const uint64_t numbers[] = {e->number,
-				    e->begin_ns,
-				    e->end_ns,
-				    e->anchor.boot_ns,
-				    e->anchor.wall_ns,
-				    e->anchor.mono_ns,
-				    reader_wall_ns(w->reader, e->begin_ns) - e->begin_ns,
-				    e->self.cpu_ns,
-				    e->self.rss_bytes,
-				    e->self.ring_high_bytes,
-				    e->self.written_bytes,
-				    nevents,
-				    nwithheld};
+	const struct sql_value v[] = {{.number = e->number},
+				      {.number = e->begin_ns},
+				      {.number = e->end_ns},
+				      {.number = e->anchor.boot_ns},
+				      {.number = e->anchor.wall_ns},
+				      {.number = e->anchor.mono_ns},
+				      {.number = reader_wall_ns(w->reader, e->begin_ns) - e->begin_ns},
+				      {.number = e->self.cpu_ns},
+				      {.number = e->self.rss_bytes},
+				      {.number = e->self.ring_high_bytes},
+				      {.number = e->self.written_bytes},
+				      {.number = nevents},
+				      {.number = nwithheld},
+				      {.text = hex_text(seal, e->hash, HASH_BYTES)}};
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		sqlite3_bind_int64(st, column++, (sqlite3_int64)numbers[i]);
-	sqlite3_bind_text(st, column, hex(seal, e->hash, HASH_BYTES), -1, SQLITE_TRANSIENT);
-	return sql_insert(f->db, st, why);
+	return sql_insert_values(f->db, f->epoch, v, sizeof(v) / sizeof(v[0]), why);
 }
 
 int facts_growth(struct facts *f, const struct growth *g, struct fault *why)
 {
-	const uint64_t numbers[] = {g->epoch, g->begin_ns, g->end_ns, g->probe->id, g->counter->id, g->delta, g->total};
+	const struct sql_value v[] = {{.number = g->epoch},     {.number = g->begin_ns},    {.number = g->end_ns},
+				      {.number = g->probe->id}, {.number = g->counter->id}, {.number = g->delta},
+				      {.number = g->total}};
 
-	for (int i = 0; i < 7; i++)
-		sqlite3_bind_int64(f->counter, i + 1, (sqlite3_int64)numbers[i]);
-	return sql_insert(f->db, f->counter, why);
+	return sql_insert_values(f->db, f->counter, v, 7, why);
 }
 
 int facts_withheld(struct facts *f, const struct walk *w, const struct epoch *e, const struct chunk *c,
 		   struct fault *why)
 {
 	const char *class = schema_class_name(&w->reader->header.schema, c->class);
+	const struct sql_value v[] = {{.number = e->number},
+				      {.text = class ? class : ""},
+				      {.number = c->first_ns},
+				      {.number = c->last_ns},
+				      {.number = c->nrows}};
 
-	sqlite3_bind_int64(f->withheld, 1, (sqlite3_int64)e->number);
-	sqlite3_bind_text(f->withheld, 2, class ? class : "", -1, SQLITE_STATIC);
-	sqlite3_bind_int64(f->withheld, 3, (sqlite3_int64)c->first_ns);
-	sqlite3_bind_int64(f->withheld, 4, (sqlite3_int64)c->last_ns);
-	sqlite3_bind_int64(f->withheld, 5, c->nrows);
-	return sql_insert(f->db, f->withheld, why);
+	return sql_insert_values(f->db, f->withheld, v, 5, why);
 }

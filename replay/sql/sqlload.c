@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/sql/sqlschema.h"
 #include "replay/sql/sqlview.h"
 
 #define INSERT_MAX 8192
@@ -18,49 +19,20 @@ static const struct {
 	uint8_t nfields;
 	const char *table;
 } tables[] = {
-	{KIND_launch, NFIELDS_launch, "calls"},
-	{KIND_alloc, NFIELDS_alloc, "calls"},
-	{KIND_free, NFIELDS_free, "calls"},
-	{KIND_copy, NFIELDS_copy, "calls"},
-	{KIND_set, NFIELDS_set, "calls"},
-	{KIND_wait, NFIELDS_wait, "calls"},
-	{KIND_stream, NFIELDS_stream, "calls"},
-	{KIND_graph, NFIELDS_graph, "calls"},
-	{KIND_collective, NFIELDS_collective, "calls"},
-	{KIND_context, NFIELDS_context, "calls"},
-	{KIND_map, NFIELDS_map, "calls"},
-	{KIND_load, NFIELDS_load, "calls"},
-	{KIND_switch, NFIELDS_switch, "switches"},
-	{KIND_waking, NFIELDS_waking, "wakeups"},
-	{KIND_futex, NFIELDS_futex, "futexes"},
-	{KIND_fault, NFIELDS_fault, "faults"},
-	{KIND_fork, NFIELDS_fork, "forks"},
-	{KIND_exec, NFIELDS_exec, "execs"},
-	{KIND_exit, NFIELDS_exit, "exits"},
-	{KIND_oom, NFIELDS_oom, "ooms"},
-	{KIND_health, NFIELDS_health, "health"},
-	{KIND_cpu, NFIELDS_cpu, "cpus"},
-	{KIND_reduction, NFIELDS_reduction, "reductions"},
-	{KIND_metric, NFIELDS_metric, "metrics"},
-	{KIND_throttled, NFIELDS_throttled, "throttles"},
-	{KIND_signal, NFIELDS_signal, "signals"},
-	{KIND_process, NFIELDS_process, "process_rows"},
-	{KIND_thread, NFIELDS_thread, "thread_rows"},
-	{KIND_namespaces, NFIELDS_namespaces, "namespaces"},
-	{KIND_module, NFIELDS_module, "modules"},
-	{KIND_executable, NFIELDS_executable, "executables"},
-	{KIND_attach, NFIELDS_attach, "attachments"},
-	{KIND_command_line, NFIELDS_command_line, "command_lines"},
-	{KIND_library, NFIELDS_library, "libraries"},
-	{KIND_fact, NFIELDS_fact, "facts"},
-	{KIND_gpu, NFIELDS_gpu, "gpus"},
-	{KIND_xid, NFIELDS_xid, "xids"},
-	{KIND_frame, NFIELDS_frame, "frames"},
-	{KIND_kernel, NFIELDS_kernel, "kernels"},
-	{KIND_cgroup, NFIELDS_cgroup, "cgroups"},
-	{KIND_quota, NFIELDS_quota, "quotas"},
+#define CALL(kind) {KIND_##kind, NFIELDS_##kind, "calls"},
+	CALL(launch) CALL(alloc) CALL(free) CALL(copy) CALL(set) CALL(wait) CALL(stream) CALL(graph) CALL(collective)
+		CALL(context) CALL(map) CALL(load)
+#undef CALL
+#define OF_ITS_OWN(number, kind, table, pid, tid, dur) {KIND_##kind, NFIELDS_##kind, #table},
+			EVENT_TABLES(OF_ITS_OWN)
+#undef OF_ITS_OWN
 };
 #define NTABLES (sizeof(tables) / sizeof(tables[0]))
+
+#define NUMBERED(number, kind, table, pid, tid, dur)                                                                   \
+	_Static_assert(KIND_##kind == (number), "the views' number of a kind");
+EVENT_TABLES(NUMBERED)
+#undef NUMBERED
 
 static void add_column(struct mapping *m, enum source_of from, uint8_t field, const char *name, const char *suffix)
 {

@@ -135,40 +135,16 @@ const char *const sqlschema_indexes[] = {
 /* Frames in a row, innermost first, each by its symbol or, without one, by its address. */
 #define FRAMES(symbol) "group_concat(CASE WHEN symbol <> '' THEN " symbol " ELSE " HEX("address") " END, ' < ')"
 
+#define COUNT_OF(number, kind, table, pid, tid, dur) " UNION ALL SELECT " #number ", count(*) FROM " #table
+#define EVENTS_OF(number, kind, table, pid, tid, dur)                                                                  \
+	" UNION ALL SELECT id, at_ns, " #number ", " #pid ", " #tid ", " #dur " FROM " #table
+
 const char *const sqlschema_views[] = {
 	/* clang-format off */
 	"CREATE VIEW kind_counts AS SELECT k.kind, k.name, coalesce(n.rows, 0) AS rows, k.recorded,"
 	" k.recorded - coalesce(n.rows, 0) AS absent FROM kinds k LEFT JOIN ("
 	"SELECT kind, count(*) AS rows FROM calls GROUP BY kind"
-	" UNION ALL SELECT 16, count(*) FROM switches"
-	" UNION ALL SELECT 17, count(*) FROM wakeups"
-	" UNION ALL SELECT 18, count(*) FROM futexes"
-	" UNION ALL SELECT 19, count(*) FROM faults"
-	" UNION ALL SELECT 20, count(*) FROM forks"
-	" UNION ALL SELECT 21, count(*) FROM execs"
-	" UNION ALL SELECT 22, count(*) FROM exits"
-	" UNION ALL SELECT 23, count(*) FROM ooms"
-	" UNION ALL SELECT 24, count(*) FROM health"
-	" UNION ALL SELECT 25, count(*) FROM cpus"
-	" UNION ALL SELECT 26, count(*) FROM reductions"
-	" UNION ALL SELECT 27, count(*) FROM metrics"
-	" UNION ALL SELECT 28, count(*) FROM throttles"
-	" UNION ALL SELECT 29, count(*) FROM signals"
-	" UNION ALL SELECT 32, count(*) FROM process_rows"
-	" UNION ALL SELECT 33, count(*) FROM thread_rows"
-	" UNION ALL SELECT 34, count(*) FROM namespaces"
-	" UNION ALL SELECT 40, count(*) FROM modules"
-	" UNION ALL SELECT 41, count(*) FROM executables"
-	" UNION ALL SELECT 42, count(*) FROM attachments"
-	" UNION ALL SELECT 43, count(*) FROM command_lines"
-	" UNION ALL SELECT 44, count(*) FROM libraries"
-	" UNION ALL SELECT 48, count(*) FROM facts"
-	" UNION ALL SELECT 49, count(*) FROM gpus"
-	" UNION ALL SELECT 50, count(*) FROM xids"
-	" UNION ALL SELECT 56, count(*) FROM frames"
-	" UNION ALL SELECT 57, count(*) FROM kernels"
-	" UNION ALL SELECT 64, count(*) FROM cgroups"
-	" UNION ALL SELECT 65, count(*) FROM quotas"
+	EVENT_TABLES(COUNT_OF)
 	" UNION ALL SELECT kind, count(*) FROM other_events GROUP BY kind"
 	") n ON n.kind = k.kind ORDER BY k.kind",
 
@@ -177,35 +153,7 @@ const char *const sqlschema_views[] = {
 	" || printf('.%09dZ', " WALL_NS("e.at_ns") " % 1000000000) AS wall,"
 	" k.name AS kind, e.pid, e.tid, e.dur_ns FROM ("
 	"SELECT id, at_ns, kind, pid, tid, dur_ns FROM calls"
-	" UNION ALL SELECT id, at_ns, 16, NULL, prev_tid, NULL FROM switches"
-	" UNION ALL SELECT id, at_ns, 17, NULL, tid, NULL FROM wakeups"
-	" UNION ALL SELECT id, at_ns, 18, pid, tid, dur_ns FROM futexes"
-	" UNION ALL SELECT id, at_ns, 19, pid, tid, dur_ns FROM faults"
-	" UNION ALL SELECT id, at_ns, 20, pid, tid, NULL FROM forks"
-	" UNION ALL SELECT id, at_ns, 21, pid, tid, NULL FROM execs"
-	" UNION ALL SELECT id, at_ns, 22, pid, tid, NULL FROM exits"
-	" UNION ALL SELECT id, at_ns, 23, pid, NULL, NULL FROM ooms"
-	" UNION ALL SELECT id, at_ns, 24, NULL, NULL, NULL FROM health"
-	" UNION ALL SELECT id, at_ns, 25, NULL, NULL, NULL FROM cpus"
-	" UNION ALL SELECT id, at_ns, 26, NULL, NULL, NULL FROM reductions"
-	" UNION ALL SELECT id, at_ns, 27, NULL, NULL, NULL FROM metrics"
-	" UNION ALL SELECT id, at_ns, 28, pid, tid, NULL FROM throttles"
-	" UNION ALL SELECT id, at_ns, 29, pid, nullif(tid, 0), NULL FROM signals"
-	" UNION ALL SELECT id, at_ns, 32, pid, NULL, NULL FROM process_rows"
-	" UNION ALL SELECT id, at_ns, 33, pid, tid, NULL FROM thread_rows"
-	" UNION ALL SELECT id, at_ns, 34, pid, NULL, NULL FROM namespaces"
-	" UNION ALL SELECT id, at_ns, 40, NULL, NULL, NULL FROM modules"
-	" UNION ALL SELECT id, at_ns, 41, pid, NULL, NULL FROM executables"
-	" UNION ALL SELECT id, at_ns, 42, NULL, NULL, NULL FROM attachments"
-	" UNION ALL SELECT id, at_ns, 43, pid, NULL, NULL FROM command_lines"
-	" UNION ALL SELECT id, at_ns, 44, pid, NULL, NULL FROM libraries"
-	" UNION ALL SELECT id, at_ns, 48, NULL, NULL, NULL FROM facts"
-	" UNION ALL SELECT id, at_ns, 49, NULL, NULL, NULL FROM gpus"
-	" UNION ALL SELECT id, at_ns, 50, pid, NULL, NULL FROM xids"
-	" UNION ALL SELECT id, at_ns, 56, NULL, NULL, NULL FROM frames"
-	" UNION ALL SELECT id, at_ns, 57, pid, NULL, NULL FROM kernels"
-	" UNION ALL SELECT id, at_ns, 64, pid, NULL, NULL FROM cgroups"
-	" UNION ALL SELECT id, at_ns, 65, NULL, NULL, NULL FROM quotas"
+	EVENT_TABLES(EVENTS_OF)
 	" UNION ALL SELECT id, at_ns, kind, NULL, NULL, NULL FROM other_events"
 	") e LEFT JOIN kinds k ON k.kind = e.kind",
 	/* clang-format on */

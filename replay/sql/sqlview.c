@@ -42,6 +42,19 @@ int sql_insert(sqlite3 *db, sqlite3_stmt *st, struct fault *why)
 	return 0;
 }
 
+int sql_insert_values(sqlite3 *db, sqlite3_stmt *st, const struct sql_value *values, size_t n, struct fault *why)
+{
+	for (int i = 0; i < (int)n; i++) {
+		if (values[i].absent)
+			sqlite3_bind_null(st, i + 1);
+		else if (values[i].text)
+			sqlite3_bind_text(st, i + 1, values[i].text, -1, SQLITE_STATIC);
+		else
+			sqlite3_bind_int64(st, i + 1, (sqlite3_int64)values[i].number);
+	}
+	return sql_insert(db, st, why);
+}
+
 int sql_execute(sqlite3 *db, const char *sql, struct fault *why)
 {
 	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : sql_fault(db, "set up", why);

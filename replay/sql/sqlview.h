@@ -22,6 +22,14 @@ int sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out, struct fault *
 
 /* Run a prepared INSERT once and make it ready for the next time. */
 int sql_insert(sqlite3 *db, sqlite3_stmt *st, struct fault *why);
+/* A value of a row: a text, a number, or NULL if `absent`. */
+struct sql_value {
+	const char *text;
+	uint64_t number;
+	bool absent;
+};
+/* The same after binding a statement's `n` values. */
+int sql_insert_values(sqlite3 *db, sqlite3_stmt *st, const struct sql_value *values, size_t n, struct fault *why);
 
 /* What follows from events: how allocations ended, intervals off the CPU. */
 struct derive {

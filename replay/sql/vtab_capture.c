@@ -22,13 +22,11 @@ uint32_t instances_find(const struct instances *s, uint32_t id, uint64_t number)
 static int instances_add(struct instances *s, uint32_t id, uint64_t number, struct fault *why)
 {
 	uint32_t n = s->n + 1;
+	struct instance *new = array_at(&s->list, &s->room, n, sizeof(*new));
 
-	struct instance *list = array_grow(s->list, &s->room, (size_t)n + 1, sizeof(*list));
-
-	if (!list)
+	if (!new)
 		return fault_no_memory(why);
-	s->list = list;
-	s->list[n] = (struct instance){.born = number, .id = id, .older = map_get(&s->youngest, id, 0)};
+	*new = (struct instance){.born = number, .id = id, .older = map_get(&s->youngest, id, 0)};
 	if (map_put(&s->youngest, id, 0, n))
 		return fault_no_memory(why);
 	s->n = n;

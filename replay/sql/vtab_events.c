@@ -129,13 +129,7 @@ static void add_term(struct events_cursor *c, struct window *w, const struct mod
 /* Whether a column reports an instance. */
 static bool reports_instance(const struct module_table *t, int column)
 {
-	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds && !t->fields; k++) {
-		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
-
-		if (m && (m->from == FROM_PROCESS || m->from == FROM_THREAD))
-			return true;
-	}
-	return false;
+	return module_column_is(t, column, 1u << FROM_PROCESS | 1u << FROM_THREAD);
 }
 
 static bool is_used(uint64_t used, int column)

@@ -49,13 +49,12 @@ static char letter_of(int op)
 	}
 }
 
-/* SQL compares a text with a number in ways of its own. */
-static bool is_text(const struct module_table *t, int column)
+bool module_column_is(const struct module_table *t, int column, unsigned sources)
 {
-	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds; k++) {
+	for (size_t k = 0; k < t->shared->evidence.reader.header.schema.nkinds && !t->fields; k++) {
 		const struct mapped *m = t->holds[k] ? mapped_of(t, k, column) : NULL;
 
-		if (m && m->from == FROM_TEXT)
+		if (m && sources >> m->from & 1)
 			return true;
 	}
 	return false;
@@ -99,7 +98,9 @@ int events_best_index(sqlite3_vtab *table, sqlite3_index_info *info)
 		char op = letter_of(info->aConstraint[i].op);
 		int column = info->aConstraint[i].iColumn < 0 ? t->id : info->aConstraint[i].iColumn;
 
-		if (!info->aConstraint[i].usable || !op || column < 0 || t->fields || is_text(t, column))
+		/* SQL compares a text with a number in ways of its own. */
+		if (!info->aConstraint[i].usable || !op || column < 0 || t->fields ||
+		    module_column_is(t, column, 1u << FROM_TEXT))
 			continue;
 		sqlite3_str_appendf(plan, "%d%c;", column, op);
 		info->aConstraintUsage[i].argvIndex = ++n;

@@ -104,6 +104,9 @@ static inline const struct mapped *mapped_of(const struct module_table *t, size_
 	return c == MODULE_ABSENT ? NULL : &t->shared->maps[kind].columns[c];
 }
 
+/* Whether a column of a table of events comes from one of these sources (bits by enum source_of) in any kind's rows. */
+bool module_column_is(const struct module_table *t, int column, unsigned sources);
+
 /* A failure, as SQLite wants it reported. */
 int module_fail(sqlite3_vtab *table, const struct fault *why);
 

@@ -151,6 +151,7 @@ static void json_paths(struct json *j, const struct jointed *from, const struct 
 		json_string(j, "to", to->path);
 }
 
+/* One joint; `from` or `to` is NULL where it is not among the captures. */
 static void json_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
 {
 	struct json j = {.out = t, .line = true};
@@ -166,32 +167,30 @@ static void json_one(struct text *t, const struct jointed *from, const struct jo
 static void text_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong)
 {
 	text_add_string(t, "JOINT  ");
-	add_path(t, to ? to : from);
-	if (!from)
-		text_add_string(t, " continues a capture that is not among these\n");
-	else if (!to)
-		text_add_string(t, " is continued by a capture that is not among these\n");
-	else {
-		text_add_string(t, wrong ? " does not continue " : " continues ");
+	if (!to) {
 		add_path(t, from);
-		text_add(t, ": %s\n", wrong ? wrong : "hash and time fit");
+		text_add_string(t, " is continued by a capture that is not among these\n");
+		return;
 	}
+	add_path(t, to);
+	if (!from) {
+		text_add_string(t, " continues a capture that is not among these\n");
+		return;
+	}
+	text_add_string(t, wrong ? " does not continue " : " continues ");
+	add_path(t, from);
+	text_add(t, ": %s\n", wrong ? wrong : "hash and time fit");
 }
 
-/* One joint; `from` or `to` is NULL where it is not among the captures. */
-static void show_one(struct text *t, const struct jointed *from, const struct jointed *to, const char *wrong, bool json)
-{
-	(json ? json_one : text_one)(t, from, to, wrong);
-}
-
-static void json_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+/* Captures of c's series that are missing between two; `from` or `to` is NULL where there is none before or after. */
+static void json_missing(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to)
 {
 	char series[SERIES_ID_BYTES * 2 + 1];
 	struct json j = {.out = t, .line = true};
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "joint", "missing");
-	json_string(&j, "series", hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES));
+	json_string(&j, "series", hex_text(series, c->series, SERIES_ID_BYTES));
 	json_u64(&j, "first", from ? from->number + 1 : 1);
 	if (to)
 		json_u64(&j, "last", to->number - 1);
@@ -199,12 +198,12 @@ static void json_missing(struct text *t, const struct jointed *from, const struc
 	json_close(&j, '}');
 }
 
-static void text_missing(struct text *t, const struct jointed *from, const struct jointed *to)
+static void text_missing(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to)
 {
 	uint64_t first = from ? from->number + 1 : 1, last = to ? to->number - 1 : 0;
 	char series[SERIES_ID_BYTES * 2 + 1];
 
-	hex_text(series, (from ? from : to)->series, SERIES_ID_BYTES);
+	hex_text(series, c->series, SERIES_ID_BYTES);
 	if (!to)
 		text_add(t, "JOINT  capture %" PRIu64 " and any later one of series %s is missing after ", first,
 			 series);
@@ -224,12 +223,6 @@ static void text_missing(struct text *t, const struct jointed *from, const struc
 		text_add(t, " (%" PRIu64 ")", to->number);
 	}
 	text_add_string(t, "\n");
-}
-
-/* Captures of a series that are missing between two; `from` or `to` is NULL where there is none before or after. */
-static void show_missing(struct text *t, const struct jointed *from, const struct jointed *to, bool json)
-{
-	(json ? json_missing : text_missing)(t, from, to);
 }
 
 static bool named_before(const struct joints *j, size_t i)
@@ -263,6 +256,18 @@ static bool is_after(const struct jointed *c, const struct joints_options *o)
 			    (c->number && !memcmp(o->after, c->previous_end, HASH_BYTES)));
 }
 
+/* What c continues is not here, or what continues c; `from` or `to` is what is nearest to it, or NULL. */
+static void show_open(struct text *t, const struct jointed *c, const struct jointed *from, const struct jointed *to,
+		      const struct joints_options *o)
+{
+	if (o->brief && !o->open)
+		return;
+	if (c->number)
+		(o->json ? json_missing : text_missing)(t, c, from, to);
+	else
+		(o->json ? json_one : text_one)(t, from, to, NULL);
+}
+
 /* Nothing of what c continues is here. Returns whether that is amiss. */
 static bool open_before(struct text *t, const struct joints *j, const struct jointed *c, const struct joints_options *o)
 {
@@ -270,12 +275,7 @@ static bool open_before(struct text *t, const struct joints *j, const struct joi
 
 	if (!from && is_after(c, o))
 		return false;
-	if (o->brief && !o->open)
-		return true;
-	if (c->number)
-		show_missing(t, from, c, o->json);
-	else
-		show_one(t, NULL, c, NULL, o->json);
+	show_open(t, c, from, c, o);
 	return true;
 }
 
@@ -284,12 +284,7 @@ static bool open_behind(struct text *t, const struct joints *j, const struct joi
 {
 	if (c->number && nearest(j, c, true))
 		return false;
-	if (o->brief && !o->open)
-		return true;
-	if (c->number)
-		show_missing(t, c, NULL, o->json);
-	else
-		show_one(t, c, NULL, NULL, o->json);
+	show_open(t, c, c, NULL, o);
 	return true;
 }
 
@@ -305,7 +300,7 @@ struct joints_result joints_text(struct text *t, const struct joints *j, const s
 			continue;
 		result.nwrong += wrong != NULL;
 		if (from && (wrong || !o->brief))
-			show_one(t, from, c, wrong, o->json);
+			(o->json ? json_one : text_one)(t, from, c, wrong);
 		else if (c->continues && !from)
 			result.nmissing += open_before(t, j, c, o);
 		if (c->rotated && !is_continued(j, c))

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/verify/summary.h"
 
+void withheld_add(struct withheld_run *run, uint64_t epoch, const struct chunk *c)
+{
+	if (run->chunks++ == 0)
+		*run = (struct withheld_run){.chunks = 1, .first_epoch = epoch, .first_ns = c->first_ns};
+	run->rows += c->nrows;
+	run->last_epoch = epoch;
+	if (c->first_ns < run->first_ns)
+		run->first_ns = c->first_ns;
+	if (c->last_ns > run->last_ns)
+		run->last_ns = c->last_ns;
+}
+
 static void add_withheld(struct summary *s, const struct schema *schema, uint64_t epoch, const struct chunk *c)
 {
 	const char *name = schema_class_name(schema, c->class);
@@ -12,16 +24,9 @@ static void add_withheld(struct summary *s, const struct schema *schema, uint64_
 		if (s->nwithheld == CLASSES_MAX || !name)
 			return; /* the schema has no more classes, and every chunk is of one of them */
 		s->nwithheld++;
-		*w = (struct withheld_class){
-			.name = name, .id = c->class, .first_epoch = epoch, .first_ns = c->first_ns};
+		*w = (struct withheld_class){.name = name, .id = c->class};
 	}
-	w->rows += c->nrows;
-	w->chunks++;
-	w->last_epoch = epoch;
-	if (c->first_ns < w->first_ns)
-		w->first_ns = c->first_ns;
-	if (c->last_ns > w->last_ns)
-		w->last_ns = c->last_ns;
+	withheld_add(&w->all, epoch, c);
 }
 
 void summary_make(struct summary *s, const struct evidence *e)

@@ -5,13 +5,20 @@
 
 #include "keys/evidence.h"
 
-/* Withheld chunks of one class. */
+/* Withheld chunks of one class: all of it, or those that follow each other without one that is there between them. */
+struct withheld_run {
+	uint64_t rows, chunks;
+	uint64_t first_epoch, last_epoch;
+	uint64_t first_ns, last_ns; /* boot clock: of the earliest and the latest row */
+};
+
+/* Count a chunk of this epoch in. */
+void withheld_add(struct withheld_run *run, uint64_t epoch, const struct chunk *c);
+
 struct withheld_class {
 	const char *name;
 	uint8_t id;
-	uint64_t rows, chunks;
-	uint64_t first_epoch, last_epoch;
-	uint64_t first_ns, last_ns; /* boot clock */
+	struct withheld_run all;
 };
 
 struct summary {

@@ -139,9 +139,10 @@ static void print_events(FILE *f, const struct evidence *e, const struct summary
 	fputc('\n', f);
 }
 
-/* Counters of one role, for counters_grown(). */
+/* Counters of one role, for counters_grown(): lines of text, or objects of JSON. */
 struct tally {
-	FILE *f;
+	FILE *f; /* NULL: JSON */
+	struct json *j;
 	uint8_t role;
 	const char *head; /* before the first line; afterwards blanks */
 	uint64_t n;
@@ -154,16 +155,21 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 	(void)delta;
 	if (c->role != t->role)
 		return 0;
-	fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+	if (t->f) {
+		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+	} else {
+		json_open(t->j, NULL, '{');
+		json_string(t->j, "probe", p->name);
+		json_string(t->j, "cause", c->name);
+		json_u64(t->j, "count", total);
+		json_close(t->j, '}');
+	}
 	t->n++;
 	return 0;
 }
 
-static uint64_t print_counters(FILE *f, const struct evidence *e, const struct summary *s, uint8_t role,
-			       const char *head)
+static uint64_t tally(struct tally t, const struct evidence *e, const struct summary *s)
 {
-	struct tally t = {.f = f, .role = role, .head = head};
-
 	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
 	return t.n;
 }
@@ -238,9 +244,9 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_clock(f, e);
 	print_end(f, e, &s);
 	print_events(f, e, &s);
-	if (print_counters(f, e, &s, ROLE_LOST, "lost") == 0)
+	if (tally((struct tally){.f = f, .role = ROLE_LOST, .head = "lost"}, e, &s) == 0)
 		fprintf(f, "  lost       nothing\n");
-	print_counters(f, e, &s, ROLE_NOTED, "partial");
+	tally((struct tally){.f = f, .role = ROLE_NOTED, .head = "partial"}, e, &s);
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
 	if (e->reader.header.incompatible & FEATURE_CONTINUES)
@@ -259,38 +265,6 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 
 /* --- JSON --- */
 
-/* {"probe":..., "cause":..., "count":...} of a role. */
-struct json_tally {
-	struct json *j;
-	uint8_t role;
-};
-
-static int json_tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta,
-			  uint64_t total)
-{
-	const struct json_tally *t = arg;
-
-	(void)delta;
-	if (c->role != t->role)
-		return 0;
-	json_open(t->j, NULL, '{');
-	json_string(t->j, "probe", p->name);
-	json_string(t->j, "cause", c->name);
-	json_u64(t->j, "count", total);
-	json_close(t->j, '}');
-	return 0;
-}
-
-static void json_counters(struct json *j, const char *key, const struct evidence *e, const struct summary *s,
-			  uint8_t role)
-{
-	struct json_tally t = {.j = j, .role = role};
-
-	json_open(j, key, '[');
-	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, json_tally_one, &t);
-	json_close(j, ']');
-}
-
 static void json_counts(struct json *j, const struct evidence *e, const struct summary *s)
 {
 	const struct schema *schema = &e->reader.header.schema;
@@ -304,8 +278,12 @@ static void json_counts(struct json *j, const struct evidence *e, const struct s
 			json_u64(j, schema->kinds[i].name, n);
 	}
 	json_close(j, '}');
-	json_counters(j, "lost", e, s, ROLE_LOST);
-	json_counters(j, "incomplete", e, s, ROLE_NOTED);
+	json_open(j, "lost", '[');
+	tally((struct tally){.j = j, .role = ROLE_LOST}, e, s);
+	json_close(j, ']');
+	json_open(j, "incomplete", '[');
+	tally((struct tally){.j = j, .role = ROLE_NOTED}, e, s);
+	json_close(j, ']');
 	withheld_json(j, &e->reader, s);
 }
 

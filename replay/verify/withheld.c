@@ -158,12 +158,10 @@ void withheld_json(struct json *j, const struct reader *r, const struct summary 
 	json_open(j, "withheld", '[');
 	for (size_t i = 0; i < s->nwithheld; i++) {
 		const struct withheld_class *w = &s->withheld[i];
-		const struct withheld_run all = {w->rows,       w->chunks,   w->first_epoch,
-						 w->last_epoch, w->first_ns, w->last_ns};
 
 		json_open(j, NULL, '{');
 		json_string(j, "class", w->name);
-		json_run(j, r, &all);
+		json_run(j, r, &w->all);
 		json_open(j, "runs", '[');
 		withheld_runs(r, s->nepochs, w->id, json_one, &p);
 		json_close(j, ']');

@@ -9,13 +9,6 @@
 #include "format/reader.h"
 #include "replay/verify/summary.h"
 
-/* Withheld chunks of one class that follow each other without one that is there between them. */
-struct withheld_run {
-	uint64_t rows, chunks;
-	uint64_t first_epoch, last_epoch;
-	uint64_t first_ns, last_ns; /* boot clock: of the earliest and the latest row */
-};
-
 /* Call `each` for every run of a class in the first `nepochs` epochs, in the order of time. How many there are. */
 uint64_t withheld_runs(const struct reader *r, uint64_t nepochs, uint8_t class,
 		       void (*each)(void *arg, const struct withheld_run *run), void *arg);

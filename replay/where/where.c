@@ -188,11 +188,9 @@ static int report_unknown(const struct binding *x, const struct where_term *t)
 		known |= !strcmp(s->kinds[k].name, t->kind);
 	if (!known)
 		return FAIL(x, t->name_at, "there is no kind of event '%s' here", t->kind);
-	if (t->kind[0])
-		return FAIL(x, t->name_at, "%s has no field '%s'%s%s%s", t->kind, t->name,
-			    meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
-	return FAIL(x, t->name_at, "no kind of event here has a field '%s'%s%s%s", t->name,
-		    meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
+	return FAIL(x, t->name_at, "%s has %s field '%s'%s%s%s", t->kind[0] ? t->kind : "no kind of event here",
+		    t->kind[0] ? "no" : "a", t->name, meant ? "; did you mean " : "", meant ? meant : "",
+		    meant ? "?" : "");
 }
 
 /* A field of some kinds, by its name. */

@@ -366,32 +366,30 @@ static int read_not(struct parser *p, uint16_t *out)
 	return r;
 }
 
-static int read_and(struct parser *p, uint16_t *out)
+/* One or more of what `read` reads, with the keyword between them. */
+static int read_joined(struct parser *p, int (*read)(struct parser *p, uint16_t *out), const char *keyword,
+		       enum where_node_type type, uint16_t *out)
 {
-	int r = read_not(p, out);
+	int r = read(p, out);
 
-	while (!r && take_keyword(p, "and")) {
+	while (!r && take_keyword(p, keyword)) {
 		uint16_t right;
 
-		r = read_not(p, &right);
+		r = read(p, &right);
 		if (!r)
-			r = add_node(p, NODE_AND, *out, right, out);
+			r = add_node(p, type, *out, right, out);
 	}
 	return r;
 }
 
+static int read_and(struct parser *p, uint16_t *out)
+{
+	return read_joined(p, read_not, "and", NODE_AND, out);
+}
+
 static int read_or(struct parser *p, uint16_t *out)
 {
-	int r = read_and(p, out);
-
-	while (!r && take_keyword(p, "or")) {
-		uint16_t right;
-
-		r = read_and(p, &right);
-		if (!r)
-			r = add_node(p, NODE_OR, *out, right, out);
-	}
-	return r;
+	return read_joined(p, read_and, "or", NODE_OR, out);
 }
 
 int where_parse(struct where **out, const char *text, struct fault *why)

@@ -214,12 +214,12 @@ static void try_store(const char *leaf, const uint8_t *bytes, size_t n)
 	write_file(leaf, bytes, n);
 	MUST(trust_list_read(&list, &why) == 0);
 	key_of_identity(&pk, &id);
-	MUST(trust_find(&list, &pk, &found, &why) == 1 && found->broken.code == ERR_NONE);
+	MUST(trust_find(&list, &pk, &found, &why) == 1 && found->file.broken.code == ERR_NONE);
 	for (size_t i = 0; i < list.nkeys; i++) {
 		const struct trusted *t = &list.keys[i];
 
-		MUST(t->broken.code == ERR_NONE || (t->broken.text[0] && strcmp(t->name, "b") == 0));
-		MUST(t->broken.code != ERR_NONE || trust_find(&list, &t->key, &found, &why) == 1);
+		MUST(t->file.broken.code == ERR_NONE || (t->file.broken.text[0] && strcmp(t->file.name, "b") == 0));
+		MUST(t->file.broken.code != ERR_NONE || trust_find(&list, &t->key, &found, &why) == 1);
 	}
 	for (size_t i = 0; i < list.ndelegations; i++)
 		check_file(&list.delegations[i].file);

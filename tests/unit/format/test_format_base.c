@@ -407,6 +407,29 @@ static void arrays_grow_by_doubling_and_what_is_new_is_zero(void **state)
 	free(array);
 }
 
+static void an_array_grows_for_the_element_that_is_asked_for(void **state)
+{
+	struct pair {
+		uint64_t a, b;
+	} *pairs = NULL, *pair;
+	size_t room = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		pair = array_at(&pairs, &room, i, sizeof(*pair));
+		assert_ptr_equal(pair, &pairs[i]);
+		assert_true(room > i && pair->a == 0 && pair->b == 0);
+		*pair = (struct pair){i, ~i};
+	}
+	for (uint64_t i = 0; i < 1000; i++)
+		assert_true(pairs[i].a == i && pairs[i].b == ~i);
+	pair = pairs;
+	assert_null(array_at(&pairs, &room, SIZE_MAX / sizeof(*pair), sizeof(*pair)));
+	assert_ptr_equal(pairs, pair);
+	assert_int_equal(pairs[999].a, 999);
+	free(pairs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,6 +449,7 @@ int main(void)
 		cmocka_unit_test(utf8_is_reported_from_what_only_looks_like_it),
 		cmocka_unit_test(utf8_is_written_as_it_is_read),
 		cmocka_unit_test(arrays_grow_by_doubling_and_what_is_new_is_zero),
+		cmocka_unit_test(an_array_grows_for_the_element_that_is_asked_for),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -337,10 +337,10 @@ static void without_memory_for_scrypt_no_key_is_encrypted_by_something_else(void
 	assert_int_equal(status, 0);
 }
 
-/* It keeps the text for a comparison, in room for a secret key's. */
-static void base64_longer_than_a_secret_key_is_none(void **state)
+/* It keeps the text for a comparison, in room for a delegation's. */
+static void base64_longer_than_a_delegation_is_none(void **state)
 {
-	uint8_t bytes[MINISIGN_SECRET_BYTES + 42] = {1, 2, 3}, out[sizeof(bytes)];
+	uint8_t bytes[BASE64_CHARS_MAX / 4 * 3 + 1] = {1, 2, 3}, out[sizeof(bytes)];
 	char text[sodium_base64_ENCODED_LEN(sizeof(bytes), sodium_base64_VARIANT_ORIGINAL)];
 
 	(void)state;
@@ -349,6 +349,10 @@ static void base64_longer_than_a_secret_key_is_none(void **state)
 	sodium_bin2base64(text, sizeof(text), bytes, MINISIGN_SECRET_BYTES, sodium_base64_VARIANT_ORIGINAL);
 	assert_true(minisign_decode_base64(out, MINISIGN_SECRET_BYTES, text, MINISIGN_SECRET_CHARS));
 	assert_memory_equal(out, bytes, MINISIGN_SECRET_BYTES);
+	/* As many characters as a public key has, and a byte less. */
+	sodium_bin2base64(text, sizeof(text), bytes, MINISIGN_PUBLIC_BYTES - 1, sodium_base64_VARIANT_ORIGINAL);
+	assert_int_equal(strlen(text), MINISIGN_PUBLIC_CHARS);
+	assert_false(minisign_decode_base64(out, MINISIGN_PUBLIC_BYTES, text, MINISIGN_PUBLIC_CHARS));
 }
 
 static void a_secret_key_whose_halves_differ_is_refused(void **state)
@@ -430,7 +434,7 @@ int main(void)
 		IN_HOME(a_key_that_asks_for_endless_work_is_refused),
 		IN_HOME(without_memory_no_secret_key_is_read),
 		cmocka_unit_test(without_memory_for_scrypt_no_key_is_encrypted_by_something_else),
-		cmocka_unit_test(base64_longer_than_a_secret_key_is_none),
+		cmocka_unit_test(base64_longer_than_a_delegation_is_none),
 		IN_HOME(a_secret_key_whose_halves_differ_is_refused),
 		IN_HOME(a_secret_key_that_others_can_read_is_refused_with_the_remedy),
 		IN_HOME(a_file_is_made_whole_or_not_at_all),

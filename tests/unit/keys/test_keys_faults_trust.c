@@ -119,7 +119,7 @@ static void check_added(int r)
 	assert_int_equal(trust_list_read(&list, &why), 0);
 	assert_true(list.nkeys == 1 || (r < 0 && list.nkeys == 0));
 	for (size_t i = 0; i < list.nkeys; i++)
-		assert_int_equal(list.keys[i].broken.code, ERR_NONE);
+		assert_int_equal(list.keys[i].file.broken.code, ERR_NONE);
 	trust_list_clear(&list);
 }
 
@@ -156,9 +156,9 @@ static int change_roles(struct fault *why)
 
 	if (r < 0)
 		return r;
-	r = list.keys[0].broken.code == ERR_NONE
+	r = list.keys[0].file.broken.code == ERR_NONE
 		    ? trust_set_roles(&list.keys[0], ROLE_VOUCH, why)
-		    : fault_set(why, list.keys[0].broken.code, FAULT_NOWHERE, "%s", list.keys[0].broken.text);
+		    : fault_set(why, list.keys[0].file.broken.code, FAULT_NOWHERE, "%s", list.keys[0].file.broken.text);
 	trust_list_clear(&list);
 	return r;
 }

@@ -85,10 +85,10 @@ static void a_key_is_trusted_from_adding_to_removing(void **state)
 	assert_int_equal(trust_add(&b, "abel", ROLE_RECORD, &why), ERR_EXISTS);
 	assert_int_equal(trust_list_read(&list, &why), 0);
 	assert_int_equal(list.nkeys, 2);
-	assert_string_equal(list.keys[0].name, "abel");
-	assert_string_equal(list.keys[1].name, "zed");
+	assert_string_equal(list.keys[0].file.name, "abel");
+	assert_string_equal(list.keys[1].file.name, "zed");
 	assert_int_equal(trust_find(&list, &a, &found, &why), 1);
-	assert_string_equal(found->name, "abel");
+	assert_string_equal(found->file.name, "abel");
 	assert_int_equal(trust_remove(found, &why), 0);
 	trust_list_clear(&list);
 	assert_int_equal(trust_list_read(&list, &why), 0);

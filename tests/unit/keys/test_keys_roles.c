@@ -86,7 +86,7 @@ static void expect_broken(const char *said)
 	struct fault why;
 
 	t = only_entry(&list);
-	assert_int_not_equal(t->broken.code, ERR_NONE);
+	assert_int_not_equal(t->file.broken.code, ERR_NONE);
 	assert_int_equal(t->roles, 0);
 	assert_int_equal(trust_roles(&list, &pk), 0);
 	assert_true(trust_find(&list, &pk, &found, &why) < 0);
@@ -116,7 +116,7 @@ static void each_change_of_a_file_of_roles_is_refused(void **state)
 		expect_broken("boss.roles: ");
 	}
 	put(ROLES_PATH, good, len);
-	assert_int_equal(only_entry(&list)->broken.code, ERR_NONE);
+	assert_int_equal(only_entry(&list)->file.broken.code, ERR_NONE);
 	trust_list_clear(&list);
 }
 

@@ -165,7 +165,8 @@ static void a_file_whose_path_is_too_long_is_reported_and_not_passed_over(void *
 
 static void what_cannot_be_removed_is_reported(void **state)
 {
-	static struct trusted own = {.path = "absent.pub"}, system = {.path = "absent.pub", .system = true};
+	static struct trusted own = {.file.path = "absent.pub"};
+	static struct trusted system = {.file.path = "absent.pub", .file.system = true};
 	struct fault why;
 	int status;
 	pid_t child;
