@@ -240,6 +240,7 @@ static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), 0);
 	assert_memory_equal(out, raw, sizeof(raw));
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n + 1, 0, &why), ERR_FORMAT);
+	assert_string_equal(why.text, "a chunk's LZ4 frame has another length than in its seal");
 	assert_int_equal(unpack_frame(out, sizeof(raw) + 1, frame, n, 0, &why), ERR_FORMAT);
 	assert_int_equal(unpack_frame(out, sizeof(raw) - 1, frame, n, 0, &why), ERR_FORMAT);
 	for (size_t cut = 0; cut < n; cut++) {
@@ -257,10 +258,12 @@ static void only_the_one_form_of_lz4_frame_is_unpacked(void **state)
 	other.frameInfo.blockChecksumFlag = LZ4F_noBlockChecksum;
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+	assert_string_equal(why.text, "a chunk's LZ4 frame is not of the form that captures use");
 	other = prefs;
 	other.frameInfo.contentChecksumFlag = LZ4F_noContentChecksum;
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
 	assert_int_equal(unpack_frame(out, sizeof(raw), frame, n, 0, &why), ERR_FORMAT);
+	assert_string_equal(why.text, "a chunk's LZ4 frame is not of the form that captures use");
 	other = prefs;
 	other.frameInfo.contentSize = 0; /* not reported */
 	n = frame_of(frame, sizeof(frame), raw, sizeof(raw), other);
