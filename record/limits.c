@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/row.h"
+
 #define KEEP_MAX 1000000000u
 
 /* Kept free for the last seal and END, whose tables are of some thousands of bytes, and for a short last epoch. */
@@ -59,14 +61,13 @@ void budget_to_attach(const struct budget *b, struct attach_options *o)
 static int emit(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter, uint32_t keep, uint32_t rate,
 		struct fault *why)
 {
-	uint64_t v[NFIELDS_reduction] = {0};
+	struct row row = row_of(KIND_reduction, at_ns);
 
-	v[F_reduction_at] = at_ns;
-	v[F_reduction_of_kind] = kind;
-	v[F_reduction_counter] = counter;
-	v[F_reduction_keep] = keep;
-	v[F_reduction_rate] = rate;
-	return writer_add(w, KIND_reduction, v, NULL, why);
+	row.v[F_reduction_of_kind] = kind;
+	row.v[F_reduction_counter] = counter;
+	row.v[F_reduction_keep] = keep;
+	row.v[F_reduction_rate] = rate;
+	return row_emit(&row, w, why);
 }
 
 int budget_emit(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why)

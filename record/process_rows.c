@@ -18,6 +18,7 @@
 
 #include "format/base/units.h"
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 /* Large: not for the stack. Parts that could not be had are empty. */
 struct process_facts {
@@ -151,73 +152,61 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 	return whole > 0;
 }
 
-static int emit_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_executable(struct recording *s, const struct instance *in, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_executable] = {0};
-	uint64_t v[NFIELDS_executable] = {0};
+	struct row row = row_of(KIND_executable, at_ns);
 	int r = stacks_emit_modules(s->stacks, s->writer, at_ns, why);
 
 	if (r < 0)
 		return r;
-	v[F_executable_at] = at_ns;
-	v[F_executable_pid] = pid;
-	v[F_executable_start] = start_ns;
-	v[F_executable_path] = strlen(f->exe);
-	v[F_executable_module] = f->module;
-	text[F_executable_path] = f->exe;
-	return writer_add(s->writer, KIND_executable, v, text, why);
+	row.v[F_executable_pid] = in->pid;
+	row.v[F_executable_start] = in->start_ns;
+	row_text(&row, F_executable_path, f->exe);
+	row.v[F_executable_module] = f->module;
+	return row_emit(&row, s->writer, why);
 }
 
-static int emit_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
-			  uint64_t at_ns, struct fault *why)
+static int emit_arguments(struct recording *s, const struct instance *in, const struct process_facts *f, uint64_t at_ns,
+			  struct fault *why)
 {
-	const char *text[NFIELDS_command_line] = {0};
-	uint64_t v[NFIELDS_command_line] = {0};
+	struct row row = row_of(KIND_command_line, at_ns);
 
-	v[F_command_line_at] = at_ns;
-	v[F_command_line_pid] = pid;
-	v[F_command_line_start] = start_ns;
-	v[F_command_line_bytes] = f->arguments_bytes;
-	v[F_command_line_text] = strlen(f->arguments);
-	text[F_command_line_text] = f->arguments;
-	return writer_add(s->writer, KIND_command_line, v, text, why);
+	row.v[F_command_line_pid] = in->pid;
+	row.v[F_command_line_start] = in->start_ns;
+	row.v[F_command_line_bytes] = f->arguments_bytes;
+	row_text(&row, F_command_line_text, f->arguments);
+	return row_emit(&row, s->writer, why);
 }
 
-static int emit_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
-		       uint64_t at_ns, struct fault *why)
+static int emit_cgroup(struct recording *s, const struct instance *in, const struct process_facts *f, uint64_t at_ns,
+		       struct fault *why)
 {
-	const char *text[NFIELDS_cgroup] = {0};
-	uint64_t v[NFIELDS_cgroup] = {0};
+	struct row row = row_of(KIND_cgroup, at_ns);
 	int r;
 
-	v[F_cgroup_at] = at_ns;
-	v[F_cgroup_pid] = pid;
-	v[F_cgroup_start] = start_ns;
-	v[F_cgroup_path] = strlen(f->cgroup.path);
-	text[F_cgroup_path] = f->cgroup.path;
-	v[F_cgroup_container] = strlen(f->cgroup.container);
-	text[F_cgroup_container] = f->cgroup.container;
-	v[F_cgroup_cpu] = strlen(f->cgroup.cpu);
-	text[F_cgroup_cpu] = f->cgroup.cpu;
-	r = writer_add(s->writer, KIND_cgroup, v, text, why);
+	row.v[F_cgroup_pid] = in->pid;
+	row.v[F_cgroup_start] = in->start_ns;
+	row_text(&row, F_cgroup_path, f->cgroup.path);
+	row_text(&row, F_cgroup_container, f->cgroup.container);
+	row_text(&row, F_cgroup_cpu, f->cgroup.cpu);
+	r = row_emit(&row, s->writer, why);
 	return r < 0 ? r : quotas_meet(s->quotas, f->cgroup.cpu, s->writer, at_ns, why);
 }
 
-static int emit_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_namespaces(struct recording *s, const struct instance *in, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
-	uint64_t v[NFIELDS_namespaces] = {0};
+	struct row row = row_of(KIND_namespaces, at_ns);
 
-	v[F_namespaces_at] = at_ns;
-	v[F_namespaces_pid] = pid;
-	v[F_namespaces_start] = start_ns;
-	v[F_namespaces_mount] = f->ns.mount;
-	v[F_namespaces_pids] = f->ns.pids;
-	v[F_namespaces_net] = f->ns.net;
-	v[F_namespaces_user] = f->ns.user;
-	v[F_namespaces_pid_inside] = f->ns.pid_inside;
-	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
+	row.v[F_namespaces_pid] = in->pid;
+	row.v[F_namespaces_start] = in->start_ns;
+	row.v[F_namespaces_mount] = f->ns.mount;
+	row.v[F_namespaces_pids] = f->ns.pids;
+	row.v[F_namespaces_net] = f->ns.net;
+	row.v[F_namespaces_user] = f->ns.user;
+	row.v[F_namespaces_pid_inside] = f->ns.pid_inside;
+	return row_emit(&row, s->writer, why);
 }
 
 /* Of a program whose process ended too soon: what the kernel side saw. Its file, unless known, is the one in *f if any.
@@ -253,7 +242,7 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 	const struct {
 		bool there;
 		size_t begin, end; /* in *f */
-		int (*emit)(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		int (*emit)(struct recording *s, const struct instance *in, const struct process_facts *f,
 			    uint64_t at_ns, struct fault *why);
 	} parts[INSTANCE_FACTS] = {
 		{f->exe[0], offsetof(struct process_facts, exe), offsetof(struct process_facts, arguments),
@@ -275,7 +264,7 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 				   parts[i].end - parts[i].begin, NULL, 0);
 		if (memcmp(in->facts[i], hash, sizeof(hash)) == 0)
 			continue;
-		r = parts[i].emit(s, in->pid, in->start_ns, f, at_ns, why);
+		r = parts[i].emit(s, in, f, at_ns, why);
 		if (r == 0)
 			memcpy(in->facts[i], hash, sizeof(hash));
 	}
@@ -301,16 +290,20 @@ static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t 
 int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			  struct fault *why)
 {
-	struct instance *instance = exec ? instance_of(s, pid, start_ns) : NULL;
-	struct process_facts *f = calloc(1, sizeof(*f));
-	int r = 0;
+	struct instance *instance;
+	struct process_facts *f;
+	int r;
 
 	s->facts_gone++;
-	if (!f || (exec && !instance)) {
-		r = fault_no_memory(why);
-	} else if (exec) {
+	if (!exec)
+		return 0;
+	instance = instance_of(s, pid, start_ns);
+	f = calloc(1, sizeof(*f));
+	if (f && instance) {
 		facts_of_exec(s, exec, f);
 		r = emit_facts(s, instance, f, why);
+	} else {
+		r = fault_no_memory(why);
 	}
 	free(f);
 	return r;
@@ -365,7 +358,7 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	if (procfs_cgroup(&s->fs, pid, &f->cgroup, NULL) > 0) {
 		crypto_generichash(hash, sizeof(hash), (const uint8_t *)&f->cgroup, sizeof(f->cgroup), NULL, 0);
 		if (memcmp(hash, in->cgroup, sizeof(hash)) != 0)
-			r = emit_cgroup(s, pid, in->start_ns, f, now_ns, why);
+			r = emit_cgroup(s, in, f, now_ns, why);
 		memcpy(in->cgroup, hash, sizeof(hash));
 	}
 	free(f);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 #define KEYS 3
 #define BUCKETS_FIRST 1024u /* power of two */
@@ -293,18 +294,17 @@ void standing_ended(struct standing *s, uint32_t pid, uint32_t tid, bool last, u
 
 static int emit(const struct entry *e, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	const char *text[FIELDS_MAX] = {0}, *from = (const char *)(e->v + e->about->nfields);
-	uint64_t v[FIELDS_MAX];
+	const char *from = (const char *)(e->v + e->about->nfields);
+	struct row row = row_of(e->about->kind, at_ns);
 
-	memcpy(v, e->v, e->about->nfields * sizeof(*v));
-	v[0] = at_ns;
-	for (size_t f = 0; f < e->about->nfields; f++) {
+	for (size_t f = 1; f < e->about->nfields; f++) {
+		row.v[f] = e->v[f];
 		if (!(e->is_text & 1u << f))
 			continue;
-		text[f] = from;
-		from += v[f];
+		row.text[f] = from;
+		from += e->v[f];
 	}
-	return writer_add(w, e->about->kind, v, text, why);
+	return row_emit(&row, w, why);
 }
 
 int standing_emit(struct standing *s, struct writer *w, uint64_t at_ns, struct fault *why)

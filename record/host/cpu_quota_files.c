@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 #define FILE_ROOM 512
 #define PATH_ROOM 4096
 #define NS_PER_US 1000u
@@ -113,18 +115,15 @@ static bool read_quota(const struct quotas *q, const char *path, struct quota *o
 
 static int emit(const struct group *g, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_quota] = {0};
-	uint64_t v[NFIELDS_quota] = {0};
+	struct row row = row_of(KIND_quota, at_ns);
 
-	v[F_quota_at] = at_ns;
-	v[F_quota_quota] = g->emitted.quota_ns;
-	v[F_quota_period] = g->emitted.period_ns;
-	v[F_quota_periods] = g->emitted.periods;
-	v[F_quota_throttled_periods] = g->emitted.throttled_periods;
-	v[F_quota_throttled] = g->emitted.throttled_ns;
-	v[F_quota_path] = strlen(g->path);
-	text[F_quota_path] = g->path;
-	return writer_add(w, KIND_quota, v, text, why);
+	row.v[F_quota_quota] = g->emitted.quota_ns;
+	row.v[F_quota_period] = g->emitted.period_ns;
+	row.v[F_quota_periods] = g->emitted.periods;
+	row.v[F_quota_throttled_periods] = g->emitted.throttled_periods;
+	row.v[F_quota_throttled] = g->emitted.throttled_ns;
+	row_text(&row, F_quota_path, g->path);
+	return row_emit(&row, w, why);
 }
 
 /* A row if there is something new to be reported of it. */

@@ -15,6 +15,7 @@
 #include "format/base/clock.h"
 #include "keys/tool/confine.h"
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 #define PERIOD_MS 1000
 
@@ -134,24 +135,16 @@ void health_stop(struct health *h)
 
 /* --- what it said --- */
 
-static uint64_t text_at(const char **text, int field, const char *value)
-{
-	text[field] = value;
-	return strlen(value);
-}
-
 static int emit_gpu(struct writer *w, const struct message *m, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_gpu] = {0};
-	uint64_t v[NFIELDS_gpu] = {0};
+	struct row row = row_of(KIND_gpu, at_ns);
 
-	v[F_gpu_at] = at_ns;
-	v[F_gpu_index] = m->gpu;
-	v[F_gpu_memory] = m->gpu_info.memory_bytes;
-	v[F_gpu_name] = text_at(text, F_gpu_name, m->gpu_info.name);
-	v[F_gpu_uuid] = text_at(text, F_gpu_uuid, m->gpu_info.uuid);
-	v[F_gpu_pci] = text_at(text, F_gpu_pci, m->gpu_info.pci);
-	return writer_add(w, KIND_gpu, v, text, why);
+	row.v[F_gpu_index] = m->gpu;
+	row.v[F_gpu_memory] = m->gpu_info.memory_bytes;
+	row_text(&row, F_gpu_name, m->gpu_info.name);
+	row_text(&row, F_gpu_uuid, m->gpu_info.uuid);
+	row_text(&row, F_gpu_pci, m->gpu_info.pci);
+	return row_emit(&row, w, why);
 }
 
 /* It is our own program at the other end, but with another's code in it: every text is ended here. */

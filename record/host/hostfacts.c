@@ -9,19 +9,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 #define VALUE_MAX 512
 
 int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
 {
-	const char *text[NFIELDS_fact] = {0};
-	uint64_t v[NFIELDS_fact] = {0};
+	struct row row = row_of(KIND_fact, at_ns);
 
-	v[F_fact_at] = at_ns;
-	v[F_fact_name] = strlen(name);
-	text[F_fact_name] = name;
-	v[F_fact_value] = strlen(value);
-	text[F_fact_value] = value;
-	return writer_add(w, KIND_fact, v, text, why);
+	row_text(&row, F_fact_name, name);
+	row_text(&row, F_fact_value, value);
+	return row_emit(&row, w, why);
 }
 
 /* All up to the end of the last component of a path: until ": ", or the end. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 #define STAT_BYTES_FIRST 65536u
 #define STAT_BYTES_MAX (4u << 20)
@@ -134,7 +135,7 @@ static void take_frequencies(struct cpus *c)
 
 int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	uint64_t v[NFIELDS_cpu] = {0};
+	struct row row = row_of(KIND_cpu, at_ns);
 	int r = 0;
 
 	if (!read_stat(c))
@@ -149,11 +150,10 @@ int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *wh
 	for (uint32_t i = 0; i < c->n && r == 0; i++) {
 		if (!c->cpu[i].seen || c->cpu[i].emitted)
 			continue;
-		v[F_cpu_at] = at_ns;
-		v[F_cpu_cpu] = i;
-		v[F_cpu_steal] = c->cpu[i].steal_ns;
-		v[F_cpu_khz] = c->cpu[i].khz;
-		r = writer_add(w, KIND_cpu, v, NULL, why);
+		row.v[F_cpu_cpu] = i;
+		row.v[F_cpu_steal] = c->cpu[i].steal_ns;
+		row.v[F_cpu_khz] = c->cpu[i].khz;
+		r = row_emit(&row, w, why);
 		c->cpu[i].emitted = true;
 	}
 	return r;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 #define RECORD_MAX 8192 /* the kernel's CONSOLE_EXT_LOG_MAX: longer ones are cut by it */
 #define MARK "NVRM: Xid ("
 #define FACILITY_BITS 3 /* below them the level */
@@ -102,17 +104,13 @@ int kmsg_open(const char *path)
 static int emit(struct writer *w, const struct xid *x, uint64_t at_ns, struct fault *why)
 {
 	char line[RECORD_MAX + sizeof("(process)")];
-	const char *text[NFIELDS_xid] = {0};
-	uint64_t v[NFIELDS_xid] = {0};
+	struct row row = row_of(KIND_xid, at_ns);
 
-	v[F_xid_at] = at_ns;
-	v[F_xid_code] = x->code;
-	v[F_xid_pid] = x->pid;
-	v[F_xid_pci] = strlen(x->pci);
-	text[F_xid_pci] = x->pci;
-	v[F_xid_text] = kmsg_without_name(line, sizeof(line), x);
-	text[F_xid_text] = line;
-	return writer_add(w, KIND_xid, v, text, why);
+	row.v[F_xid_code] = x->code;
+	row.v[F_xid_pid] = x->pid;
+	row_text(&row, F_xid_pci, x->pci);
+	row_bytes(&row, F_xid_text, line, kmsg_without_name(line, sizeof(line), x));
+	return row_emit(&row, w, why);
 }
 
 int kmsg_take(int fd, struct writer *w, uint64_t at_ns, struct fault *why)

@@ -13,6 +13,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 int discover_new(struct discover **out, const struct procfs *fs, struct inspector *inspector,
 		 struct symbolizer *symbolizer, struct attach *attach, struct fault *why)
 {
@@ -408,18 +410,15 @@ void discover_each(const struct discover *d, void (*use)(void *self, const struc
 
 static int emit_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_library] = {0};
-	uint64_t v[NFIELDS_library] = {0};
+	struct row row = row_of(KIND_library, at_ns);
 
-	v[F_library_at] = at_ns;
-	v[F_library_module] = l->module;
-	v[F_library_pid] = pid;
-	v[F_library_role] = l->role;
-	v[F_library_functions] = l->functions;
-	v[F_library_probed] = l->probed;
-	text[F_library_reason] = l->reason ? l->reason : "";
-	v[F_library_reason] = strlen(text[F_library_reason]);
-	return writer_add(w, KIND_library, v, text, why);
+	row.v[F_library_module] = l->module;
+	row.v[F_library_pid] = pid;
+	row.v[F_library_role] = l->role;
+	row.v[F_library_functions] = l->functions;
+	row.v[F_library_probed] = l->probed;
+	row_text(&row, F_library_reason, l->reason ? l->reason : "");
+	return row_emit(&row, w, why);
 }
 
 int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why)
@@ -434,14 +433,13 @@ int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, u
 	}
 	for (size_t i = 0; i < d->noutcomes && r == 0; i++) {
 		const struct outcome *o = &d->outcomes[i];
-		uint64_t v[NFIELDS_attach] = {0};
+		struct row row = row_of(KIND_attach, at_ns);
 
-		v[F_attach_at] = at_ns;
-		v[F_attach_module] = o->module;
-		v[F_attach_probe] = o->probe;
-		v[F_attach_offset] = o->offset;
-		v[F_attach_error] = (uint64_t)o->error;
-		r = writer_add(w, KIND_attach, v, NULL, why);
+		row.v[F_attach_module] = o->module;
+		row.v[F_attach_probe] = o->probe;
+		row.v[F_attach_offset] = o->offset;
+		row.v[F_attach_error] = (uint64_t)o->error;
+		r = row_emit(&row, w, why);
 	}
 	if (r == 0)
 		d->noutcomes = 0;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/row.h"
+
 #define TABLE_FIRST 1024u /* power of two */
 #define NO_NAME UINT32_MAX
 #define PIDS 4096u
@@ -246,8 +248,7 @@ static size_t whole_symbol(const char *symbol)
  */
 static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
 {
-	const char *text[NFIELDS_kernel] = {0};
-	uint64_t v[NFIELDS_kernel] = {0};
+	struct row row = row_of(KIND_kernel, of->at_ns);
 	int r = symbolizer_place(k->symbolizer, of->pid, of->start_ns, of->function, false, of->at_ns, &k->place, why);
 
 	if (r == 0 && symbolizer_late(k->symbolizer))
@@ -256,15 +257,16 @@ static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of,
 		r = stacks_emit_modules(k->stacks, w, of->at_ns, why);
 	if (r < 0 || (name == NO_NAME && !k->place.module))
 		return r;
-	v[F_kernel_at] = of->at_ns;
-	v[F_kernel_pid] = of->pid;
-	v[F_kernel_start] = of->start_ns;
-	v[F_kernel_function] = of->function;
-	v[F_kernel_module] = k->place.module;
-	v[F_kernel_offset] = k->place.offset;
-	text[F_kernel_name] = name == NO_NAME ? k->place.symbol : k->text + name;
-	v[F_kernel_name] = name == NO_NAME ? whole_symbol(k->place.symbol) : strlen(k->text + name);
-	return writer_add(w, KIND_kernel, v, text, why);
+	row.v[F_kernel_pid] = of->pid;
+	row.v[F_kernel_start] = of->start_ns;
+	row.v[F_kernel_function] = of->function;
+	row.v[F_kernel_module] = k->place.module;
+	row.v[F_kernel_offset] = k->place.offset;
+	if (name == NO_NAME)
+		row_bytes(&row, F_kernel_name, k->place.symbol, whole_symbol(k->place.symbol));
+	else
+		row_text(&row, F_kernel_name, k->text + name);
+	return row_emit(&row, w, why);
 }
 
 int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of *of, struct fault *why)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "record/probe/probes.h"
+#include "record/row.h"
 
 #define TABLE_FIRST 1024u /* power of two */
 
@@ -97,21 +98,17 @@ int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, stru
 {
 	while (s->nemitted < symbolizer_nmodules(s->symbolizer)) {
 		const struct module *m = symbolizer_module_at(s->symbolizer, s->nemitted + 1);
-		const char *text[NFIELDS_module] = {0};
-		uint64_t v[NFIELDS_module] = {0};
+		struct row row = row_of(KIND_module, at_ns);
 		int r;
 
-		v[F_module_at] = at_ns;
-		v[F_module_id] = m->id;
-		v[F_module_device] = m->device;
-		v[F_module_inode] = m->inode;
-		v[F_module_build_id] = strlen(m->build_id);
-		text[F_module_build_id] = m->build_id;
-		v[F_module_path] = strlen(m->path);
-		text[F_module_path] = m->path;
-		v[F_module_deleted] = m->deleted;
-		v[F_module_mount] = m->mount_namespace;
-		r = writer_add(w, KIND_module, v, text, why);
+		row.v[F_module_id] = m->id;
+		row.v[F_module_device] = m->device;
+		row.v[F_module_inode] = m->inode;
+		row_text(&row, F_module_build_id, m->build_id);
+		row_text(&row, F_module_path, m->path);
+		row.v[F_module_deleted] = m->deleted;
+		row.v[F_module_mount] = m->mount_namespace;
+		r = row_emit(&row, w, why);
 		if (r < 0)
 			return r;
 		s->nemitted++;
@@ -122,21 +119,18 @@ int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, stru
 static int emit_frame(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t id, size_t depth, uint64_t address,
 		      const struct place *place, struct fault *why)
 {
-	const char *text[NFIELDS_frame] = {0};
-	uint64_t v[NFIELDS_frame] = {0};
+	struct row row = row_of(KIND_frame, at_ns);
 	int r = stacks_emit_modules(s, w, at_ns, why);
 
 	if (r < 0)
 		return r;
-	v[F_frame_at] = at_ns;
-	v[F_frame_stack] = id;
-	v[F_frame_depth] = depth;
-	v[F_frame_address] = address;
-	v[F_frame_module] = place->module;
-	v[F_frame_offset] = place->offset;
-	v[F_frame_symbol] = strlen(place->symbol);
-	text[F_frame_symbol] = place->symbol;
-	return writer_add(w, KIND_frame, v, text, why);
+	row.v[F_frame_stack] = id;
+	row.v[F_frame_depth] = depth;
+	row.v[F_frame_address] = address;
+	row.v[F_frame_module] = place->module;
+	row.v[F_frame_offset] = place->offset;
+	row_text(&row, F_frame_symbol, place->symbol);
+	return row_emit(&row, w, why);
 }
 
 /* Place all frames. *late: not all is known yet. */
