@@ -49,6 +49,7 @@ void discover_free(struct discover *d)
 	for (size_t i = 0; i < d->nlooked; i++)
 		free(d->looked[i].reason);
 	free(d->looked);
+	map_clear(&d->by_file);
 	free(d->outcomes);
 	free(d->uses);
 	free(d->names);
@@ -61,48 +62,41 @@ const struct discover_counts *discover_counts(const struct discover *d)
 	return &d->counts;
 }
 
-static uint32_t *bucket_of(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
-{
-	uint64_t h = (inode ^ (uint64_t)major << 52 ^ (uint64_t)minor << 32) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &d->bucket[(h >> 32) % LOOKED_BUCKETS];
-}
-
 static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
 {
-	for (uint32_t i = *bucket_of(d, major, minor, inode); i; i = d->looked[i - 1].older) {
-		struct looked *l = &d->looked[i - 1];
+	uint32_t n = map_get(&d->by_file, (uint64_t)major << 32 | minor, inode);
 
-		if (l->inode == inode && l->major == major && l->minor == minor)
-			return l;
-	}
-	return NULL;
+	return n ? &d->looked[n - 1] : NULL;
+}
+
+static struct looked *add_looked(struct discover *d, const struct mapping *m)
+{
+	struct looked *more = array_grow(d->looked, &d->looked_room, d->nlooked + 1, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	d->looked = more;
+	if (map_put(&d->by_file, (uint64_t)m->dev_major << 32 | m->dev_minor, m->inode, (uint32_t)d->nlooked + 1))
+		return NULL;
+	return &d->looked[d->nlooked++];
 }
 
 /* *l joins those that were inspected, in the place of one that had its numbers before. *l's text is taken over. */
 static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
 		       struct fault *why)
 {
-	uint32_t *bucket = bucket_of(d, m->dev_major, m->dev_minor, m->inode);
-	struct looked *more = array_grow(d->looked, &d->looked_room, d->nlooked + 1, sizeof(*more)), *old;
+	struct looked *place = find_looked(d, m->dev_major, m->dev_minor, m->inode);
 
-	if (!more)
+	if (!place)
+		place = add_looked(d, m);
+	if (!place)
 		return fault_no_memory(why);
-	d->looked = more;
-	old = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	free(place->reason);
 	l->inode = m->inode;
 	l->major = m->dev_major;
 	l->minor = m->dev_minor;
-	if (old) {
-		l->older = old->older;
-		free(old->reason);
-	} else {
-		l->older = *bucket;
-		old = &d->looked[d->nlooked++];
-		*bucket = (uint32_t)d->nlooked;
-	}
-	*old = *l;
-	*kept = old;
+	*place = *l;
+	*kept = place;
 	return 0;
 }
 
