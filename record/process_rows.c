@@ -477,7 +477,7 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 	if (!s->o.late_attach)
 		n += add_missing(&list[n], false, true,
 				 "libraries that were loaded after recording began (--no-late-attach)");
-	if (!attach_has_futex(s->attach))
+	if (!attach_facts(s->attach)->futex)
 		n += add_missing(&list[n], false, false, "futexes, and with them waits for locks (%s)",
 				 s->o.futex ? "this kernel does not offer them" : "--no-futex");
 	if (!s->o.quota)

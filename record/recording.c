@@ -203,7 +203,7 @@ static void await_detaching(const struct recording *s)
 {
 	struct pollfd p = {.fd = s->signal_fd, .events = POLLIN};
 
-	if (attach_is_multi(s->attach) || !others_detach(s))
+	if (attach_facts(s->attach)->multi || !others_detach(s))
 		return;
 	recording_note(s, 0, "waiting for the kernel, which is still taking off the probes of the recording before");
 	for (int i = 0; i < DETACH_LOOKS_MAX && poll(&p, 1, DETACH_LOOK_MS) == 0 && others_detach(s); i++)
@@ -224,6 +224,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.metrics_ns = s->o.metrics_ns,
 		.verifier = s->o.verifier,
 	};
+	const struct attach_facts *facts;
 	struct rlimit files;
 	int r;
 
@@ -235,6 +236,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	r = attach_open(&s->attach, &o, why);
 	if (r < 0)
 		return r;
+	facts = attach_facts(s->attach);
 	note_absent(s);
 	await_detaching(s);
 	/* Now, as there is no secret yet, and what it need not have is not there either. */
@@ -242,16 +244,16 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = inspector_start(s->inspector, why);
 	if (r == 0)
-		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
+		r = ring_open(&s->life, facts->life_fd, LIFE_RING_BYTES, why);
 	if (r == 0)
-		r = ring_open(&s->bulk, attach_bulk_fd(s->attach), s->o.ring_bytes, why);
+		r = ring_open(&s->bulk, facts->bulk_fd, s->o.ring_bytes, why);
 	if (r == 0)
-		r = counters_open(&s->counters, attach_tallies_fd(s->attach), why);
+		r = counters_open(&s->counters, facts->tallies_fd, why);
 	/* Edge-triggered: it matters when the kernel wakes us, not that there is something in the ring. */
 	if (r == 0)
-		r = watch(s, attach_life_fd(s->attach), EPOLLIN | EPOLLET, why);
+		r = watch(s, facts->life_fd, EPOLLIN | EPOLLET, why);
 	if (r == 0)
-		r = watch(s, attach_bulk_fd(s->attach), EPOLLIN | EPOLLET, why);
+		r = watch(s, facts->bulk_fd, EPOLLIN | EPOLLET, why);
 	if (r == 0)
 		r = watch(s, inspector_fd(s->inspector), EPOLLIN | EPOLLET, why);
 	if (r == 0 && s->command.pid)
@@ -327,7 +329,7 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 		.output = s->path,
 		.key = s->o.rotate_ns ? s->rotation.key_path : NULL,
 		.late = s->o.late_attach,
-		.single = !attach_is_multi(s->attach),
+		.single = !attach_facts(s->attach)->multi,
 		.hidden = procfs_hides(&s->fs),
 		.signals = s->command.pid != 0,
 		.quota_fd = quotas_root(s->quotas),
@@ -452,7 +454,7 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	status_begin(&s->status, begin_ns);
 	s->rotation.next_ns = o->rotate_ns ? begin_ns + o->rotate_ns : 0;
 	s->deadline_ns = o->duration_ns ? begin_ns + o->duration_ns : 0;
-	s->next_scan_ns = o->late_attach && !attach_reports_maps(s->attach) ? s->next_seal_ns : 0;
+	s->next_scan_ns = o->late_attach && !attach_facts(s->attach)->notice_maps ? s->next_seal_ns : 0;
 	*out = s;
 	return 0;
 }

@@ -150,6 +150,7 @@ int capture_emit_suspended(struct recording *s, const struct clock_anchor *now, 
 
 static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 {
+	const struct attach_facts *kernel = attach_facts(s->attach);
 	const struct {
 		const char *name, *value;
 	} facts[] = {
@@ -157,24 +158,24 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"mode", s->command.pid ? "command"
 			 : s->o.npids   ? "processes"
 					: "all that use CUDA"},
-		{"futex", attach_has_futex(s->attach) ? "recorded"
-			  : s->o.futex                ? "not recorded: this kernel does not offer it"
-						      : "not recorded"},
-		{"cpu_quota", attach_times_quota(s->attach) ? "recorded"
-			      : attach_has_quota(s->attach) ? "recorded, without its share of each wait for a CPU"
-			      : s->o.quota                  ? "recorded: this kernel has none"
-							    : "not recorded"},
+		{"futex", kernel->futex ? "recorded"
+			  : s->o.futex  ? "not recorded: this kernel does not offer it"
+					: "not recorded"},
+		{"cpu_quota", kernel->quota_times ? "recorded"
+			      : kernel->quota     ? "recorded, without its share of each wait for a CPU"
+			      : s->o.quota        ? "recorded: this kernel has none"
+						  : "not recorded"},
 		{"signals", !s->o.signals ? "not recorded"
 			    : attach_lacks(s->attach, "signal_generate")
 				    ? "not recorded: this kernel does not report it"
 				    : "recorded"},
 		{"command_lines", s->o.command_lines ? "recorded" : "left out"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
-		{"uprobes", !attach_is_multi(s->attach)       ? "single"
-			    : attach_has_shortcuts(s->attach) ? "multi"
-							      : "plain"},
-		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
-		{"tracepoints_absent", attach_absent(s->attach)[0] ? attach_absent(s->attach) : "none"},
+		{"uprobes", !kernel->multi      ? "single"
+			    : kernel->shortcuts ? "multi"
+						: "plain"},
+		{"waking_context", kernel->interrupts_known ? "known" : "not proven"},
+		{"tracepoints_absent", kernel->absent[0] ? kernel->absent : "none"},
 	};
 	int r = hostfacts_emit(s->writer, at_ns, why);
 
@@ -190,11 +191,11 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		r = fact_emit(s->writer, at_ns, "xid", "not recorded", why);
 	if (r == 0)
 		r = emit_refusals(s, at_ns, why);
-	if (r == 0 && s->o.metrics_ns && !attach_has_metrics(s->attach))
+	if (r == 0 && s->o.metrics_ns && !kernel->metrics)
 		r = fact_emit(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
 	else if (r == 0 && s->o.metrics_ns)
 		r = fact_emitf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
-			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
+			       kernel->timed ? "" : ", only of CPUs on which threads change");
 	return r == 0 ? budget_emit(&s->o.budget, s->writer, at_ns, why) : r;
 }
 

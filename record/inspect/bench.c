@@ -290,7 +290,7 @@ static int work_attach(struct bench *b, const struct inspect_ask *ask, struct at
 
 	if (r <= 0)
 		return r;
-	head.by_caller = b->publish && !attach_links_pass(b->attach);
+	head.by_caller = b->publish && !attach_facts(b->attach)->multi;
 	if (!head.by_caller)
 		(void)attach_library(b->attach, fd, sites, ask->nsites);
 	if (!head.by_caller && b->publish)
