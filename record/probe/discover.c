@@ -20,20 +20,9 @@ int discover_new(struct discover **out, const struct procfs *fs, struct inspecto
 {
 	struct discover *d = calloc(1, sizeof(*d));
 
-	if (d) {
-		d->names = calloc(nprobes, sizeof(*d->names));
-		d->specs = calloc(nprobes, sizeof(*d->specs));
-	}
-	if (!d || !d->names || !d->specs) {
-		discover_free(d);
+	if (!d)
 		return fault_no_memory(why);
-	}
-	for (size_t i = 0; i < nprobes; i++) {
-		if (probe_table[i].id < PROBE_HOST_END)
-			continue;
-		d->names[d->nnames] = probe_table[i].name;
-		d->specs[d->nnames++] = &probe_table[i];
-	}
+	d->nfunctions = library_probes(&d->functions);
 	d->fs = fs;
 	d->inspector = inspector;
 	d->symbolizer = symbolizer;
@@ -52,8 +41,6 @@ void discover_free(struct discover *d)
 	map_clear(&d->by_file);
 	free(d->outcomes);
 	free(d->uses);
-	free(d->names);
-	free(d->specs);
 	free(d);
 }
 

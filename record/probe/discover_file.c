@@ -81,7 +81,7 @@ static size_t make_sites(const struct discover *d, const struct image_match *fou
 		for (size_t k = 0; k < n && !taken; k++)
 			taken = sites[k].offset == found[i].offset;
 		if (!taken)
-			sites[n++] = (struct attach_site){found[i].offset, d->specs[found[i].name]->id, 0};
+			sites[n++] = (struct attach_site){found[i].offset, d->functions[found[i].name].id, 0};
 	}
 	return n;
 }
@@ -105,7 +105,7 @@ static uint32_t role_of_matches(const struct discover *d, const struct image_mat
 	size_t runtime = 0, exported = 0, driver = 0, nccl = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		switch (discover_role_of_function(d->names[found[i].name])) {
+		switch (discover_role_of_function(d->functions[found[i].name].name)) {
 		case LIBRARY_RUNTIME:
 			runtime++;
 			exported += found[i].exported;
@@ -204,7 +204,7 @@ static int look_inside(struct discover *d, uint32_t pid, const struct mapping *m
 	} else {
 		r = symbolizer_module(d->symbolizer, &d->file, m, &l->module, why);
 		for (size_t i = 0; i < about.n && r == 0; i++)
-			if (found[i].name >= d->nnames)
+			if (found[i].name >= d->nfunctions)
 				r = fault_set(why, ERR_IO, FAULT_NOWHERE, "the process that inspects files has failed");
 		if (r == 0 && !l->role)
 			l->role = role_of_matches(d, found, about.n);

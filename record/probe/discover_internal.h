@@ -46,10 +46,9 @@ struct discover {
 	size_t noutcomes;
 	struct use *uses;
 	size_t nuses, uses_room;
-	const struct file_key *fresh; /* see discover_mapped() */
-	const char **names;           /* of all library functions, and behind each index its probe */
-	const struct probe_spec **specs;
-	size_t nnames;
+	const struct file_key *fresh;       /* see discover_mapped() */
+	const struct probe_spec *functions; /* that are looked for */
+	size_t nfunctions;
 	struct discover_counts counts;
 	struct mapping mapping; /* large: not for the stack */
 	struct inspect_file file;
