@@ -405,12 +405,13 @@ static void check_recorder(struct check *c)
 
 size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recording_options *o, const char *folder)
 {
-	struct check c = {.lines = lines, .o = o};
+	struct check c = {.lines = lines, .o = o, .fs.root_fd = -1};
 	struct fault why = {0};
+	int r = procfs_open(&c.fs, PROCFS_ROOT, &why);
 
 	check_kernel(&c);
 	check_capabilities(&c);
-	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
+	if (r < 0) {
 		check_report(&c, "/proc", CHECK_NO, "%s", why.text);
 		check_remedy(&c, "mount it: mount -t proc proc /proc");
 		return c.n;

@@ -44,9 +44,7 @@ int fact_emitf(struct writer *w, uint64_t at_ns, struct fault *why, const char *
 	return fact_emit(w, at_ns, name, value, why);
 }
 
-/* The first line of a file, or of the line that begins with `key` what follows the colon or equals sign. False: there
- * is none. */
-static bool line_of(const char *path, const char *key, char *value, size_t size)
+bool hostfacts_line(const char *path, const char *key, char *value, size_t size)
 {
 	FILE *f = fopen(path, "re");
 	char line[VALUE_MAX];
@@ -117,9 +115,9 @@ static const char *virtualisation(char *buf, size_t size)
 {
 	char text[VALUE_MAX];
 
-	if (line_of("/sys/hypervisor/type", NULL, buf, size) && buf[0])
+	if (hostfacts_line("/sys/hypervisor/type", NULL, buf, size) && buf[0])
 		return buf;
-	if (line_of("/sys/class/dmi/id/sys_vendor", NULL, text, sizeof(text))) {
+	if (hostfacts_line("/sys/class/dmi/id/sys_vendor", NULL, text, sizeof(text))) {
 		static const struct {
 			const char *vendor, *name;
 		} known[] = {
@@ -160,7 +158,7 @@ int hostfacts_emit(struct writer *w, uint64_t at_ns, struct fault *why)
 			r = fact_emit(w, at_ns, facts[i].name, facts[i].value, why);
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
-		if (line_of(files[i].path, files[i].key, value, sizeof(value)))
+		if (hostfacts_line(files[i].path, files[i].key, value, sizeof(value)))
 			r = fact_emit(w, at_ns, files[i].name, value, why);
 	if (r == 0)
 		r = fact_emit(w, at_ns, "virtualisation", virtualisation(value, sizeof(value)), why);
