@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "record/host/hostfacts.h"
 #include "record/row.h"
 
@@ -76,12 +77,11 @@ static bool read_stat(struct cpus *c)
 		if (n == 0 || strstr(c->text, "\nintr"))
 			return have > 0;
 		if (have + 1 == c->room && c->room < STAT_BYTES_MAX) {
-			char *more = realloc(c->text, c->room * 2);
+			char *more = array_grow(c->text, &c->room, c->room + 1, 1);
 
 			if (!more)
 				return false;
 			c->text = more;
-			c->room *= 2;
 		}
 	}
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One file: what it is to CUDA, and the probes on it. */
 #include "record/probe/discover_internal.h"
+#include "format/base/array.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -89,7 +90,7 @@ static size_t make_sites(const struct discover *d, const struct image_match *fou
 static int keep_outcomes(struct discover *d, uint32_t module, const struct attach_site *sites, size_t n,
 			 struct fault *why)
 {
-	struct outcome *more = reallocarray(d->outcomes, d->noutcomes + n + 1, sizeof(*more));
+	struct outcome *more = array_grow(d->outcomes, &d->outcomes_room, d->noutcomes + n + 1, sizeof(*more));
 
 	if (!more)
 		return fault_no_memory(why);

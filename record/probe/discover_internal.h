@@ -43,7 +43,7 @@ struct discover {
 	size_t nlooked, looked_room;
 	struct map by_file; /* index in `looked`, + 1, by device and inode */
 	struct outcome *outcomes;
-	size_t noutcomes;
+	size_t noutcomes, outcomes_room;
 	struct use *uses;
 	size_t nuses, uses_room;
 	const struct file_key *fresh;       /* see discover_mapped() */
