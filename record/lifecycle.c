@@ -49,9 +49,9 @@ static int emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, ui
 				   .uid = uid,
 				   .start_ns = start_ns,
 				   .since_ns = clock_ns(CLOCK_BOOTTIME)};
-	int r = s->deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
+	int r = s->processes.deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
 
-	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, exec))
+	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, exec))
 		r = recording_emit_unread(s, pid, start_ns, exec, why);
 	return r < 0 ? r : 0;
 }
@@ -62,7 +62,7 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 
 	if (!p->tracked)
 		return 0;
-	r = pid_set_add(&s->tracked, p->pid, why);
+	r = pid_set_add(&s->processes.tracked, p->pid, why);
 	/* It may also be but another name of one that we know. */
 	return r < 0 ? r : emit_process(s, p->pid, p->start_ns, p->uid, NULL, why);
 }
@@ -72,7 +72,7 @@ static int on_exec(struct recording *s, const struct ring_exec *e, struct fault 
 	inspector_forget(s->inspector, e->pid);
 	symbolizer_forget(s->symbolizer, e->pid);
 	discover_forget(s->discover, e->pid);
-	pid_set_remove(&s->scanned, e->pid);
+	pid_set_remove(&s->processes.scanned, e->pid);
 	return emit_process(s, e->pid, e->start_ns, e->uid, e, why);
 }
 
@@ -82,11 +82,11 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 		standing_ended(s->rotation.standing, e->pid, e->tid, e->last, e->head.at_ns);
 	if (!e->last)
 		return 0;
-	pid_set_remove(&s->tracked, e->pid);
-	pid_set_remove(&s->scanned, e->pid);
+	pid_set_remove(&s->processes.tracked, e->pid);
+	pid_set_remove(&s->processes.scanned, e->pid);
 	recording_leave_process(s, e->pid);
 	discover_forget(s->discover, e->pid);
-	return pid_set_add(&s->gone, e->pid, why);
+	return pid_set_add(&s->processes.gone, e->pid, why);
 }
 
 /*
@@ -108,21 +108,22 @@ void recording_note_refused(struct recording *s)
 {
 	const struct discover_counts *counts = discover_counts(s->discover);
 
-	if (counts->refused > s->nrefused)
+	if (counts->refused > s->processes.reported.refused)
 		recording_note(
 			s, 0,
 			"%zu functions cannot be probed here, their calls are not recorded (see the `attach` rows)",
-			counts->refused - s->nrefused);
-	if (counts->unread > s->nunread)
+			counts->refused - s->processes.reported.refused);
+	if (counts->unread > s->processes.reported.unread)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
-	if (counts->stripped > s->nstripped)
+	if (counts->stripped > s->processes.reported.stripped)
 		recording_note(s, 0,
 			       "%s%s: the CUDA runtime is linked in and stripped, so that only the driver's calls are "
 			       "recorded",
-			       counts->last_stripped, counts->stripped - s->nstripped > 1 ? " and other files" : "");
-	s->nrefused = counts->refused;
-	s->nunread = counts->unread;
-	s->nstripped = counts->stripped;
+			       counts->last_stripped,
+			       counts->stripped - s->processes.reported.stripped > 1 ? " and other files" : "");
+	s->processes.reported.refused = counts->refused;
+	s->processes.reported.unread = counts->unread;
+	s->processes.reported.stripped = counts->stripped;
 }
 
 /*
@@ -134,7 +135,7 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 	/* One that is ending has no memory any more; one that is hidden shows none either, but its number is taken. */
 	bool lives = procfs_has_memory(&s->fs, m->pid) || (procfs_hides(&s->fs) && getpgid((pid_t)m->pid) >= 0);
 
-	s->libraries_unseen += lives;
+	s->processes.libraries_unseen += lives;
 	recording_note(s, lives ? 0 : 1,
 		       lives ? "process %u mapped a CUDA library that /proc does not show: its calls may go unrecorded"
 			     : "process %u ended before its CUDA library could be inspected",
@@ -154,8 +155,8 @@ static int count_mapped(struct recording *s, const struct ring_mapped *m, struct
 	bool never = known == DISCOVER_UNREAD || (known == DISCOVER_UNKNOWN && m->named);
 
 	counters_add(&s->counters, PROBE_MAPPED, late || never ? COUNT_not_attached : COUNT_recorded);
-	s->not_attached += late || never;
-	if (!(late || never) || s->not_attached > NOT_ATTACHED_MAX)
+	s->processes.not_attached += late || never;
+	if (!(late || never) || s->processes.not_attached > NOT_ATTACHED_MAX)
 		return 0;
 	return fact_emitf(
 		s->writer, now_ns, why, "library_not_attached",
@@ -188,16 +189,16 @@ static int too_late(struct recording *s, const struct ring_mapped *m, struct fau
 /* A process that is recorded from now on has mapped things before, that nobody reported. */
 static bool looks_at_whole(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
-	if (!(m->named || pid_set_has(&s->tracked, m->pid)) || pid_set_has(&s->scanned, m->pid))
+	if (!(m->named || pid_set_has(&s->processes.tracked, m->pid)) || pid_set_has(&s->processes.scanned, m->pid))
 		return false;
-	return pid_set_add(&s->scanned, m->pid, why) == 0;
+	return pid_set_add(&s->processes.scanned, m->pid, why) == 0;
 }
 
 static bool defer(struct recording *s, enum deferred_what what, uint32_t pid, uint32_t uid)
 {
 	const struct deferred d = {.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
 
-	return deferred_add(&s->deferred, &d, NULL);
+	return deferred_add(&s->processes.deferred, &d, NULL);
 }
 
 void recording_defer_whole(struct recording *s, uint32_t pid)
@@ -213,10 +214,10 @@ static int track_found(struct recording *s, uint32_t pid, uint32_t uid, struct f
 {
 	int r = 0;
 
-	if (records_all(s) && !pid_set_has(&s->tracked, pid))
+	if (records_all(s) && !pid_set_has(&s->processes.tracked, pid))
 		r = attach_track(s->attach, pid, 0, 0, why);
 	if (r >= 0)
-		r = s->deferred.n ? INSPECT_LATER : learn_code(s, pid, why);
+		r = s->processes.deferred.n ? INSPECT_LATER : learn_code(s, pid, why);
 	if (r == INSPECT_LATER)
 		(void)defer(s, DEFERRED_CODE, pid, uid);
 	return r < 0 ? r : 0;
@@ -272,8 +273,8 @@ static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fa
 
 	if (s->ending)
 		return too_late(s, m, why);
-	r = s->deferred.n ? INSPECT_LATER : look_at_mapped(s, m, why);
-	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, NULL))
+	r = s->processes.deferred.n ? INSPECT_LATER : look_at_mapped(s, m, why);
+	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, NULL))
 		r = too_late(s, m, why);
 	return r < 0 ? r : 0;
 }
@@ -316,14 +317,14 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 	struct deferred *next;
 	int r = 0;
 
-	while (r == 0 && (next = deferred_next(&s->deferred))) {
+	while (r == 0 && (next = deferred_next(&s->processes.deferred))) {
 		struct deferred d = *next; /* working at it may make more wait, and move it */
 
 		r = at_end ? INSPECT_LATER : work_at(s, &d, why);
 		if (r == INSPECT_LATER && (at_end || clock_ns(CLOCK_BOOTTIME) - d.since_ns > DEFERRED_EACH_NS))
 			r = give_up(s, &d, why);
 		if (r != INSPECT_LATER)
-			deferred_remove(&s->deferred);
+			deferred_remove(&s->processes.deferred);
 	}
 	if (r >= 0)
 		r = stacks_go_on(s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);

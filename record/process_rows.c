@@ -43,13 +43,13 @@ struct asked {
 static int find_module(struct recording *s, uint32_t pid, struct process_facts *f, struct fault *why)
 {
 	struct fault said;
-	int r = inspector_exe(s->inspector, pid, &s->line, &said);
+	int r = inspector_exe(s->inspector, pid, &s->instances.line, &said);
 
 	if (r == INSPECT_DONE)
-		r = inspector_open(s->inspector, pid, &s->line, &s->file, &said);
+		r = inspector_open(s->inspector, pid, &s->instances.line, &s->instances.file, &said);
 	if (r != INSPECT_DONE)
 		return r == INSPECT_LATER ? r : 0;
-	return symbolizer_module(s->symbolizer, &s->file, &s->line, &f->module, why);
+	return symbolizer_module(s->symbolizer, &s->instances.file, &s->instances.line, &f->module, why);
 }
 
 /* What is known of a process that has ended meanwhile: what it ran, as far as it was read. */
@@ -191,7 +191,7 @@ static int emit_cgroup(struct recording *s, const struct instance *in, const str
 	row_text(&row, F_cgroup_container, f->cgroup.container);
 	row_text(&row, F_cgroup_cpu, f->cgroup.cpu);
 	r = row_emit(&row, s->writer, why);
-	return r < 0 ? r : quotas_meet(s->quotas, f->cgroup.cpu, s->writer, at_ns, why);
+	return r < 0 ? r : quotas_meet(s->host.quotas, f->cgroup.cpu, s->writer, at_ns, why);
 }
 
 static int emit_namespaces(struct recording *s, const struct instance *in, const struct process_facts *f,
@@ -271,20 +271,20 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 	return r;
 }
 
-/* The place of an instance in s->emitted; a new one is all zero but for its key. NULL: no memory. */
+/* The place of an instance in s->instances.list; a new one is all zero but for its key. NULL: no memory. */
 static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
 {
 	struct instance *more;
 
-	for (size_t i = 0; i < s->nemitted; i++)
-		if (s->emitted[i].pid == pid && s->emitted[i].start_ns == start_ns)
-			return &s->emitted[i];
-	more = array_grow(s->emitted, &s->emitted_room, s->nemitted + 1, sizeof(*more));
+	for (size_t i = 0; i < s->instances.n; i++)
+		if (s->instances.list[i].pid == pid && s->instances.list[i].start_ns == start_ns)
+			return &s->instances.list[i];
+	more = array_grow(s->instances.list, &s->instances.room, s->instances.n + 1, sizeof(*more));
 	if (!more)
 		return NULL;
-	s->emitted = more;
-	s->emitted[s->nemitted] = (struct instance){.pid = pid, .start_ns = start_ns};
-	return &s->emitted[s->nemitted++];
+	s->instances.list = more;
+	s->instances.list[s->instances.n] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &s->instances.list[s->instances.n++];
 }
 
 int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
@@ -294,7 +294,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 	struct process_facts *f;
 	int r;
 
-	s->facts_gone++;
+	s->instances.gone++;
 	if (!exec)
 		return 0;
 	instance = instance_of(s, pid, start_ns);
@@ -327,8 +327,8 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 	if (r == INSPECT_LATER)
 		goto out;
 	instance->met = true;
-	s->facts_gone += r == 0;
-	s->facts_denied += r > 0 && denied;
+	s->instances.gone += r == 0;
+	s->instances.denied += r > 0 && denied;
 	if (r < 0 || (r == 0 && !exec && !f->exe[0]))
 		goto out;
 	if (r == 0 && exec)
@@ -347,8 +347,8 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	uint8_t hash[sizeof(in->cgroup)];
 	int r = 0;
 
-	for (size_t i = 0; i < s->nemitted && !in; i++)
-		in = s->emitted[i].pid == pid ? &s->emitted[i] : NULL;
+	for (size_t i = 0; i < s->instances.n && !in; i++)
+		in = s->instances.list[i].pid == pid ? &s->instances.list[i] : NULL;
 	if (!in || now_ns - in->cgroup_ns < CGROUP_AGAIN_NS)
 		return 0;
 	in->cgroup_ns = now_ns;
@@ -367,9 +367,9 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 
 void recording_leave_process(struct recording *s, uint32_t pid)
 {
-	for (size_t i = 0; i < s->nemitted;) {
-		if (s->emitted[i].pid == pid)
-			s->emitted[i] = s->emitted[--s->nemitted];
+	for (size_t i = 0; i < s->instances.n;) {
+		if (s->instances.list[i].pid == pid)
+			s->instances.list[i] = s->instances.list[--s->instances.n];
 		else
 			i++;
 	}
@@ -389,19 +389,20 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 	const struct symbolizer_counts *named = symbolizer_counts(s->symbolizer);
 	const struct lack all[NLACKS] = {
 		{"not_attached", "time that a process had a CUDA library mapped, and ran, without probes on it",
-		 "times that a process had a CUDA library mapped, and ran, without probes on it", s->not_attached,
-		 false, true},
+		 "times that a process had a CUDA library mapped, and ran, without probes on it",
+		 s->processes.not_attached, false, true},
 		{"questions_given_up", "question about a file or process that was not answered in time",
 		 "questions about files or processes that were not answered in time", inspector_given_up(s->inspector),
 		 false, true},
 		{"processes_denied", "process of which not all could be read (permission denied)",
-		 "processes of which not all could be read (permission denied)", s->facts_denied, false, false},
+		 "processes of which not all could be read (permission denied)", s->instances.denied, false, false},
 		{"mappings_denied",
 		 "memory map of a process could not be read (permission denied); its CUDA libraries were not traced",
 		 "memory maps of processes could not be read (permission denied); their CUDA libraries were not traced",
 		 found->denied, false, true},
 		{"libraries_unseen", "CUDA library mapped by a process that /proc does not show",
-		 "CUDA libraries mapped by processes that /proc does not show", s->libraries_unseen, false, true},
+		 "CUDA libraries mapped by processes that /proc does not show", s->processes.libraries_unseen, false,
+		 true},
 		{"libraries_unread", "CUDA library that could not be read", "CUDA libraries that could not be read",
 		 found->unread, false, true},
 		{"runtimes_stripped",
@@ -413,9 +414,10 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"modules_not_numbered", "module skipped: limit reached", "modules skipped: limit reached",
 		 named->modules_over, false, false},
 		{"cgroups_not_looked_at", "control group skipped: scan limit for CPU quotas reached",
-		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->quotas), false, false},
+		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->host.quotas), false,
+		 false},
 		{"processes_gone", "process ended before all of it could be read",
-		 "processes ended before all of them could be read", s->facts_gone, true, false},
+		 "processes ended before all of them could be read", s->instances.gone, true, false},
 		{"files_gone", "short-lived process ended before its libraries could be inspected",
 		 "short-lived processes ended before their libraries could be inspected", found->gone, true, true},
 		{"frames_unplaced", "frame of a stack of which the process was gone or may not be read",
