@@ -74,26 +74,11 @@ static int take_call(struct translator *t, struct row *row, const void *record, 
 	return r < 0 ? r : emit_names(t, row, &c, NULL, 0, why);
 }
 
-static int take_call_few(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS_FEW, why);
-}
-
-static int take_call_many(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS_MANY, why);
-}
-
-static int take_call_all(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS, why);
-}
-
-static int take_call_name(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_name(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_name *named = record;
 	struct call c;
-	int r = call_open(&c, row, record, CALL_WORDS, why);
+	int r = call_open(&c, row, record, nwords, why);
 
 	if (r == 0 && named->nbytes >= NAME_BYTES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims a name of %llu bytes, limit %d",
@@ -120,18 +105,18 @@ static int take_frames(struct translator *t, struct row *row, const struct ring_
 	return r;
 }
 
-static int take_call_caller(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_caller(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_caller *c = record;
-	int r = take_call(t, row, record, CALL_WORDS_FEW, why);
+	int r = take_call(t, row, record, nwords, why);
 
 	return r < 0 || !c->frame ? r : take_frames(t, row, &c->call, &c->frame, 1, why);
 }
 
-static int take_call_stack(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_stack(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_stack *s = record;
-	int r = take_call(t, row, record, CALL_WORDS, why);
+	int r = take_call(t, row, record, nwords, why);
 
 	if (r == 0 && s->nframes > STACK_FRAMES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
@@ -299,30 +284,30 @@ static void fill_process(struct row *row, const void *record)
 }
 
 /* A process's addresses are of another program, or of none, from then on. */
-static int take_exec(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_exec(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_exec *e = record;
 
-	(void)row, (void)why;
+	(void)row, (void)nwords, (void)why;
 	if (t->kernels)
 		kernels_forget(t->kernels, e->pid, e->head.at_ns);
 	return 0;
 }
 
-static int take_exit(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_exit(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_exit *e = record;
 
-	(void)row, (void)why;
+	(void)row, (void)nwords, (void)why;
 	if (t->kernels && e->last)
 		kernels_forget(t->kernels, e->pid, e->head.at_ns);
 	return 0;
 }
 
 /* No row of its own: what is attached then has one. Who is noticed counts what becomes of it. */
-static int take_mapped(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_mapped(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
-	(void)row, (void)record, (void)why;
+	(void)row, (void)record, (void)nwords, (void)why;
 	if (!t->notice)
 		counters_add(t->counters, PROBE_MAPPED, COUNT_recorded);
 	return 0;
@@ -333,17 +318,18 @@ static const struct record_type {
 	uint32_t bytes;
 	uint16_t kind, probe;
 	void (*fill)(struct row *row, const void *record);
-	int (*take)(struct translator *t, struct row *row, const void *record, struct fault *why);
+	int (*take)(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why);
+	uint8_t nwords; /* of a call that the record has */
 	bool noticed;
 } types[RING_TYPES] = {
 #define FILLED(name, by) sizeof(struct ring_##name), KIND_##name, by, fill_##name
-#define TAKEN(name) .bytes = sizeof(struct ring_##name), .take = take_##name
-	[RING_CALL_FEW] = {TAKEN(call_few)},
-	[RING_CALL_MANY] = {TAKEN(call_many)},
-	[RING_CALL_ALL] = {TAKEN(call_all)},
-	[RING_CALL_CALLER] = {TAKEN(call_caller)},
-	[RING_CALL_STACK] = {TAKEN(call_stack)},
-	[RING_CALL_NAME] = {TAKEN(call_name)},
+#define CALL(name, by, n) .bytes = sizeof(struct ring_##name), .take = by, .nwords = n
+	[RING_CALL_FEW] = {CALL(call_few, take_call, CALL_WORDS_FEW)},
+	[RING_CALL_MANY] = {CALL(call_many, take_call, CALL_WORDS_MANY)},
+	[RING_CALL_ALL] = {CALL(call_all, take_call, CALL_WORDS)},
+	[RING_CALL_CALLER] = {CALL(call_caller, take_call_caller, CALL_WORDS_FEW)},
+	[RING_CALL_STACK] = {CALL(call_stack, take_call_stack, CALL_WORDS)},
+	[RING_CALL_NAME] = {CALL(call_name, take_call_name, CALL_WORDS)},
 	[RING_SWITCH] = {FILLED(switch, PROBE_SWITCH)},
 	[RING_WAKING] = {FILLED(waking, PROBE_WAKING)},
 	[RING_FUTEX] = {FILLED(futex, PROBE_FUTEX)},
@@ -352,14 +338,14 @@ static const struct record_type {
 	[RING_EXIT] = {FILLED(exit, PROBE_EXIT), .take = take_exit, .noticed = true},
 	[RING_THREAD] = {FILLED(thread, PROBE_THREAD_NAME)},
 	[RING_PROCESS] = {FILLED(process, PROBE_PROCESS_NAME), .noticed = true},
-	[RING_MAPPED] = {TAKEN(mapped), .noticed = true},
+	[RING_MAPPED] = {sizeof(struct ring_mapped), .take = take_mapped, .noticed = true},
 	[RING_FAULT] = {FILLED(fault, PROBE_FAULT)},
 	[RING_OOM] = {FILLED(oom, PROBE_OOM)},
 	[RING_METRIC] = {FILLED(metric, PROBE_METRIC)},
 	[RING_THROTTLED] = {FILLED(throttled, PROBE_THROTTLED), .noticed = true},
 	[RING_SIGNAL] = {FILLED(signal, PROBE_SIGNAL)},
 #undef FILLED
-#undef TAKEN
+#undef CALL
 };
 
 static int stage(struct translator *t, const struct row *row, uint16_t probe, struct fault *why)
@@ -401,7 +387,7 @@ int translate(void *self, const void *record, uint32_t n, struct fault *why)
 	if (type->fill)
 		type->fill(&row, record);
 	if (type->take)
-		r = type->take(t, &row, record, why);
+		r = type->take(t, &row, record, type->nwords, why);
 	if (r == 0 && row.kind)
 		r = stage(t, &row, type->probe ? type->probe : (uint16_t)row.v[F_call_probe], why);
 	if (r == 0 && type->noticed && t->notice)
