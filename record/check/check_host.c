@@ -19,7 +19,7 @@
 #include "record/host/hostfacts.h"
 #include "record/host/kmsg.h"
 
-static bool older_than(const struct utsname *name, unsigned major, unsigned minor)
+bool check_older_than(const struct utsname *name, unsigned major, unsigned minor)
 {
 	unsigned is_major = 0, is_minor = 0;
 
@@ -29,10 +29,10 @@ static bool older_than(const struct utsname *name, unsigned major, unsigned mino
 
 static void check_version(struct check *c, const struct utsname *name)
 {
-	if (older_than(name, 5, 15)) {
+	if (check_older_than(name, 5, 15)) {
 		check_report(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
 		check_remedy(c, "5.15 or later is needed");
-	} else if (older_than(name, 6, 6)) {
+	} else if (check_older_than(name, 6, 6)) {
 		check_report(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one",
 			     name->release, name->machine);
 		check_remedy(c, "6.6 or later attaches them at once and needs fewer capabilities");
