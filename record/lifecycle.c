@@ -40,17 +40,19 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 			set->pids[i] = set->pids[--set->n];
 }
 
+static struct deferred deferred_of(enum deferred_what what, uint32_t pid, uint32_t uid)
+{
+	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
+}
+
 /* Rows about a process, now or when there is time. */
 static int emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, uint32_t uid,
 			const struct ring_exec *exec, struct fault *why)
 {
-	const struct deferred d = {.what = DEFERRED_FACTS,
-				   .pid = pid,
-				   .uid = uid,
-				   .start_ns = start_ns,
-				   .since_ns = clock_ns(CLOCK_BOOTTIME)};
+	struct deferred d = deferred_of(DEFERRED_FACTS, pid, uid);
 	int r = s->processes.deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
 
+	d.start_ns = start_ns;
 	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, exec))
 		r = recording_emit_unread(s, pid, start_ns, exec, why);
 	return r < 0 ? r : 0;
@@ -196,7 +198,7 @@ static bool looks_at_whole(struct recording *s, const struct ring_mapped *m, str
 
 static bool defer(struct recording *s, enum deferred_what what, uint32_t pid, uint32_t uid)
 {
-	const struct deferred d = {.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
+	const struct deferred d = deferred_of(what, pid, uid);
 
 	return deferred_add(&s->processes.deferred, &d, NULL);
 }
@@ -264,15 +266,12 @@ static int look_at_mapped(struct recording *s, const struct ring_mapped *m, stru
 
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
-	const struct deferred d = {.what = DEFERRED_MAPPED,
-				   .pid = m->pid,
-				   .uid = m->uid,
-				   .since_ns = clock_ns(CLOCK_BOOTTIME),
-				   .mapped = *m};
+	struct deferred d = deferred_of(DEFERRED_MAPPED, m->pid, m->uid);
 	int r;
 
 	if (s->ending)
 		return too_late(s, m, why);
+	d.mapped = *m;
 	r = s->processes.deferred.n ? INSPECT_LATER : look_at_mapped(s, m, why);
 	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, NULL))
 		r = too_late(s, m, why);
