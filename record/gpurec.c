@@ -224,12 +224,10 @@ static void emit_self(const struct settings *s, const struct recording_result *r
 static void emit_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
-	struct budget_sums left_out;
 	char size[UNITS_CHARS], captures[64] = "";
 
 	counters_sum(result->counters, result->ncounters, &sums);
-	budget_sum(result->counters, result->ncounters, &left_out);
-	sums.lost -= left_out.sampled_out + left_out.over_rate + open_calls(result);
+	sums.lost -= sums.sampled_out + sums.over_rate + open_calls(result);
 	if (result->ncaptures > 1)
 		snprintf(captures, sizeof(captures), " and the %llu before it",
 			 (unsigned long long)result->ncaptures - 1);
@@ -238,10 +236,10 @@ static void emit_result(const struct settings *s, const struct recording_result 
 		  size_text(size, result->written_bytes), result->key_id, reason_text(result->reason));
 	emit_missing(result);
 	emit_losses(result);
-	if (left_out.sampled_out)
-		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
-	if (left_out.over_rate)
-		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)left_out.over_rate);
+	if (sums.sampled_out)
+		tool_note("  %llu left out by --sample, and counted", (unsigned long long)sums.sampled_out);
+	if (sums.over_rate)
+		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)sums.over_rate);
 	if (result->skipped_runs == UINT64_MAX)
 		tool_note("  the kernel does not report how many runs of a probe it skipped, if any");
 	else if (result->skipped_runs)
@@ -275,16 +273,12 @@ static void emit_failure(const struct recording_result *result, const struct fau
 			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
 	else
 		tool_error("nothing was sealed; %s was removed", result->path);
-	if (result->command_pid)
-		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
 /* Sealed and whole, but not where anybody will look for it. */
 static void emit_lost_output(const struct recording_result *result)
 {
 	tool_error("%s %s; recording ended", result->path, result->output);
-	if (result->command_pid)
-		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
 static int run_recording(struct settings *s)
@@ -320,6 +314,8 @@ static int run_recording(struct settings *s)
 		emit_failure(&result, &why);
 	else if (result.output[0])
 		emit_lost_output(&result);
+	if ((r < 0 || result.output[0]) && result.command_pid)
+		tool_error("the command goes on as process %lld, unrecorded", (long long)result.command_pid);
 	free(result.counters);
 	return r < 0 || result.output[0] ? TOOL_FAILED : command_exit_status(&result);
 }

@@ -90,14 +90,3 @@ enum budget_state budget_state(const struct budget *b, uint64_t written_bytes, u
 		return BUDGET_SPENT;
 	return written_bytes + staged_bytes + RESERVE_BYTES >= b->max_bytes ? BUDGET_SEAL : BUDGET_FINE;
 }
-
-void budget_sum(const struct counter *rows, size_t n, struct budget_sums *sums)
-{
-	memset(sums, 0, sizeof(*sums));
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].id == COUNTER_sampled_out)
-			sums->sampled_out += rows[i].value;
-		else if (rows[i].id == COUNTER_over_rate)
-			sums->over_rate += rows[i].value;
-	}
-}
