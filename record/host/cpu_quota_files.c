@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host/procfs.h"
 #include "record/row.h"
 
 #define FILE_ROOM 512
@@ -211,21 +212,6 @@ uint64_t quotas_skipped(const struct quotas *q)
 	return q ? q->nskipped : 0;
 }
 
-/* "cpu" among "rw,cpu,cpuacct". */
-static bool has_option(const char *options, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = options; *p;) {
-		size_t word = strcspn(p, ",\n");
-
-		if (word == n && memcmp(p, name, n) == 0)
-			return true;
-		p += word + (p[word] ? 1 : 0);
-	}
-	return false;
-}
-
 /*
  * "31 23 0:26 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu": version 1's CPU controller, or
  * version 2 unless that is elsewhere. Paths with blanks in them, which the kernel writes as \040, are not ours.
@@ -240,7 +226,7 @@ static void take_mount(struct quotas *q, const char *line)
 	if (!dash || sscanf(line, "%*s %*s %*s %4095s %4095s", root, at) != 2 ||
 	    sscanf(dash, " - %31s %*s %511s", type, options) != 2)
 		return;
-	v1 = strcmp(type, "cgroup") == 0 && has_option(options, "cpu");
+	v1 = strcmp(type, "cgroup") == 0 && cgroup_lists(options, strlen(options), "cpu");
 	if (!v1 && (strcmp(type, "cgroup2") != 0 || q->root_fd >= 0))
 		return;
 	fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);

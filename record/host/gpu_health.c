@@ -148,6 +148,18 @@ static int emit_gpu(struct writer *w, const struct message *m, uint64_t at_ns, s
 }
 
 /* It is our own program at the other end, but with another's code in it: every text is ended here. */
+static void learn(struct health *h, struct message *m)
+{
+	if (m->said == SAID_DRIVER) {
+		m->driver.version[sizeof(m->driver.version) - 1] = 0;
+		h->ngpus = m->driver.ngpus;
+		strcpy(h->driver, m->driver.version);
+	} else {
+		m->problem[sizeof(m->problem) - 1] = 0;
+		strcpy(h->problem, m->problem);
+	}
+}
+
 static int take(struct health *h, struct writer *w, struct message *m, uint64_t begin_ns, struct fault *why)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME), at_ns = m->at_ns < now ? m->at_ns : now;
@@ -156,9 +168,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		at_ns = begin_ns;
 	switch ((enum said)m->said) {
 	case SAID_DRIVER:
-		m->driver.version[sizeof(m->driver.version) - 1] = 0;
-		h->ngpus = m->driver.ngpus;
-		strcpy(h->driver, m->driver.version);
+		learn(h, m);
 		return fact_emitf(w, at_ns, why, "nvml", "driver %s, %u GPUs", h->driver, h->ngpus);
 	case SAID_GPU:
 		m->gpu_info.name[NVML_TEXT - 1] = m->gpu_info.uuid[NVML_TEXT - 1] = m->gpu_info.pci[NVML_TEXT - 1] = 0;
@@ -168,8 +178,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		m->v[F_health_at] = at_ns;
 		return writer_add(w, KIND_health, m->v, NULL, why);
 	default:
-		m->problem[sizeof(m->problem) - 1] = 0;
-		strcpy(h->problem, m->problem);
+		learn(h, m);
 		return fact_emit_pathless(w, at_ns, "nvml", h->problem, why);
 	}
 }
@@ -205,14 +214,8 @@ void health_await(struct health *h, int ms)
 
 	if (h->fd < 0)
 		return;
-	if (poll(&p, 1, ms) <= 0 || read(h->fd, &m, sizeof(m)) != (ssize_t)sizeof(m)) {
+	if (poll(&p, 1, ms) <= 0 || read(h->fd, &m, sizeof(m)) != (ssize_t)sizeof(m))
 		snprintf(h->problem, sizeof(h->problem), "NVML does not answer");
-	} else if (m.said == SAID_DRIVER) {
-		m.driver.version[sizeof(m.driver.version) - 1] = 0;
-		h->ngpus = m.driver.ngpus;
-		strcpy(h->driver, m.driver.version);
-	} else {
-		m.problem[sizeof(m.problem) - 1] = 0;
-		strcpy(h->problem, m.problem);
-	}
+	else
+		learn(h, &m);
 }
