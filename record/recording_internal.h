@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "format/base/bytes.h"
 #include "format/base/clock.h"
 #include "keys/identity.h"
 #include "record/command.h"
@@ -110,17 +111,11 @@ struct capture {
 	struct output_watch output;
 };
 
-/* Ring records, one behind the other: length (8 bytes), record, filled up to a multiple of 8. */
-struct held {
-	uint8_t *data;
-	size_t len, room;
-};
-
 /* Of rotate.c: one capture after the other. */
 struct rotation {
-	uint64_t next_ns; /* when it is due; 0: never */
-	uint64_t cut_ns;  /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
-	struct held held;
+	uint64_t next_ns;  /* when it is due; 0: never */
+	uint64_t cut_ns;   /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
+	struct bytes held; /* ring records: length (8 bytes), record, filled up to a multiple of 8 */
 	struct standing *standing; /* NULL without rotation */
 	struct counter *rows;      /* room for a table */
 	struct counter *base;      /* counters at the last joint */

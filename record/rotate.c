@@ -103,7 +103,7 @@ int rotate_check(const struct recording *s, struct fault *why)
 
 void rotate_clear(struct recording *s)
 {
-	free(s->rotation.held.data);
+	bytes_free(&s->rotation.held);
 	standing_free(s->rotation.standing);
 	free(s->rotation.rows);
 	free(s->rotation.base);
@@ -275,42 +275,34 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 /* --- what belongs to the next capture --- */
 
 /* False: no room. */
-static bool hold(struct held *held, const void *record, uint32_t n)
+static bool hold(struct bytes *held, const void *record, uint32_t n)
 {
 	size_t whole = sizeof(uint64_t) + ((size_t)n + 7) / 8 * 8;
+	uint8_t *to = held->len + whole > HELD_MAX ? NULL : bytes_grow(held, whole);
 	uint64_t length = n;
-	uint8_t *more;
 
-	if (held->len + whole > HELD_MAX)
+	if (!to)
 		return false;
-	if (held->len + whole > held->room) {
-		more = realloc(held->data, 2 * held->room + whole);
-		if (!more)
-			return false;
-		held->data = more;
-		held->room = 2 * held->room + whole;
-	}
-	memcpy(held->data + held->len, &length, sizeof(length));
-	memcpy(held->data + held->len + sizeof(length), record, n);
-	held->len += whole;
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), record, n);
 	return true;
 }
 
 static int use_held(struct recording *s, ring_use *use, void *self, struct fault *why)
 {
-	struct held held = s->rotation.held;
+	struct bytes held = s->rotation.held;
 	size_t at = 0;
 	uint64_t n;
 	int r = 0;
 
-	s->rotation.held = (struct held){0};
+	s->rotation.held = (struct bytes){0};
 	while (at < held.len && r >= 0) {
 		memcpy(&n, held.data + at, sizeof(n));
 		r = use(self, held.data + at + sizeof(n), (uint32_t)n, why);
 		at += sizeof(n) + (n + 7) / 8 * 8;
 	}
 	if (r >= 0) {
-		free(held.data);
+		bytes_free(&held);
 		return 0;
 	}
 	/* What was not used may say that somebody is held: see recording_run(). */
