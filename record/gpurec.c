@@ -77,15 +77,15 @@ static void verifier_says(const char *program, const char *log)
 	fprintf(stderr, "program %s: -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n", program, log);
 }
 
+static const char *const result_words[] = {[CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_NO] = "no"};
+
 static void print_checks(const struct check_line *lines, size_t n, bool possible)
 {
-	static const char *const words[] = {"ok", "note", "no"};
-
 	for (size_t i = 0; i < n; i++) {
 		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
 
 		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
-		printf("%-4s  %-22s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
+		printf("%-4s  %-22s  %s%s%s\n", result_words[lines[i].result], lines[i].what, text,
 		       lines[i].remedy[0] ? "; " : "", lines[i].remedy);
 		if (tool_verbose && lines[i].detail[0]) {
 			escape_terminal(text, sizeof(text), lines[i].detail, strlen(lines[i].detail));
@@ -98,7 +98,6 @@ static void print_checks(const struct check_line *lines, size_t n, bool possible
 /* False: there was no memory for it. */
 static bool print_checks_json(const struct check_line *lines, size_t n, bool possible)
 {
-	static const char *const words[] = {"ok", "note", "no"};
 	struct text t = {0};
 	struct json j = {.out = &t, .line = true};
 	bool fine;
@@ -109,7 +108,7 @@ static bool print_checks_json(const struct check_line *lines, size_t n, bool pos
 	for (size_t i = 0; i < n; i++) {
 		json_open(&j, NULL, '{');
 		json_string(&j, "what", lines[i].what);
-		json_string(&j, "result", words[lines[i].result]);
+		json_string(&j, "result", result_words[lines[i].result]);
 		json_string(&j, "text", lines[i].text);
 		if (lines[i].remedy[0])
 			json_string(&j, "remedy", lines[i].remedy);

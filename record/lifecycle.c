@@ -144,6 +144,13 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 		       m->pid);
 }
 
+static double ms_since(const struct ring_mapped *m)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+
+	return (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
+}
+
 /*
  * What happened to a mapping is counted once. A loss: the process ran, with a library of CUDA's mapped and no probes on
  * it, for a while or until it ended, so that its calls are not recorded, nor counted one by one: nobody saw them.
@@ -151,8 +158,6 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 static int count_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
 	enum discover_known known = discover_known(s->discover, &m->file);
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
-	double ms = (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
 	bool late = known == DISCOVER_PROBED && !m->known && !m->held;
 	bool never = known == DISCOVER_UNREAD || (known == DISCOVER_UNKNOWN && m->named);
 
@@ -161,11 +166,11 @@ static int count_mapped(struct recording *s, const struct ring_mapped *m, struct
 	if (!(late || never) || s->processes.not_attached > NOT_ATTACHED_MAX)
 		return 0;
 	return fact_emitf(
-		s->writer, now_ns, why, "library_not_attached",
+		s->writer, clock_ns(CLOCK_BOOTTIME), why, "library_not_attached",
 		late ? "process %u had a CUDA library mapped for %.1f ms before probes were on it"
 		     : "process %u mapped a CUDA library, and no probes were on it %.1f ms later, when it had "
 		       "ended or was given up",
-		m->pid, ms);
+		m->pid, ms_since(m));
 }
 
 /* It goes on, whatever became of it. */
@@ -239,7 +244,6 @@ static int emit_found(struct recording *s, struct fault *why)
 static int look_at_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
 	const struct discover_mapping mapping = {&m->file, m->address};
-	uint64_t now_ns;
 	int r = discover_mapped(s->discover, m->pid, &mapping, why), tracked = 0, counted;
 
 	if (r == INSPECT_LATER)
@@ -258,9 +262,8 @@ static int look_at_mapped(struct recording *s, const struct ring_mapped *m, stru
 		(void)defer(s, DEFERRED_WHOLE, m->pid, m->uid);
 	if (r == 0)
 		return 0;
-	now_ns = clock_ns(CLOCK_BOOTTIME);
 	recording_note(s, 1, "process %u has a CUDA library; %s %.1f ms", m->pid, m->held ? "held for" : "seen after",
-		       (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
+		       ms_since(m));
 	return emit_found(s, why);
 }
 

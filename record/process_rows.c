@@ -272,19 +272,19 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 }
 
 /* The place of an instance in s->instances.list; a new one is all zero but for its key. NULL: no memory. */
-static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
+static struct instance *instance_of(struct instance_list *l, uint32_t pid, uint64_t start_ns)
 {
 	struct instance *more;
 
-	for (size_t i = 0; i < s->instances.n; i++)
-		if (s->instances.list[i].pid == pid && s->instances.list[i].start_ns == start_ns)
-			return &s->instances.list[i];
-	more = array_grow(s->instances.list, &s->instances.room, s->instances.n + 1, sizeof(*more));
+	for (size_t i = 0; i < l->n; i++)
+		if (l->list[i].pid == pid && l->list[i].start_ns == start_ns)
+			return &l->list[i];
+	more = array_grow(l->list, &l->room, l->n + 1, sizeof(*more));
 	if (!more)
 		return NULL;
-	s->instances.list = more;
-	s->instances.list[s->instances.n] = (struct instance){.pid = pid, .start_ns = start_ns};
-	return &s->instances.list[s->instances.n++];
+	l->list = more;
+	l->list[l->n] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &l->list[l->n++];
 }
 
 int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
@@ -297,7 +297,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 	s->instances.gone++;
 	if (!exec)
 		return 0;
-	instance = instance_of(s, pid, start_ns);
+	instance = instance_of(&s->instances, pid, start_ns);
 	f = calloc(1, sizeof(*f));
 	if (f && instance) {
 		facts_of_exec(s, exec, f);
@@ -312,7 +312,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why)
 {
-	struct instance *instance = instance_of(s, pid, start_ns);
+	struct instance *instance = instance_of(&s->instances, pid, start_ns);
 	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
 	bool denied = false;
 	int r = 0;
@@ -367,9 +367,11 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 
 void recording_leave_process(struct recording *s, uint32_t pid)
 {
-	for (size_t i = 0; i < s->instances.n;) {
-		if (s->instances.list[i].pid == pid)
-			s->instances.list[i] = s->instances.list[--s->instances.n];
+	struct instance_list *l = &s->instances;
+
+	for (size_t i = 0; i < l->n;) {
+		if (l->list[i].pid == pid)
+			l->list[i] = l->list[--l->n];
 		else
 			i++;
 	}

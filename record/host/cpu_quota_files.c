@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/host/procfs.h"
+#include "record/host/procfs_internal.h"
 #include "record/row.h"
 
 #define FILE_ROOM 512
@@ -42,18 +42,11 @@ struct quotas {
 static bool read_file(const struct quotas *q, const char *group, const char *name, char text[FILE_ROOM])
 {
 	char path[PATH_ROOM + 64];
-	ssize_t n = -1;
-	int fd;
+	size_t n;
 
 	if ((size_t)snprintf(path, sizeof(path), "./%s/%s", group, name) >= sizeof(path))
 		return false;
-	fd = openat(q->root_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, FILE_ROOM - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return procfs_read_start(q->root_fd, 0, path, text, FILE_ROOM, &n, NULL) > 0;
 }
 
 /* "nr_periods 12\nnr_throttled 3\n...": the number behind a word that begins a line; 0: it is not there. */

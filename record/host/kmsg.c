@@ -8,21 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host/procfs_internal.h"
 #include "record/row.h"
 
 #define RECORD_MAX 8192 /* the kernel's CONSOLE_EXT_LOG_MAX: longer ones are cut by it */
 #define MARK "NVRM: Xid ("
 #define FACILITY_BITS 3 /* below them the level */
-
-/* A decimal number at *p that ends before `end`; *p moves behind it. */
-static bool number(const char **p, const char *end, uint64_t *value)
-{
-	const char *from = *p;
-
-	for (*value = 0; *p < end && **p >= '0' && **p <= '9' && *p - from < 10; ++*p)
-		*value = *value * 10 + (uint64_t)(**p - '0');
-	return *p > from;
-}
 
 static const char *find(const char *from, const char *end, const char *what)
 {
@@ -36,7 +27,7 @@ bool kmsg_parse_xid(const char *record, size_t n, struct xid *x)
 	uint64_t value;
 
 	memset(x, 0, sizeof(*x));
-	if (!number(&at, end, &value) || value >> FACILITY_BITS)
+	if (!procfs_take_number(&at, end, 10, UINT32_MAX, &value) || value >> FACILITY_BITS)
 		return false;
 	text = memchr(at, ';', (size_t)(end - at));
 	if (!text)
@@ -57,14 +48,14 @@ bool kmsg_parse_xid(const char *record, size_t n, struct xid *x)
 		x->text_bytes++;
 	memcpy(x->pci, at, x->text_bytes);
 	at = close + 3;
-	if (!number(&at, end, &value) || value > UINT32_MAX)
+	if (!procfs_take_number(&at, end, 10, UINT32_MAX, &value))
 		return false;
 	x->code = (uint32_t)value;
 	pid = find(at, end, "pid=");
 	if (pid) {
 		pid += 4;
 		pid += pid < end && *pid == '\'';
-		if (number(&pid, end, &value) && value <= UINT32_MAX)
+		if (procfs_take_number(&pid, end, 10, UINT32_MAX, &value))
 			x->pid = (uint32_t)value;
 	}
 	x->text = text;

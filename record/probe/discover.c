@@ -49,9 +49,15 @@ const struct discover_counts *discover_counts(const struct discover *d)
 	return &d->counts;
 }
 
-static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
+/* As a struct file_key has it. */
+static uint32_t device_of(const struct mapping *m)
 {
-	uint32_t n = map_get(&d->by_file, (uint64_t)major << 32 | minor, inode);
+	return m->dev_major << 20 | m->dev_minor;
+}
+
+static struct looked *find_looked(struct discover *d, uint32_t device, uint64_t inode)
+{
+	uint32_t n = map_get(&d->by_file, device, inode);
 
 	return n ? &d->looked[n - 1] : NULL;
 }
@@ -63,7 +69,7 @@ static struct looked *add_looked(struct discover *d, const struct mapping *m)
 	if (!more)
 		return NULL;
 	d->looked = more;
-	if (map_put(&d->by_file, (uint64_t)m->dev_major << 32 | m->dev_minor, m->inode, (uint32_t)d->nlooked + 1))
+	if (map_put(&d->by_file, device_of(m), m->inode, (uint32_t)d->nlooked + 1))
 		return NULL;
 	return &d->looked[d->nlooked++];
 }
@@ -72,7 +78,7 @@ static struct looked *add_looked(struct discover *d, const struct mapping *m)
 static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
 		       struct fault *why)
 {
-	struct looked *place = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	struct looked *place = find_looked(d, device_of(m), m->inode);
 
 	if (!place)
 		place = add_looked(d, m);
@@ -80,8 +86,7 @@ static int keep_looked(struct discover *d, const struct mapping *m, struct looke
 		return fault_no_memory(why);
 	free(place->reason);
 	l->inode = m->inode;
-	l->major = m->dev_major;
-	l->minor = m->dev_minor;
+	l->device = device_of(m);
 	*place = *l;
 	*kept = place;
 	return 0;
@@ -125,7 +130,7 @@ void discover_forget(struct discover *d, uint32_t pid)
  */
 static bool may_be_another(const struct discover *d, const struct looked *l)
 {
-	return d->fresh && !l->probed && l->inode == d->fresh->inode && (l->major << 20 | l->minor) == d->fresh->device;
+	return d->fresh && !l->probed && l->inode == d->fresh->inode && l->device == d->fresh->device;
 }
 
 static void note_denied(struct discover *d, uint32_t pid, int r)
@@ -169,7 +174,7 @@ static int look_at_mapping(struct discover *d, uint32_t pid, const struct mappin
 static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked **found,
 			struct fault *why)
 {
-	struct looked *known = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	struct looked *known = find_looked(d, device_of(m), m->inode);
 	struct looked l = {0};
 	bool looked;
 	int r;
@@ -256,7 +261,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 	if (r < 0 || r == INSPECT_LATER)
 		return r;
 	/* One that could not be inspected, because its process was gone, shall be reported again. */
-	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	l = find_looked(d, key->device, key->inode);
 	if (!l) {
 		d->counts.gone++;
 		return 0;
@@ -270,7 +275,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 
 enum discover_known discover_known(struct discover *d, const struct file_key *key)
 {
-	const struct looked *l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	const struct looked *l = find_looked(d, key->device, key->inode);
 
 	if (!l)
 		return DISCOVER_UNKNOWN;
@@ -281,7 +286,7 @@ enum discover_known discover_known(struct discover *d, const struct file_key *ke
 
 int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why)
 {
-	const struct looked *l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	const struct looked *l = find_looked(d, key->device, key->inode);
 
 	d->counts.gone += !l;
 	return l && l->probed ? note_use(d, pid, l, why) : 0;
@@ -340,7 +345,7 @@ static int add_open_file(struct discover *d, int fd, const char *path, struct ma
 	m->prot = PROT_READ | PROT_EXEC;
 	if (!realpath(path, m->path))
 		return fault_errno(why, "cannot resolve the path of %s", path);
-	if (find_looked(d, m->dev_major, m->dev_minor, m->inode))
+	if (find_looked(d, device_of(m), m->inode))
 		return 0;
 	inspector_give_file(d->inspector, fd);
 	r = inspector_open(d->inspector, 0, m, &d->file, why);

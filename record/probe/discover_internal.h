@@ -8,8 +8,8 @@
 
 /* A file that was inspected: not again. */
 struct looked {
-	uint64_t inode; /* as maps has it */
-	uint32_t major, minor;
+	uint64_t inode;  /* as maps has it */
+	uint32_t device; /* as struct file_key */
 	struct stamp stamp;
 	uint32_t module; /* 0: nothing for us in it */
 	uint32_t role;   /* LIBRARY_* */
@@ -61,7 +61,7 @@ uint32_t discover_role_of_name(const char *path);
 uint32_t discover_role_of_function(const char *name);
 
 /*
- * Look into mapping m of a process, whose file is d->file; probe what is in it, and fill *l but for its first three
+ * Look into mapping m of a process, whose file is d->file; probe what is in it, and fill *l but for its first two
  * members. 0, also when it cannot be read (l->reason then says why, if it should matter); INSPECT_LATER; ERR_MEMORY and
  * the like.
  */
