@@ -20,42 +20,43 @@ static bool can_run(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-bool command_exists(const char *name)
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+/* Whether `matches` holds for the file that execvp(3) would try first, or for one of those behind it. */
+static bool any_in_path(const char *name, bool (*matches)(const char *path))
 {
 	const char *path = getenv("PATH"), *end;
 	char full[PATH_MAX];
 
 	if (strchr(name, '/'))
-		return access(name, F_OK) == 0;
+		return matches(name);
 	for (path = path ? path : "/bin:/usr/bin"; *name && path; path = *end ? end + 1 : NULL) {
 		end = strchrnul(path, ':');
 		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)(end - path), end == path ? "." : path, name) <
 			    sizeof(full) &&
-		    access(full, F_OK) == 0)
+		    matches(full))
 			return true;
 	}
 	return false;
 }
 
+bool command_exists(const char *name)
+{
+	return any_in_path(name, is_there);
+}
+
 int command_check(const char *name, struct fault *why)
 {
-	const char *path = getenv("PATH"), *end;
-	char full[PATH_MAX];
-
-	if (strchr(name, '/')) {
-		if (can_run(name))
-			return 0;
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: %s", name,
-				 access(name, F_OK) < 0 ? strerror(errno) : "not an executable file");
-	}
-	for (path = path ? path : "/bin:/usr/bin"; *name && path; path = *end ? end + 1 : NULL) {
-		end = strchrnul(path, ':');
-		if ((size_t)snprintf(full, sizeof(full), "%.*s/%s", (int)(end - path), end == path ? "." : path, name) <
-			    sizeof(full) &&
-		    can_run(full))
-			return 0;
-	}
-	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: there is no such command in PATH", name);
+	if (any_in_path(name, can_run))
+		return 0;
+	if (!strchr(name, '/'))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: there is no such command in PATH",
+				 name);
+	return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "cannot run %s: %s", name,
+			 access(name, F_OK) < 0 ? strerror(errno) : "not an executable file");
 }
 
 static _Noreturn void be_command(pid_t parent, int go_fd, int error_fd, char *const *argv, const sigset_t *signals)

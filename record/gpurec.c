@@ -77,15 +77,15 @@ static void verifier_says(const char *program, const char *log)
 	fprintf(stderr, "program %s: -- BEGIN PROG LOAD LOG --\n%s-- END PROG LOAD LOG --\n", program, log);
 }
 
+static const char *const result_words[] = {[CHECK_OK] = "ok", [CHECK_NOTE] = "note", [CHECK_NO] = "no"};
+
 static void print_checks(const struct check_line *lines, size_t n, bool possible)
 {
-	static const char *const words[] = {"ok", "note", "no"};
-
 	for (size_t i = 0; i < n; i++) {
 		char text[sizeof(lines[i].text) * ESCAPE_GROWTH + 1];
 
 		escape_terminal(text, sizeof(text), lines[i].text, strlen(lines[i].text));
-		printf("%-4s  %-22s  %s%s%s\n", words[lines[i].result], lines[i].what, text,
+		printf("%-4s  %-22s  %s%s%s\n", result_words[lines[i].result], lines[i].what, text,
 		       lines[i].remedy[0] ? "; " : "", lines[i].remedy);
 		if (tool_verbose && lines[i].detail[0]) {
 			escape_terminal(text, sizeof(text), lines[i].detail, strlen(lines[i].detail));
@@ -98,7 +98,6 @@ static void print_checks(const struct check_line *lines, size_t n, bool possible
 /* False: there was no memory for it. */
 static bool print_checks_json(const struct check_line *lines, size_t n, bool possible)
 {
-	static const char *const words[] = {"ok", "note", "no"};
 	struct text t = {0};
 	struct json j = {.out = &t, .line = true};
 	bool fine;
@@ -109,7 +108,7 @@ static bool print_checks_json(const struct check_line *lines, size_t n, bool pos
 	for (size_t i = 0; i < n; i++) {
 		json_open(&j, NULL, '{');
 		json_string(&j, "what", lines[i].what);
-		json_string(&j, "result", words[lines[i].result]);
+		json_string(&j, "result", result_words[lines[i].result]);
 		json_string(&j, "text", lines[i].text);
 		if (lines[i].remedy[0])
 			json_string(&j, "remedy", lines[i].remedy);
@@ -224,12 +223,10 @@ static void emit_self(const struct settings *s, const struct recording_result *r
 static void emit_result(const struct settings *s, const struct recording_result *result)
 {
 	struct counter_sums sums;
-	struct budget_sums left_out;
 	char size[UNITS_CHARS], captures[64] = "";
 
 	counters_sum(result->counters, result->ncounters, &sums);
-	budget_sum(result->counters, result->ncounters, &left_out);
-	sums.lost -= left_out.sampled_out + left_out.over_rate + open_calls(result);
+	sums.lost -= sums.sampled_out + sums.over_rate + open_calls(result);
 	if (result->ncaptures > 1)
 		snprintf(captures, sizeof(captures), " and the %llu before it",
 			 (unsigned long long)result->ncaptures - 1);
@@ -238,10 +235,10 @@ static void emit_result(const struct settings *s, const struct recording_result 
 		  size_text(size, result->written_bytes), result->key_id, reason_text(result->reason));
 	emit_missing(result);
 	emit_losses(result);
-	if (left_out.sampled_out)
-		tool_note("  %llu left out by --sample, and counted", (unsigned long long)left_out.sampled_out);
-	if (left_out.over_rate)
-		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)left_out.over_rate);
+	if (sums.sampled_out)
+		tool_note("  %llu left out by --sample, and counted", (unsigned long long)sums.sampled_out);
+	if (sums.over_rate)
+		tool_note("  %llu left out by --max-rate, and counted", (unsigned long long)sums.over_rate);
 	if (result->skipped_runs == UINT64_MAX)
 		tool_note("  the kernel does not report how many runs of a probe it skipped, if any");
 	else if (result->skipped_runs)
@@ -275,16 +272,12 @@ static void emit_failure(const struct recording_result *result, const struct fau
 			   (unsigned long long)result->nepochs, result->nepochs == 1 ? " covers is" : "s cover is");
 	else
 		tool_error("nothing was sealed; %s was removed", result->path);
-	if (result->command_pid)
-		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
 /* Sealed and whole, but not where anybody will look for it. */
 static void emit_lost_output(const struct recording_result *result)
 {
 	tool_error("%s %s; recording ended", result->path, result->output);
-	if (result->command_pid)
-		tool_error("the command goes on as process %lld, unrecorded", (long long)result->command_pid);
 }
 
 static int run_recording(struct settings *s)
@@ -320,6 +313,8 @@ static int run_recording(struct settings *s)
 		emit_failure(&result, &why);
 	else if (result.output[0])
 		emit_lost_output(&result);
+	if ((r < 0 || result.output[0]) && result.command_pid)
+		tool_error("the command goes on as process %lld, unrecorded", (long long)result.command_pid);
 	free(result.counters);
 	return r < 0 || result.output[0] ? TOOL_FAILED : command_exit_status(&result);
 }

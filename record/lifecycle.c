@@ -40,18 +40,20 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 			set->pids[i] = set->pids[--set->n];
 }
 
+static struct deferred deferred_of(enum deferred_what what, uint32_t pid, uint32_t uid)
+{
+	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
+}
+
 /* Rows about a process, now or when there is time. */
 static int emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, uint32_t uid,
 			const struct ring_exec *exec, struct fault *why)
 {
-	const struct deferred d = {.what = DEFERRED_FACTS,
-				   .pid = pid,
-				   .uid = uid,
-				   .start_ns = start_ns,
-				   .since_ns = clock_ns(CLOCK_BOOTTIME)};
-	int r = s->deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
+	struct deferred d = deferred_of(DEFERRED_FACTS, pid, uid);
+	int r = s->processes.deferred.n ? INSPECT_LATER : recording_emit_process(s, pid, start_ns, exec, why);
 
-	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, exec))
+	d.start_ns = start_ns;
+	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, exec))
 		r = recording_emit_unread(s, pid, start_ns, exec, why);
 	return r < 0 ? r : 0;
 }
@@ -62,7 +64,7 @@ static int on_process(struct recording *s, const struct ring_process *p, struct 
 
 	if (!p->tracked)
 		return 0;
-	r = pid_set_add(&s->tracked, p->pid, why);
+	r = pid_set_add(&s->processes.tracked, p->pid, why);
 	/* It may also be but another name of one that we know. */
 	return r < 0 ? r : emit_process(s, p->pid, p->start_ns, p->uid, NULL, why);
 }
@@ -72,7 +74,7 @@ static int on_exec(struct recording *s, const struct ring_exec *e, struct fault 
 	inspector_forget(s->inspector, e->pid);
 	symbolizer_forget(s->symbolizer, e->pid);
 	discover_forget(s->discover, e->pid);
-	pid_set_remove(&s->scanned, e->pid);
+	pid_set_remove(&s->processes.scanned, e->pid);
 	return emit_process(s, e->pid, e->start_ns, e->uid, e, why);
 }
 
@@ -82,11 +84,11 @@ static int on_end(struct recording *s, const struct ring_exit *e, struct fault *
 		standing_ended(s->rotation.standing, e->pid, e->tid, e->last, e->head.at_ns);
 	if (!e->last)
 		return 0;
-	pid_set_remove(&s->tracked, e->pid);
-	pid_set_remove(&s->scanned, e->pid);
+	pid_set_remove(&s->processes.tracked, e->pid);
+	pid_set_remove(&s->processes.scanned, e->pid);
 	recording_leave_process(s, e->pid);
 	discover_forget(s->discover, e->pid);
-	return pid_set_add(&s->gone, e->pid, why);
+	return pid_set_add(&s->processes.gone, e->pid, why);
 }
 
 /*
@@ -108,21 +110,22 @@ void recording_note_refused(struct recording *s)
 {
 	const struct discover_counts *counts = discover_counts(s->discover);
 
-	if (counts->refused > s->nrefused)
+	if (counts->refused > s->processes.reported.refused)
 		recording_note(
 			s, 0,
 			"%zu functions cannot be probed here, their calls are not recorded (see the `attach` rows)",
-			counts->refused - s->nrefused);
-	if (counts->unread > s->nunread)
+			counts->refused - s->processes.reported.refused);
+	if (counts->unread > s->processes.reported.unread)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
-	if (counts->stripped > s->nstripped)
+	if (counts->stripped > s->processes.reported.stripped)
 		recording_note(s, 0,
 			       "%s%s: the CUDA runtime is linked in and stripped, so that only the driver's calls are "
 			       "recorded",
-			       counts->last_stripped, counts->stripped - s->nstripped > 1 ? " and other files" : "");
-	s->nrefused = counts->refused;
-	s->nunread = counts->unread;
-	s->nstripped = counts->stripped;
+			       counts->last_stripped,
+			       counts->stripped - s->processes.reported.stripped > 1 ? " and other files" : "");
+	s->processes.reported.refused = counts->refused;
+	s->processes.reported.unread = counts->unread;
+	s->processes.reported.stripped = counts->stripped;
 }
 
 /*
@@ -134,11 +137,18 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 	/* One that is ending has no memory any more; one that is hidden shows none either, but its number is taken. */
 	bool lives = procfs_has_memory(&s->fs, m->pid) || (procfs_hides(&s->fs) && getpgid((pid_t)m->pid) >= 0);
 
-	s->libraries_unseen += lives;
+	s->processes.libraries_unseen += lives;
 	recording_note(s, lives ? 0 : 1,
 		       lives ? "process %u mapped a CUDA library that /proc does not show: its calls may go unrecorded"
 			     : "process %u ended before its CUDA library could be inspected",
 		       m->pid);
+}
+
+static double ms_since(const struct ring_mapped *m)
+{
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+
+	return (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
 }
 
 /*
@@ -148,21 +158,19 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 static int count_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
 	enum discover_known known = discover_known(s->discover, &m->file);
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
-	double ms = (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
 	bool late = known == DISCOVER_PROBED && !m->known && !m->held;
 	bool never = known == DISCOVER_UNREAD || (known == DISCOVER_UNKNOWN && m->named);
 
 	counters_add(&s->counters, PROBE_MAPPED, late || never ? COUNT_not_attached : COUNT_recorded);
-	s->not_attached += late || never;
-	if (!(late || never) || s->not_attached > NOT_ATTACHED_MAX)
+	s->processes.not_attached += late || never;
+	if (!(late || never) || s->processes.not_attached > NOT_ATTACHED_MAX)
 		return 0;
 	return fact_emitf(
-		s->writer, now_ns, why, "library_not_attached",
+		s->writer, clock_ns(CLOCK_BOOTTIME), why, "library_not_attached",
 		late ? "process %u had a CUDA library mapped for %.1f ms before probes were on it"
 		     : "process %u mapped a CUDA library, and no probes were on it %.1f ms later, when it had "
 		       "ended or was given up",
-		m->pid, ms);
+		m->pid, ms_since(m));
 }
 
 /* It goes on, whatever became of it. */
@@ -188,16 +196,16 @@ static int too_late(struct recording *s, const struct ring_mapped *m, struct fau
 /* A process that is recorded from now on has mapped things before, that nobody reported. */
 static bool looks_at_whole(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
-	if (!(m->named || pid_set_has(&s->tracked, m->pid)) || pid_set_has(&s->scanned, m->pid))
+	if (!(m->named || pid_set_has(&s->processes.tracked, m->pid)) || pid_set_has(&s->processes.scanned, m->pid))
 		return false;
-	return pid_set_add(&s->scanned, m->pid, why) == 0;
+	return pid_set_add(&s->processes.scanned, m->pid, why) == 0;
 }
 
 static bool defer(struct recording *s, enum deferred_what what, uint32_t pid, uint32_t uid)
 {
-	const struct deferred d = {.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
+	const struct deferred d = deferred_of(what, pid, uid);
 
-	return deferred_add(&s->deferred, &d, NULL);
+	return deferred_add(&s->processes.deferred, &d, NULL);
 }
 
 void recording_defer_whole(struct recording *s, uint32_t pid)
@@ -213,10 +221,10 @@ static int track_found(struct recording *s, uint32_t pid, uint32_t uid, struct f
 {
 	int r = 0;
 
-	if (records_all(s) && !pid_set_has(&s->tracked, pid))
+	if (records_all(s) && !pid_set_has(&s->processes.tracked, pid))
 		r = attach_track(s->attach, pid, 0, 0, why);
 	if (r >= 0)
-		r = s->deferred.n ? INSPECT_LATER : learn_code(s, pid, why);
+		r = s->processes.deferred.n ? INSPECT_LATER : learn_code(s, pid, why);
 	if (r == INSPECT_LATER)
 		(void)defer(s, DEFERRED_CODE, pid, uid);
 	return r < 0 ? r : 0;
@@ -236,7 +244,6 @@ static int emit_found(struct recording *s, struct fault *why)
 static int look_at_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
 	const struct discover_mapping mapping = {&m->file, m->address};
-	uint64_t now_ns;
 	int r = discover_mapped(s->discover, m->pid, &mapping, why), tracked = 0, counted;
 
 	if (r == INSPECT_LATER)
@@ -255,25 +262,21 @@ static int look_at_mapped(struct recording *s, const struct ring_mapped *m, stru
 		(void)defer(s, DEFERRED_WHOLE, m->pid, m->uid);
 	if (r == 0)
 		return 0;
-	now_ns = clock_ns(CLOCK_BOOTTIME);
 	recording_note(s, 1, "process %u has a CUDA library; %s %.1f ms", m->pid, m->held ? "held for" : "seen after",
-		       (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6);
+		       ms_since(m));
 	return emit_found(s, why);
 }
 
 static int on_mapped(struct recording *s, const struct ring_mapped *m, struct fault *why)
 {
-	const struct deferred d = {.what = DEFERRED_MAPPED,
-				   .pid = m->pid,
-				   .uid = m->uid,
-				   .since_ns = clock_ns(CLOCK_BOOTTIME),
-				   .mapped = *m};
+	struct deferred d = deferred_of(DEFERRED_MAPPED, m->pid, m->uid);
 	int r;
 
 	if (s->ending)
 		return too_late(s, m, why);
-	r = s->deferred.n ? INSPECT_LATER : look_at_mapped(s, m, why);
-	if (r == INSPECT_LATER && !deferred_add(&s->deferred, &d, NULL))
+	d.mapped = *m;
+	r = s->processes.deferred.n ? INSPECT_LATER : look_at_mapped(s, m, why);
+	if (r == INSPECT_LATER && !deferred_add(&s->processes.deferred, &d, NULL))
 		r = too_late(s, m, why);
 	return r < 0 ? r : 0;
 }
@@ -316,14 +319,14 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 	struct deferred *next;
 	int r = 0;
 
-	while (r == 0 && (next = deferred_next(&s->deferred))) {
+	while (r == 0 && (next = deferred_next(&s->processes.deferred))) {
 		struct deferred d = *next; /* working at it may make more wait, and move it */
 
 		r = at_end ? INSPECT_LATER : work_at(s, &d, why);
 		if (r == INSPECT_LATER && (at_end || clock_ns(CLOCK_BOOTTIME) - d.since_ns > DEFERRED_EACH_NS))
 			r = give_up(s, &d, why);
 		if (r != INSPECT_LATER)
-			deferred_remove(&s->deferred);
+			deferred_remove(&s->processes.deferred);
 	}
 	if (r >= 0)
 		r = stacks_go_on(s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/row.h"
+
 #define KEEP_MAX 1000000000u
 
 /* Kept free for the last seal and END, whose tables are of some thousands of bytes, and for a short last epoch. */
@@ -59,14 +61,13 @@ void budget_to_attach(const struct budget *b, struct attach_options *o)
 static int emit(struct writer *w, uint64_t at_ns, uint16_t kind, uint8_t counter, uint32_t keep, uint32_t rate,
 		struct fault *why)
 {
-	uint64_t v[NFIELDS_reduction] = {0};
+	struct row row = row_of(KIND_reduction, at_ns);
 
-	v[F_reduction_at] = at_ns;
-	v[F_reduction_of_kind] = kind;
-	v[F_reduction_counter] = counter;
-	v[F_reduction_keep] = keep;
-	v[F_reduction_rate] = rate;
-	return writer_add(w, KIND_reduction, v, NULL, why);
+	row.v[F_reduction_of_kind] = kind;
+	row.v[F_reduction_counter] = counter;
+	row.v[F_reduction_keep] = keep;
+	row.v[F_reduction_rate] = rate;
+	return row_emit(&row, w, why);
 }
 
 int budget_emit(const struct budget *b, struct writer *w, uint64_t at_ns, struct fault *why)
@@ -88,15 +89,4 @@ enum budget_state budget_state(const struct budget *b, uint64_t written_bytes, u
 	if (written_bytes + RESERVE_BYTES >= b->max_bytes)
 		return BUDGET_SPENT;
 	return written_bytes + staged_bytes + RESERVE_BYTES >= b->max_bytes ? BUDGET_SEAL : BUDGET_FINE;
-}
-
-void budget_sum(const struct counter *rows, size_t n, struct budget_sums *sums)
-{
-	memset(sums, 0, sizeof(*sums));
-	for (size_t i = 0; i < n; i++) {
-		if (rows[i].id == COUNTER_sampled_out)
-			sums->sampled_out += rows[i].value;
-		else if (rows[i].id == COUNTER_over_rate)
-			sums->over_rate += rows[i].value;
-	}
 }

@@ -33,10 +33,4 @@ enum budget_state {
 };
 enum budget_state budget_state(const struct budget *b, uint64_t written_bytes, uint64_t staged_bytes);
 
-/* The sums of what was left out on purpose. */
-struct budget_sums {
-	uint64_t sampled_out, over_rate;
-};
-void budget_sum(const struct counter *rows, size_t n, struct budget_sums *sums);
-
 #endif

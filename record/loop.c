@@ -58,9 +58,9 @@ static int drain_now(struct recording *s, struct fault *why)
 	attach_rearm(s->attach);
 	bulk = ring_head(&s->bulk);
 	life = ring_head(&s->life);
-	if (bulk + life != s->heads) {
-		s->heads = bulk + life;
-		s->moved_ns = clock_ns(CLOCK_BOOTTIME);
+	if (bulk + life != s->due.heads) {
+		s->due.heads = bulk + life;
+		s->due.moved_ns = clock_ns(CLOCK_BOOTTIME);
 	}
 	return drain(s, bulk, life, why);
 }
@@ -68,15 +68,15 @@ static int drain_now(struct recording *s, struct fault *why)
 /* Ended processes, a whole epoch later: their last switches are read, so that nobody asks for them any more. */
 static void forget_gone(struct recording *s)
 {
-	struct pid_set empty = s->long_gone;
+	struct pid_set empty = s->processes.long_gone;
 
-	for (size_t i = 0; i < s->long_gone.n; i++) {
-		symbolizer_forget(s->symbolizer, s->long_gone.pids[i]);
-		attach_untrack(s->attach, s->long_gone.pids[i]);
+	for (size_t i = 0; i < s->processes.long_gone.n; i++) {
+		symbolizer_forget(s->symbolizer, s->processes.long_gone.pids[i]);
+		attach_untrack(s->attach, s->processes.long_gone.pids[i]);
 	}
 	empty.n = 0;
-	s->long_gone = s->gone;
-	s->gone = empty;
+	s->processes.long_gone = s->processes.gone;
+	s->processes.gone = empty;
 }
 
 static uint64_t written_bytes(const struct recording *s)
@@ -92,7 +92,7 @@ static void show_status(struct recording *s, const struct counter *counters, siz
 	if (!s->o.status)
 		return;
 	status_look(&s->status, now_ns, counters, n);
-	status_line(line, &s->status, now_ns, written_bytes(s), s->o.budget.max_bytes, s->deadline_ns);
+	status_line(line, &s->status, now_ns, written_bytes(s), s->o.budget.max_bytes, s->due.end_ns);
 	s->o.status(line);
 }
 
@@ -107,10 +107,10 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	if (!at_end) /* else finish() did, and reported how many */
 		attach_count_skipped(s->attach, &s->counters);
 	n = rotate_counters(s, at_end, &counters);
-	r = end_ns > writer_begin_ns(s->writer) ? cpus_emit(s->cpus, s->writer, end_ns - 1, why) : 0;
+	r = end_ns > writer_begin_ns(s->writer) ? cpus_emit(s->host.cpus, s->writer, end_ns - 1, why) : 0;
 
 	if (r == 0 && end_ns > writer_begin_ns(s->writer))
-		r = quotas_emit(s->quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
+		r = quotas_emit(s->host.quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
 	if (r == 0 && s->rotation.cut_ns && !at_end)
 		r = stacks_go_on(s->stacks, s->writer, end_ns - 1, true, why);
 	if (r < 0)
@@ -120,8 +120,8 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	r = writer_seal(s->writer, end_ns, &anchor, &self, counters, n, why);
 	if (r < 0)
 		return r;
-	s->nepochs++;
-	(void)output_watch_problem(&s->output, s->path);
+	s->capture.nepochs++;
+	(void)output_watch_problem(&s->capture.output, s->capture.path);
 	s->translator.begin_ns = end_ns;
 	forget_gone(s);
 	show_status(s, counters, n);
@@ -142,23 +142,23 @@ static int seal_when_due(struct recording *s, struct fault *why)
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	int r;
 
-	if (!s->cut_ns) {
-		if (now_ns < s->next_seal_ns && writer_staged_bytes(s->writer) < EPOCH_BYTES &&
+	if (!s->due.cut_ns) {
+		if (now_ns < s->due.seal_ns && writer_staged_bytes(s->writer) < EPOCH_BYTES &&
 		    size_state(s) == BUDGET_FINE)
 			return 0;
 		/* The kernel's clock may be a hair before ours. */
-		s->cut_ns = now_ns > s->latest_ns ? now_ns : s->latest_ns + 1;
+		s->due.cut_ns = now_ns > s->due.latest_ns ? now_ns : s->due.latest_ns + 1;
 		if (s->rotation.next_ns && now_ns >= s->rotation.next_ns)
-			s->rotation.cut_ns = s->cut_ns;
-		s->cut_bulk = ring_head(&s->bulk);
-		s->cut_life = ring_head(&s->life);
+			s->rotation.cut_ns = s->due.cut_ns;
+		s->due.cut_bulk = ring_head(&s->bulk);
+		s->due.cut_life = ring_head(&s->life);
 	}
-	r = drain(s, s->cut_bulk, s->cut_life, why);
+	r = drain(s, s->due.cut_bulk, s->due.cut_life, why);
 	if (r <= 0)
 		return r;
-	r = seal(s, s->cut_ns, false, why);
-	s->next_seal_ns = s->cut_ns + EPOCH_NS;
-	s->cut_ns = 0;
+	r = seal(s, s->due.cut_ns, false, why);
+	s->due.seal_ns = s->due.cut_ns + EPOCH_NS;
+	s->due.cut_ns = 0;
 	return r;
 }
 
@@ -166,7 +166,9 @@ static int seal_when_due(struct recording *s, struct fault *why)
 static int track_late(void *self, uint32_t pid, int found, struct fault *why)
 {
 	struct recording *s = self;
-	int r = found == INSPECT_DONE && !pid_set_has(&s->tracked, pid) ? attach_track(s->attach, pid, 0, 0, why) : 0;
+	int r = found == INSPECT_DONE && !pid_set_has(&s->processes.tracked, pid)
+			? attach_track(s->attach, pid, 0, 0, why)
+			: 0;
 
 	if (found == INSPECT_LATER)
 		recording_defer_whole(s, pid);
@@ -178,9 +180,9 @@ int recording_look_again(struct recording *s, struct fault *why)
 	bool all = records_all(s);
 	int r = all ? discover_all(s->discover, track_late, s, why) : 0;
 
-	for (size_t i = 0; !all && i < s->tracked.n && r >= 0; i++)
-		if ((r = discover_process(s->discover, s->tracked.pids[i], why)) == INSPECT_LATER)
-			recording_defer_whole(s, s->tracked.pids[i]);
+	for (size_t i = 0; !all && i < s->processes.tracked.n && r >= 0; i++)
+		if ((r = discover_process(s->discover, s->processes.tracked.pids[i], why)) == INSPECT_LATER)
+			recording_defer_whole(s, s->processes.tracked.pids[i]);
 	recording_note_refused(s);
 	return r < 0 ? r : 0;
 }
@@ -191,9 +193,9 @@ static int rescan(struct recording *s, struct fault *why)
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 	int r;
 
-	if (!s->next_scan_ns || now_ns < s->next_scan_ns)
+	if (!s->due.scan_ns || now_ns < s->due.scan_ns)
 		return 0;
-	s->next_scan_ns = now_ns + RESCAN_NS;
+	s->due.scan_ns = now_ns + RESCAN_NS;
 	r = recording_look_again(s, why);
 	return r < 0 ? r : discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 }
@@ -203,7 +205,7 @@ static uint32_t take_signal(struct recording *s)
 {
 	struct signalfd_siginfo info;
 
-	if (read(s->signal_fd, &info, sizeof(info)) != sizeof(info))
+	if (read(s->waits.signal_fd, &info, sizeof(info)) != sizeof(info))
 		return 0;
 	if (info.ssi_signo == SIGINT)
 		return REASON_interrupted; /* a terminal has sent it to the command as well */
@@ -215,33 +217,33 @@ static uint32_t take_signal(struct recording *s)
 
 static uint32_t take_event(struct recording *s, int fd)
 {
-	if (fd == s->signal_fd)
+	if (fd == s->waits.signal_fd)
 		return take_signal(s);
 	if (s->command.pid && fd == s->command.pidfd) {
 		command_poll(&s->command);
 		return s->command.ended ? REASON_command : 0;
 	}
-	for (size_t i = 0; i < s->npidfds; i++) {
-		if (s->pidfds[i] != fd)
+	for (size_t i = 0; i < s->waits.npidfds; i++) {
+		if (s->waits.pidfds[i] != fd)
 			continue;
-		epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
-		s->nalive--;
-		return !s->nalive && !s->command.pid ? REASON_processes : 0;
+		epoll_ctl(s->waits.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		s->waits.nalive--;
+		return !s->waits.nalive && !s->command.pid ? REASON_processes : 0;
 	}
 	return 0; /* a ring: all are drained anyway */
 }
 
 static int wait_ms(const struct recording *s)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), until_ns = s->next_seal_ns;
-	unsigned most_ms = now_ns - s->moved_ns > QUIET_NS ? QUIET_WAIT_MS : WAIT_MS;
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), until_ns = s->due.seal_ns;
+	unsigned most_ms = now_ns - s->due.moved_ns > QUIET_NS ? QUIET_WAIT_MS : WAIT_MS;
 
-	if (s->cut_ns)
+	if (s->due.cut_ns)
 		return 1;
-	if (s->deferred.n)
+	if (s->processes.deferred.n)
 		most_ms = DEFERRED_WAIT_MS;
-	if (s->deadline_ns && s->deadline_ns < until_ns)
-		until_ns = s->deadline_ns;
+	if (s->due.end_ns && s->due.end_ns < until_ns)
+		until_ns = s->due.end_ns;
 	if (until_ns <= now_ns)
 		return 0;
 	return until_ns - now_ns >= most_ms * 1000000ull ? (int)most_ms : (int)((until_ns - now_ns) / 1000000 + 1);
@@ -252,9 +254,9 @@ static int take_emitted(struct recording *s, int fd, struct fault *why)
 {
 	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
 
-	if (fd == s->health.fd)
-		return health_take(&s->health, s->writer, s->translator.begin_ns, why);
-	return fd == s->kmsg_fd ? kmsg_take(fd, s->writer, now_ns, why) : 0;
+	if (fd == s->host.health.fd)
+		return health_take(&s->host.health, s->writer, s->translator.begin_ns, why);
+	return fd == s->host.kmsg_fd ? kmsg_take(fd, s->writer, now_ns, why) : 0;
 }
 
 /* Until there is a reason to end. */
@@ -264,7 +266,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 	int r = 0;
 
 	for (*reason = 0; !*reason && r >= 0;) {
-		int n = epoll_wait(s->epoll_fd, events, 16, wait_ms(s));
+		int n = epoll_wait(s->waits.epoll_fd, events, 16, wait_ms(s));
 
 		if (n < 0 && errno != EINTR)
 			return fault_errno(why, "cannot wait for events");
@@ -274,7 +276,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 		}
 		if (r < 0)
 			break;
-		if (!*reason && s->deadline_ns && clock_ns(CLOCK_BOOTTIME) >= s->deadline_ns)
+		if (!*reason && s->due.end_ns && clock_ns(CLOCK_BOOTTIME) >= s->due.end_ns)
 			*reason = REASON_duration;
 		if (*reason)
 			break;
@@ -287,7 +289,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 			r = seal_when_due(s, why);
 		if (r >= 0 && size_state(s) == BUDGET_SPENT)
 			*reason = REASON_size;
-		if (s->output.problem[0])
+		if (s->capture.output.problem[0])
 			*reason = REASON_output;
 	}
 	return r < 0 ? r : 0;
@@ -352,13 +354,13 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	await_command(s, reason);
 	n = rotate_counters(s, true, &counters);
 	anchor_read(&anchor);
-	s->end_unknown = r == 0;
+	s->capture.end_unknown = r == 0;
 	if (r == 0)
 		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n,
 			       why);
 	if (r < 0)
 		return r;
-	s->end_unknown = false;
+	s->capture.end_unknown = false;
 	n = counters_collect(&s->counters, true, &counters);
 	result->counters = calloc(n + 1, sizeof(*counters));
 	if (!result->counters)
@@ -399,12 +401,12 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->command_ended = s->command.ended;
 	result->command_status = s->command.status;
 	result->command_pid = s->command.pid && !s->command.ended ? s->command.pid : 0;
-	snprintf(result->path, sizeof(result->path), "%s", s->path);
-	(void)snprintf(result->output, sizeof(result->output), "%s", s->output.problem);
+	snprintf(result->path, sizeof(result->path), "%s", s->capture.path);
+	(void)snprintf(result->output, sizeof(result->output), "%s", s->capture.output.problem);
 	result->ncaptures = s->rotation.ncaptures + 1;
 	result->written_bytes = written_bytes(s);
-	result->nepochs = s->nepochs;
-	result->end_unknown = s->end_unknown;
+	result->nepochs = s->capture.nepochs;
+	result->end_unknown = s->capture.end_unknown;
 	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
 	result->duration_ns = clock_ns(CLOCK_BOOTTIME) - s->status.begin_ns;
 	result->cpu_ns = own_cpu_ns(&usage);
@@ -413,6 +415,6 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	if (result->peak_bytes > s->life.bytes + s->bulk.bytes)
 		result->peak_bytes -= s->life.bytes + s->bulk.bytes;
 	result->ring_high_bytes = s->bulk.high_bytes;
-	snprintf(result->key_id, sizeof(result->key_id), "%s", s->key_id);
+	snprintf(result->key_id, sizeof(result->key_id), "%s", s->capture.key_id);
 	return r;
 }

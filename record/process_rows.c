@@ -18,6 +18,7 @@
 
 #include "format/base/units.h"
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 /* Large: not for the stack. Parts that could not be had are empty. */
 struct process_facts {
@@ -42,13 +43,13 @@ struct asked {
 static int find_module(struct recording *s, uint32_t pid, struct process_facts *f, struct fault *why)
 {
 	struct fault said;
-	int r = inspector_exe(s->inspector, pid, &s->line, &said);
+	int r = inspector_exe(s->inspector, pid, &s->instances.line, &said);
 
 	if (r == INSPECT_DONE)
-		r = inspector_open(s->inspector, pid, &s->line, &s->file, &said);
+		r = inspector_open(s->inspector, pid, &s->instances.line, &s->instances.file, &said);
 	if (r != INSPECT_DONE)
 		return r == INSPECT_LATER ? r : 0;
-	return symbolizer_module(s->symbolizer, &s->file, &s->line, &f->module, why);
+	return symbolizer_module(s->symbolizer, &s->instances.file, &s->instances.line, &f->module, why);
 }
 
 /* What is known of a process that has ended meanwhile: what it ran, as far as it was read. */
@@ -151,73 +152,61 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 	return whole > 0;
 }
 
-static int emit_executable(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_executable(struct recording *s, const struct instance *in, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_executable] = {0};
-	uint64_t v[NFIELDS_executable] = {0};
+	struct row row = row_of(KIND_executable, at_ns);
 	int r = stacks_emit_modules(s->stacks, s->writer, at_ns, why);
 
 	if (r < 0)
 		return r;
-	v[F_executable_at] = at_ns;
-	v[F_executable_pid] = pid;
-	v[F_executable_start] = start_ns;
-	v[F_executable_path] = strlen(f->exe);
-	v[F_executable_module] = f->module;
-	text[F_executable_path] = f->exe;
-	return writer_add(s->writer, KIND_executable, v, text, why);
+	row.v[F_executable_pid] = in->pid;
+	row.v[F_executable_start] = in->start_ns;
+	row_text(&row, F_executable_path, f->exe);
+	row.v[F_executable_module] = f->module;
+	return row_emit(&row, s->writer, why);
 }
 
-static int emit_arguments(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
-			  uint64_t at_ns, struct fault *why)
+static int emit_arguments(struct recording *s, const struct instance *in, const struct process_facts *f, uint64_t at_ns,
+			  struct fault *why)
 {
-	const char *text[NFIELDS_command_line] = {0};
-	uint64_t v[NFIELDS_command_line] = {0};
+	struct row row = row_of(KIND_command_line, at_ns);
 
-	v[F_command_line_at] = at_ns;
-	v[F_command_line_pid] = pid;
-	v[F_command_line_start] = start_ns;
-	v[F_command_line_bytes] = f->arguments_bytes;
-	v[F_command_line_text] = strlen(f->arguments);
-	text[F_command_line_text] = f->arguments;
-	return writer_add(s->writer, KIND_command_line, v, text, why);
+	row.v[F_command_line_pid] = in->pid;
+	row.v[F_command_line_start] = in->start_ns;
+	row.v[F_command_line_bytes] = f->arguments_bytes;
+	row_text(&row, F_command_line_text, f->arguments);
+	return row_emit(&row, s->writer, why);
 }
 
-static int emit_cgroup(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
-		       uint64_t at_ns, struct fault *why)
+static int emit_cgroup(struct recording *s, const struct instance *in, const struct process_facts *f, uint64_t at_ns,
+		       struct fault *why)
 {
-	const char *text[NFIELDS_cgroup] = {0};
-	uint64_t v[NFIELDS_cgroup] = {0};
+	struct row row = row_of(KIND_cgroup, at_ns);
 	int r;
 
-	v[F_cgroup_at] = at_ns;
-	v[F_cgroup_pid] = pid;
-	v[F_cgroup_start] = start_ns;
-	v[F_cgroup_path] = strlen(f->cgroup.path);
-	text[F_cgroup_path] = f->cgroup.path;
-	v[F_cgroup_container] = strlen(f->cgroup.container);
-	text[F_cgroup_container] = f->cgroup.container;
-	v[F_cgroup_cpu] = strlen(f->cgroup.cpu);
-	text[F_cgroup_cpu] = f->cgroup.cpu;
-	r = writer_add(s->writer, KIND_cgroup, v, text, why);
-	return r < 0 ? r : quotas_meet(s->quotas, f->cgroup.cpu, s->writer, at_ns, why);
+	row.v[F_cgroup_pid] = in->pid;
+	row.v[F_cgroup_start] = in->start_ns;
+	row_text(&row, F_cgroup_path, f->cgroup.path);
+	row_text(&row, F_cgroup_container, f->cgroup.container);
+	row_text(&row, F_cgroup_cpu, f->cgroup.cpu);
+	r = row_emit(&row, s->writer, why);
+	return r < 0 ? r : quotas_meet(s->host.quotas, f->cgroup.cpu, s->writer, at_ns, why);
 }
 
-static int emit_namespaces(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+static int emit_namespaces(struct recording *s, const struct instance *in, const struct process_facts *f,
 			   uint64_t at_ns, struct fault *why)
 {
-	uint64_t v[NFIELDS_namespaces] = {0};
+	struct row row = row_of(KIND_namespaces, at_ns);
 
-	v[F_namespaces_at] = at_ns;
-	v[F_namespaces_pid] = pid;
-	v[F_namespaces_start] = start_ns;
-	v[F_namespaces_mount] = f->ns.mount;
-	v[F_namespaces_pids] = f->ns.pids;
-	v[F_namespaces_net] = f->ns.net;
-	v[F_namespaces_user] = f->ns.user;
-	v[F_namespaces_pid_inside] = f->ns.pid_inside;
-	return writer_add(s->writer, KIND_namespaces, v, NULL, why);
+	row.v[F_namespaces_pid] = in->pid;
+	row.v[F_namespaces_start] = in->start_ns;
+	row.v[F_namespaces_mount] = f->ns.mount;
+	row.v[F_namespaces_pids] = f->ns.pids;
+	row.v[F_namespaces_net] = f->ns.net;
+	row.v[F_namespaces_user] = f->ns.user;
+	row.v[F_namespaces_pid_inside] = f->ns.pid_inside;
+	return row_emit(&row, s->writer, why);
 }
 
 /* Of a program whose process ended too soon: what the kernel side saw. Its file, unless known, is the one in *f if any.
@@ -253,7 +242,7 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 	const struct {
 		bool there;
 		size_t begin, end; /* in *f */
-		int (*emit)(struct recording *s, uint32_t pid, uint64_t start_ns, const struct process_facts *f,
+		int (*emit)(struct recording *s, const struct instance *in, const struct process_facts *f,
 			    uint64_t at_ns, struct fault *why);
 	} parts[INSTANCE_FACTS] = {
 		{f->exe[0], offsetof(struct process_facts, exe), offsetof(struct process_facts, arguments),
@@ -275,42 +264,46 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 				   parts[i].end - parts[i].begin, NULL, 0);
 		if (memcmp(in->facts[i], hash, sizeof(hash)) == 0)
 			continue;
-		r = parts[i].emit(s, in->pid, in->start_ns, f, at_ns, why);
+		r = parts[i].emit(s, in, f, at_ns, why);
 		if (r == 0)
 			memcpy(in->facts[i], hash, sizeof(hash));
 	}
 	return r;
 }
 
-/* The place of an instance in s->emitted; a new one is all zero but for its key. NULL: no memory. */
-static struct instance *instance_of(struct recording *s, uint32_t pid, uint64_t start_ns)
+/* The place of an instance in s->instances.list; a new one is all zero but for its key. NULL: no memory. */
+static struct instance *instance_of(struct instance_list *l, uint32_t pid, uint64_t start_ns)
 {
 	struct instance *more;
 
-	for (size_t i = 0; i < s->nemitted; i++)
-		if (s->emitted[i].pid == pid && s->emitted[i].start_ns == start_ns)
-			return &s->emitted[i];
-	more = array_grow(s->emitted, &s->emitted_room, s->nemitted + 1, sizeof(*more));
+	for (size_t i = 0; i < l->n; i++)
+		if (l->list[i].pid == pid && l->list[i].start_ns == start_ns)
+			return &l->list[i];
+	more = array_grow(l->list, &l->room, l->n + 1, sizeof(*more));
 	if (!more)
 		return NULL;
-	s->emitted = more;
-	s->emitted[s->nemitted] = (struct instance){.pid = pid, .start_ns = start_ns};
-	return &s->emitted[s->nemitted++];
+	l->list = more;
+	l->list[l->n] = (struct instance){.pid = pid, .start_ns = start_ns};
+	return &l->list[l->n++];
 }
 
 int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			  struct fault *why)
 {
-	struct instance *instance = exec ? instance_of(s, pid, start_ns) : NULL;
-	struct process_facts *f = calloc(1, sizeof(*f));
-	int r = 0;
+	struct instance *instance;
+	struct process_facts *f;
+	int r;
 
-	s->facts_gone++;
-	if (!f || (exec && !instance)) {
-		r = fault_no_memory(why);
-	} else if (exec) {
+	s->instances.gone++;
+	if (!exec)
+		return 0;
+	instance = instance_of(&s->instances, pid, start_ns);
+	f = calloc(1, sizeof(*f));
+	if (f && instance) {
 		facts_of_exec(s, exec, f);
 		r = emit_facts(s, instance, f, why);
+	} else {
+		r = fault_no_memory(why);
 	}
 	free(f);
 	return r;
@@ -319,7 +312,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns, const struct ring_exec *exec,
 			   struct fault *why)
 {
-	struct instance *instance = instance_of(s, pid, start_ns);
+	struct instance *instance = instance_of(&s->instances, pid, start_ns);
 	struct process_facts *f = calloc(1, sizeof(*f)); /* zero also between its members: it is hashed */
 	bool denied = false;
 	int r = 0;
@@ -334,8 +327,8 @@ int recording_emit_process(struct recording *s, uint32_t pid, uint64_t start_ns,
 	if (r == INSPECT_LATER)
 		goto out;
 	instance->met = true;
-	s->facts_gone += r == 0;
-	s->facts_denied += r > 0 && denied;
+	s->instances.gone += r == 0;
+	s->instances.denied += r > 0 && denied;
 	if (r < 0 || (r == 0 && !exec && !f->exe[0]))
 		goto out;
 	if (r == 0 && exec)
@@ -354,8 +347,8 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	uint8_t hash[sizeof(in->cgroup)];
 	int r = 0;
 
-	for (size_t i = 0; i < s->nemitted && !in; i++)
-		in = s->emitted[i].pid == pid ? &s->emitted[i] : NULL;
+	for (size_t i = 0; i < s->instances.n && !in; i++)
+		in = s->instances.list[i].pid == pid ? &s->instances.list[i] : NULL;
 	if (!in || now_ns - in->cgroup_ns < CGROUP_AGAIN_NS)
 		return 0;
 	in->cgroup_ns = now_ns;
@@ -365,7 +358,7 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 	if (procfs_cgroup(&s->fs, pid, &f->cgroup, NULL) > 0) {
 		crypto_generichash(hash, sizeof(hash), (const uint8_t *)&f->cgroup, sizeof(f->cgroup), NULL, 0);
 		if (memcmp(hash, in->cgroup, sizeof(hash)) != 0)
-			r = emit_cgroup(s, pid, in->start_ns, f, now_ns, why);
+			r = emit_cgroup(s, in, f, now_ns, why);
 		memcpy(in->cgroup, hash, sizeof(hash));
 	}
 	free(f);
@@ -374,9 +367,11 @@ int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *wh
 
 void recording_leave_process(struct recording *s, uint32_t pid)
 {
-	for (size_t i = 0; i < s->nemitted;) {
-		if (s->emitted[i].pid == pid)
-			s->emitted[i] = s->emitted[--s->nemitted];
+	struct instance_list *l = &s->instances;
+
+	for (size_t i = 0; i < l->n;) {
+		if (l->list[i].pid == pid)
+			l->list[i] = l->list[--l->n];
 		else
 			i++;
 	}
@@ -396,19 +391,20 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 	const struct symbolizer_counts *named = symbolizer_counts(s->symbolizer);
 	const struct lack all[NLACKS] = {
 		{"not_attached", "time that a process had a CUDA library mapped, and ran, without probes on it",
-		 "times that a process had a CUDA library mapped, and ran, without probes on it", s->not_attached,
-		 false, true},
+		 "times that a process had a CUDA library mapped, and ran, without probes on it",
+		 s->processes.not_attached, false, true},
 		{"questions_given_up", "question about a file or process that was not answered in time",
 		 "questions about files or processes that were not answered in time", inspector_given_up(s->inspector),
 		 false, true},
 		{"processes_denied", "process of which not all could be read (permission denied)",
-		 "processes of which not all could be read (permission denied)", s->facts_denied, false, false},
+		 "processes of which not all could be read (permission denied)", s->instances.denied, false, false},
 		{"mappings_denied",
 		 "memory map of a process could not be read (permission denied); its CUDA libraries were not traced",
 		 "memory maps of processes could not be read (permission denied); their CUDA libraries were not traced",
 		 found->denied, false, true},
 		{"libraries_unseen", "CUDA library mapped by a process that /proc does not show",
-		 "CUDA libraries mapped by processes that /proc does not show", s->libraries_unseen, false, true},
+		 "CUDA libraries mapped by processes that /proc does not show", s->processes.libraries_unseen, false,
+		 true},
 		{"libraries_unread", "CUDA library that could not be read", "CUDA libraries that could not be read",
 		 found->unread, false, true},
 		{"runtimes_stripped",
@@ -420,9 +416,10 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"modules_not_numbered", "module skipped: limit reached", "modules skipped: limit reached",
 		 named->modules_over, false, false},
 		{"cgroups_not_looked_at", "control group skipped: scan limit for CPU quotas reached",
-		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->quotas), false, false},
+		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->host.quotas), false,
+		 false},
 		{"processes_gone", "process ended before all of it could be read",
-		 "processes ended before all of them could be read", s->facts_gone, true, false},
+		 "processes ended before all of them could be read", s->instances.gone, true, false},
 		{"files_gone", "short-lived process ended before its libraries could be inspected",
 		 "short-lived processes ended before their libraries could be inspected", found->gone, true, true},
 		{"frames_unplaced", "frame of a stack of which the process was gone or may not be read",
@@ -484,7 +481,7 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 	if (!s->o.late_attach)
 		n += add_missing(&list[n], false, true,
 				 "libraries that were loaded after recording began (--no-late-attach)");
-	if (!attach_has_futex(s->attach))
+	if (!attach_facts(s->attach)->futex)
 		n += add_missing(&list[n], false, false, "futexes, and with them waits for locks (%s)",
 				 s->o.futex ? "this kernel does not offer them" : "--no-futex");
 	if (!s->o.quota)

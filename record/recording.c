@@ -53,17 +53,17 @@ static int check_output(const struct recording *s, struct fault *why)
 	struct stat st;
 	const char *folder;
 
-	if (strlen(s->path) >= sizeof(copy))
+	if (strlen(s->capture.path) >= sizeof(copy))
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
-	if (lstat(s->path, &st) == 0 && !o->rotate_ns) { /* with rotation what is in the way is left out */
+	if (lstat(s->capture.path, &st) == 0 && !o->rotate_ns) { /* with rotation what is in the way is left out */
 		if (!S_ISREG(st.st_mode))
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there and is not a regular file",
-					 s->path);
+					 s->capture.path);
 		if (!o->force)
 			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE, "%s is there already; --force replaces it",
-					 s->path);
+					 s->capture.path);
 	}
-	strcpy(copy, s->path);
+	strcpy(copy, s->capture.path);
 	folder = dirname(copy);
 	if (access(folder, W_OK | X_OK) < 0)
 		return fault_errno(why, "cannot write to the folder %s", folder);
@@ -105,8 +105,8 @@ static int hold_pids(struct recording *s, struct fault *why)
 {
 	struct process_info info;
 
-	s->pidfds = calloc(s->o.npids + 1, sizeof(*s->pidfds));
-	if (!s->pidfds)
+	s->waits.pidfds = calloc(s->o.npids + 1, sizeof(*s->waits.pidfds));
+	if (!s->waits.pidfds)
 		return fault_no_memory(why);
 	for (size_t i = 0; i < s->o.npids; i++) {
 		uint32_t pid = s->o.pids[i];
@@ -119,12 +119,12 @@ static int hold_pids(struct recording *s, struct fault *why)
 		if (info.pid != pid)
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%u is a thread; its process is %u", pid,
 					 info.pid);
-		s->pidfds[i] = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-		if (s->pidfds[i] < 0)
+		s->waits.pidfds[i] = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+		if (s->waits.pidfds[i] < 0)
 			return fault_errno(why, "cannot watch process %u", pid);
-		s->npidfds++;
+		s->waits.npidfds++;
 	}
-	s->nalive = s->npidfds;
+	s->waits.nalive = s->waits.npidfds;
 	return 0;
 }
 
@@ -132,7 +132,7 @@ static int watch(const struct recording *s, int fd, uint32_t events, struct faul
 {
 	struct epoll_event e = {.events = events, .data.fd = fd};
 
-	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
+	if (epoll_ctl(s->waits.epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0)
 		return fault_errno(why, "cannot wait for events");
 	return 0;
 }
@@ -149,11 +149,11 @@ static int open_signals(struct recording *s, sigset_t *before, struct fault *why
 	if (sigprocmask(SIG_BLOCK, &set, before) < 0)
 		return fault_errno(why, "cannot block signals");
 	sigdelset(&set, SIGCHLD);
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->signal_fd < 0 || s->epoll_fd < 0)
+	s->waits.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->waits.epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->waits.signal_fd < 0 || s->waits.epoll_fd < 0)
 		return fault_errno(why, "cannot wait for signals");
-	return watch(s, s->signal_fd, EPOLLIN, why);
+	return watch(s, s->waits.signal_fd, EPOLLIN, why);
 }
 
 static void note_absent(const struct recording *s)
@@ -201,9 +201,9 @@ static bool others_detach(const struct recording *s)
  */
 static void await_detaching(const struct recording *s)
 {
-	struct pollfd p = {.fd = s->signal_fd, .events = POLLIN};
+	struct pollfd p = {.fd = s->waits.signal_fd, .events = POLLIN};
 
-	if (attach_is_multi(s->attach) || !others_detach(s))
+	if (attach_facts(s->attach)->multi || !others_detach(s))
 		return;
 	recording_note(s, 0, "waiting for the kernel, which is still taking off the probes of the recording before");
 	for (int i = 0; i < DETACH_LOOKS_MAX && poll(&p, 1, DETACH_LOOK_MS) == 0 && others_detach(s); i++)
@@ -224,6 +224,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.metrics_ns = s->o.metrics_ns,
 		.verifier = s->o.verifier,
 	};
+	const struct attach_facts *facts;
 	struct rlimit files;
 	int r;
 
@@ -235,6 +236,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	r = attach_open(&s->attach, &o, why);
 	if (r < 0)
 		return r;
+	facts = attach_facts(s->attach);
 	note_absent(s);
 	await_detaching(s);
 	/* Now, as there is no secret yet, and what it need not have is not there either. */
@@ -242,22 +244,22 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = inspector_start(s->inspector, why);
 	if (r == 0)
-		r = ring_open(&s->life, attach_life_fd(s->attach), LIFE_RING_BYTES, why);
+		r = ring_open(&s->life, facts->life_fd, LIFE_RING_BYTES, why);
 	if (r == 0)
-		r = ring_open(&s->bulk, attach_bulk_fd(s->attach), s->o.ring_bytes, why);
+		r = ring_open(&s->bulk, facts->bulk_fd, s->o.ring_bytes, why);
 	if (r == 0)
-		r = counters_open(&s->counters, attach_tallies_fd(s->attach), why);
+		r = counters_open(&s->counters, facts->tallies_fd, why);
 	/* Edge-triggered: it matters when the kernel wakes us, not that there is something in the ring. */
 	if (r == 0)
-		r = watch(s, attach_life_fd(s->attach), EPOLLIN | EPOLLET, why);
+		r = watch(s, facts->life_fd, EPOLLIN | EPOLLET, why);
 	if (r == 0)
-		r = watch(s, attach_bulk_fd(s->attach), EPOLLIN | EPOLLET, why);
+		r = watch(s, facts->bulk_fd, EPOLLIN | EPOLLET, why);
 	if (r == 0)
 		r = watch(s, inspector_fd(s->inspector), EPOLLIN | EPOLLET, why);
 	if (r == 0 && s->command.pid)
 		r = watch(s, s->command.pidfd, EPOLLIN, why);
-	for (size_t i = 0; i < s->npidfds && r == 0; i++)
-		r = watch(s, s->pidfds[i], EPOLLIN, why);
+	for (size_t i = 0; i < s->waits.npidfds && r == 0; i++)
+		r = watch(s, s->waits.pidfds[i], EPOLLIN, why);
 	return r;
 }
 
@@ -267,20 +269,20 @@ static void open_gpus(struct recording *s)
 	bool possible = health_possible();
 
 	if (s->o.nvml ? strcmp(s->o.nvml, "no") != 0 : possible)
-		health_start(&s->health, s->o.nvml);
+		health_start(&s->host.health, s->o.nvml);
 	else
-		strcpy(s->health.problem, s->o.nvml ? "not asked" : "no NVIDIA driver here");
+		strcpy(s->host.health.problem, s->o.nvml ? "not asked" : "no NVIDIA driver here");
 	if (possible)
-		s->kmsg_fd = kmsg_open(KMSG_PATH);
-	if (possible && s->kmsg_fd < 0)
+		s->host.kmsg_fd = kmsg_open(KMSG_PATH);
+	if (possible && s->host.kmsg_fd < 0)
 		recording_note(s, 1, "Xid errors are not recorded: %s: %s", KMSG_PATH, strerror(errno));
 }
 
 static int watch_gpus(const struct recording *s, struct fault *why)
 {
-	int r = s->health.fd < 0 ? 0 : watch(s, s->health.fd, EPOLLIN, why);
+	int r = s->host.health.fd < 0 ? 0 : watch(s, s->host.health.fd, EPOLLIN, why);
 
-	return r < 0 || s->kmsg_fd < 0 ? r : watch(s, s->kmsg_fd, EPOLLIN, why);
+	return r < 0 || s->host.kmsg_fd < 0 ? r : watch(s, s->host.kmsg_fd, EPOLLIN, why);
 }
 
 static int track_found(void *self, uint32_t pid, int found, struct fault *why)
@@ -310,7 +312,7 @@ static int find_targets(struct recording *s, struct fault *why)
 		if (r > 0)
 			r = 0;
 		if (r == 0)
-			r = pid_set_add(&s->tracked, s->o.pids[i], why);
+			r = pid_set_add(&s->processes.tracked, s->o.pids[i], why);
 	}
 	if (r == 0 && s->command.pid)
 		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
@@ -324,13 +326,13 @@ static int find_targets(struct recording *s, struct fault *why)
 static int give_up_rights(const struct recording *s, struct fault *why)
 {
 	const struct rights rights = {
-		.output = s->path,
+		.output = s->capture.path,
 		.key = s->o.rotate_ns ? s->rotation.key_path : NULL,
 		.late = s->o.late_attach,
-		.single = !attach_is_multi(s->attach),
+		.single = !attach_facts(s->attach)->multi,
 		.hidden = procfs_hides(&s->fs),
 		.signals = s->command.pid != 0,
-		.quota_fd = quotas_root(s->quotas),
+		.quota_fd = quotas_root(s->host.quotas),
 	};
 
 	if (!s->o.late_attach)
@@ -360,8 +362,8 @@ static int find_again(struct recording *s, struct fault *why)
  * ours. */
 static int close_inherited(const struct recording *s, struct fault *why)
 {
-	int kept[] = {s->signal_fd,     s->epoll_fd,         s->command.pidfd,
-		      s->command.go_fd, s->command.error_fd, s->o.passphrase_fd};
+	int kept[] = {s->waits.signal_fd, s->waits.epoll_fd,   s->command.pidfd,
+		      s->command.go_fd,   s->command.error_fd, s->o.passphrase_fd};
 
 	return confine_inherited(kept, sizeof(kept) / sizeof(kept[0]), why);
 }
@@ -411,9 +413,9 @@ static int recording_start(struct recording *s, struct fault *why)
 		inspector_wait(s->inspector, false);
 	}
 	if (r == 0)
-		r = cpus_new(&s->cpus, "/proc/stat", why);
+		r = cpus_new(&s->host.cpus, "/proc/stat", why);
 	if (r == 0 && s->o.quota)
-		r = quotas_new(&s->quotas, "/proc/self/mountinfo", why);
+		r = quotas_new(&s->host.quotas, "/proc/self/mountinfo", why);
 	if (r == 0)
 		r = capture_identity(s, &id, why);
 	/* Those who wait for the capture to be there may count on being recorded from then on. */
@@ -441,18 +443,18 @@ int recording_open(struct recording **out, const struct recording_options *o, st
 	if (!s)
 		return fault_no_memory(why);
 	s->o = *o;
-	s->epoll_fd = s->signal_fd = s->kmsg_fd = s->health.fd = -1;
+	s->waits.epoll_fd = s->waits.signal_fd = s->host.kmsg_fd = s->host.health.fd = -1;
 	r = recording_start(s, why);
 	if (r < 0) {
 		(void)recording_close(s);
 		return r;
 	}
 	begin_ns = writer_begin_ns(s->writer);
-	s->next_seal_ns = begin_ns + EPOCH_NS;
+	s->due.seal_ns = begin_ns + EPOCH_NS;
 	status_begin(&s->status, begin_ns);
 	s->rotation.next_ns = o->rotate_ns ? begin_ns + o->rotate_ns : 0;
-	s->deadline_ns = o->duration_ns ? begin_ns + o->duration_ns : 0;
-	s->next_scan_ns = o->late_attach && !attach_reports_maps(s->attach) ? s->next_seal_ns : 0;
+	s->due.end_ns = o->duration_ns ? begin_ns + o->duration_ns : 0;
+	s->due.scan_ns = o->late_attach && !attach_facts(s->attach)->notice_maps ? s->due.seal_ns : 0;
 	*out = s;
 	return 0;
 }
@@ -464,17 +466,18 @@ uint64_t recording_close(struct recording *s)
 	if (!s)
 		return 0;
 	/* A capture in which nothing was ever sealed says nothing, and is ours and new. */
-	if (s->file_made && !s->nepochs && !output_watch_problem(&s->output, s->path) && unlink(s->path) < 0)
-		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->path, strerror(errno));
+	if (s->capture.file_made && !s->capture.nepochs && !output_watch_problem(&s->capture.output, s->capture.path) &&
+	    unlink(s->capture.path) < 0)
+		recording_note(s, 0, "%s holds nothing and could not be removed: %s", s->capture.path, strerror(errno));
 	writer_close(s->writer);
 	rotate_clear(s);
-	cpus_free(s->cpus);
-	quotas_free(s->quotas);
-	health_stop(&s->health);
-	if (s->kmsg_fd >= 0)
-		close(s->kmsg_fd);
+	cpus_free(s->host.cpus);
+	quotas_free(s->host.quotas);
+	health_stop(&s->host.health);
+	if (s->host.kmsg_fd >= 0)
+		close(s->host.kmsg_fd);
 	command_close(&s->command);
-	output_watch_release(&s->output);
+	output_watch_release(&s->capture.output);
 	ring_close(&s->life);
 	ring_close(&s->bulk);
 	counters_close(&s->counters);
@@ -483,22 +486,22 @@ uint64_t recording_close(struct recording *s)
 	stacks_free(s->stacks);
 	symbolizer_free(s->symbolizer);
 	inspector_free(s->inspector);
-	deferred_clear(&s->deferred);
-	free(s->scanned.pids);
+	deferred_clear(&s->processes.deferred);
+	free(s->processes.scanned.pids);
 	left_ns = attach_close(s->attach);
 	if (s->fs_open)
 		procfs_close(&s->fs);
-	for (size_t i = 0; i < s->npidfds; i++)
-		close(s->pidfds[i]);
-	if (s->epoll_fd >= 0)
-		close(s->epoll_fd);
-	if (s->signal_fd >= 0)
-		close(s->signal_fd);
-	free(s->pidfds);
-	free(s->tracked.pids);
-	free(s->emitted);
-	free(s->gone.pids);
-	free(s->long_gone.pids);
+	for (size_t i = 0; i < s->waits.npidfds; i++)
+		close(s->waits.pidfds[i]);
+	if (s->waits.epoll_fd >= 0)
+		close(s->waits.epoll_fd);
+	if (s->waits.signal_fd >= 0)
+		close(s->waits.signal_fd);
+	free(s->waits.pidfds);
+	free(s->processes.tracked.pids);
+	free(s->instances.list);
+	free(s->processes.gone.pids);
+	free(s->processes.long_gone.pids);
 	free(s);
 	return left_ns;
 }

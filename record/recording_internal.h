@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 
+#include "format/base/bytes.h"
 #include "format/base/clock.h"
 #include "keys/identity.h"
 #include "record/command.h"
@@ -47,23 +48,74 @@ struct instance {
 	uint8_t cgroup[16];                /* hash of what it was then */
 };
 
+/* Of process_rows.c: what processes are. */
+struct instance_list {
+	struct instance *list; /* those that rows were written about, and that live */
+	size_t n, room;
+	uint64_t gone, denied; /* that could not be read, or not all of them */
+	struct mapping line;   /* large: not for the stack */
+	struct inspect_file file;
+};
+
 /* Processes by number, unordered. */
 struct pid_set {
 	uint32_t *pids;
 	size_t n, room;
 };
 
-/* Ring records, one behind the other: length (8 bytes), record, filled up to a multiple of 8. */
-struct held {
-	uint8_t *data;
-	size_t len, room;
+/* Of lifecycle.c: which processes there are, and what they have mapped. */
+struct processes {
+	struct pid_set tracked; /* that are known to live: inspected again when no system call reports mappings */
+	struct pid_set scanned; /* all of their mappings were inspected once */
+	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
+	struct deferred_queue deferred;
+	uint64_t not_attached;
+	uint64_t libraries_unseen; /* CUDA libraries that live processes mapped, but /proc does not show */
+	struct {
+		size_t refused, unread, stripped;
+	} reported; /* of discover_counts() */
 };
 
-/* One capture after the other (rotate.c). */
+/* Of loop.c: what is waited for. */
+struct wait_set {
+	int epoll_fd, signal_fd;
+	int *pidfds; /* of -p */
+	size_t npidfds, nalive;
+};
+
+/* Of loop.c: when something is to be done. Boot clock; 0: never. */
+struct schedule {
+	uint64_t end_ns, seal_ns, scan_ns;
+	uint64_t cut_ns; /* an epoch is to end here, once the rings are read to: */
+	uint64_t cut_life, cut_bulk;
+	uint64_t latest_ns; /* time of the youngest record read so far */
+	uint64_t heads;     /* of both rings, when they were last drained; */
+	uint64_t moved_ns;  /* when that last changed */
+};
+
+/* What is asked of the host while it is recorded. */
+struct host_sources {
+	struct cpus *cpus;
+	struct quotas *quotas; /* NULL: not asked for */
+	struct health health;
+	int kmsg_fd; /* -1: not read */
+};
+
+/* Of rotate.c: the capture that is written. */
+struct capture {
+	char path[PATH_MAX];
+	char key_id[32];
+	uint64_t nepochs;
+	bool file_made;   /* and may be removed while nothing is sealed */
+	bool end_unknown; /* its end was written and the disk refused it, or part of it */
+	struct output_watch output;
+};
+
+/* Of rotate.c: one capture after the other. */
 struct rotation {
-	uint64_t next_ns; /* when it is due; 0: never */
-	uint64_t cut_ns;  /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
-	struct held held;
+	uint64_t next_ns;  /* when it is due; 0: never */
+	uint64_t cut_ns;   /* the next capture begins here: what is of then or later waits in `held`; 0: none begins */
+	struct bytes held; /* ring records: length (8 bytes), record, filled up to a multiple of 8 */
 	struct standing *standing; /* NULL without rotation */
 	struct counter *rows;      /* room for a table */
 	struct counter *base;      /* counters at the last joint */
@@ -78,15 +130,6 @@ struct rotation {
 
 struct recording {
 	struct recording_options o;
-	char path[PATH_MAX]; /* of the capture that is written */
-	struct rotation rotation;
-	struct status status;
-	uint64_t latest_ns; /* time of the youngest record read so far */
-	uint64_t heads;     /* of both rings, when they were last drained; */
-	uint64_t moved_ns;  /* when that last changed */
-	bool end_unknown;   /* its end was written and the disk refused it, or part of it */
-	bool file_made;     /* and may be removed while nothing is sealed */
-	struct output_watch output;
 	struct attach *attach;
 	struct ring life, bulk;
 	struct counters counters;
@@ -94,9 +137,6 @@ struct recording {
 	bool fs_open;
 	bool others_hidden; /* /proc hides other users' processes from us, now or once rights are given up */
 	struct inspector *inspector;
-	struct deferred_queue deferred;
-	struct pid_set scanned; /* all of their mappings were inspected once */
-	uint64_t not_attached;
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
 	struct kernels *kernels;
@@ -104,28 +144,15 @@ struct recording {
 	struct writer *writer;
 	struct translator translator;
 	struct command command;
-	struct cpus *cpus;
-	struct quotas *quotas; /* NULL: not asked for */
-	struct health health;
-	int kmsg_fd; /* -1: not read */
-	int epoll_fd, signal_fd;
-	int *pidfds; /* of -p */
-	size_t npidfds, nalive;
-	struct pid_set tracked; /* that are known to live: inspected again when no system call reports mappings */
-	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
-	uint64_t deadline_ns, next_seal_ns, next_scan_ns; /* boot clock; 0: none */
-	uint64_t cut_ns;                                  /* an epoch is to end here, once the rings are read to: */
-	uint64_t cut_life, cut_bulk;
-	uint64_t nepochs;
-	size_t nrefused, nunread, nstripped; /* of discover_counts(), that were reported */
-	struct instance *emitted;            /* about whom process_rows.c has written rows, and who lives */
-	size_t nemitted, emitted_room;
-	uint64_t facts_gone, facts_denied; /* process instances that could not be read, or not all of them */
-	uint64_t libraries_unseen;         /* CUDA libraries that live processes mapped, but /proc does not show */
+	struct status status;
+	struct capture capture;
+	struct rotation rotation;
+	struct wait_set waits;
+	struct schedule due;
+	struct processes processes;
+	struct instance_list instances;
+	struct host_sources host;
 	bool ending;
-	char key_id[32];
-	struct mapping line; /* large: not for the stack */
-	struct inspect_file file;
 };
 
 /* Every process that uses CUDA, rather than those that were named. */

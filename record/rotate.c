@@ -51,9 +51,9 @@ int rotate_prepare(struct recording *s, struct fault *why)
 
 	rot->number = 1;
 	if (!s->o.rotate_ns) {
-		if (strlen(s->o.path) >= sizeof(s->path))
+		if (strlen(s->o.path) >= sizeof(s->capture.path))
 			return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
-		strcpy(s->path, s->o.path);
+		strcpy(s->capture.path, s->o.path);
 		return 0;
 	}
 	rot->number = rotate_first_number(s->o.path);
@@ -61,7 +61,7 @@ int rotate_prepare(struct recording *s, struct fault *why)
 		return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
 				 "the captures of %s have reached number %u; choose another name with -o", s->o.path,
 				 NUMBER_MAX);
-	r = rotate_path(s->path, sizeof(s->path), s->o.path, rot->number, why);
+	r = rotate_path(s->capture.path, sizeof(s->capture.path), s->o.path, rot->number, why);
 	if (r == 0)
 		r = s->o.key_path ? 0 : store_path(rot->key_path, "host.key", why);
 	if (r == 0 && s->o.key_path)
@@ -86,7 +86,7 @@ int rotate_check(const struct recording *s, struct fault *why)
 
 	if (!s->o.rotate_ns)
 		return 0;
-	strcpy(copy, s->path);
+	strcpy(copy, s->capture.path);
 	folder = dirname(copy);
 	if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) < 0)
 		return fault_set(why, ERR_DENIED, FAULT_NOWHERE,
@@ -103,7 +103,7 @@ int rotate_check(const struct recording *s, struct fault *why)
 
 void rotate_clear(struct recording *s)
 {
-	free(s->rotation.held.data);
+	bytes_free(&s->rotation.held);
 	standing_free(s->rotation.standing);
 	free(s->rotation.rows);
 	free(s->rotation.base);
@@ -150,6 +150,7 @@ int capture_emit_suspended(struct recording *s, const struct clock_anchor *now, 
 
 static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 {
+	const struct attach_facts *kernel = attach_facts(s->attach);
 	const struct {
 		const char *name, *value;
 	} facts[] = {
@@ -157,24 +158,24 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		{"mode", s->command.pid ? "command"
 			 : s->o.npids   ? "processes"
 					: "all that use CUDA"},
-		{"futex", attach_has_futex(s->attach) ? "recorded"
-			  : s->o.futex                ? "not recorded: this kernel does not offer it"
-						      : "not recorded"},
-		{"cpu_quota", attach_times_quota(s->attach) ? "recorded"
-			      : attach_has_quota(s->attach) ? "recorded, without its share of each wait for a CPU"
-			      : s->o.quota                  ? "recorded: this kernel has none"
-							    : "not recorded"},
+		{"futex", kernel->futex ? "recorded"
+			  : s->o.futex  ? "not recorded: this kernel does not offer it"
+					: "not recorded"},
+		{"cpu_quota", kernel->quota_times ? "recorded"
+			      : kernel->quota     ? "recorded, without its share of each wait for a CPU"
+			      : s->o.quota        ? "recorded: this kernel has none"
+						  : "not recorded"},
 		{"signals", !s->o.signals ? "not recorded"
 			    : attach_lacks(s->attach, "signal_generate")
 				    ? "not recorded: this kernel does not report it"
 				    : "recorded"},
 		{"command_lines", s->o.command_lines ? "recorded" : "left out"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
-		{"uprobes", !attach_is_multi(s->attach)       ? "single"
-			    : attach_has_shortcuts(s->attach) ? "multi"
-							      : "plain"},
-		{"waking_context", attach_knows_interrupts(s->attach) ? "known" : "not proven"},
-		{"tracepoints_absent", attach_absent(s->attach)[0] ? attach_absent(s->attach) : "none"},
+		{"uprobes", !kernel->multi      ? "single"
+			    : kernel->shortcuts ? "multi"
+						: "plain"},
+		{"waking_context", kernel->interrupts_known ? "known" : "not proven"},
+		{"tracepoints_absent", kernel->absent[0] ? kernel->absent : "none"},
 	};
 	int r = hostfacts_emit(s->writer, at_ns, why);
 
@@ -184,17 +185,17 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 		r = fact_emitf(s->writer, at_ns, why, "ring_bytes", "%llu", (unsigned long long)s->o.ring_bytes);
 	if (r == 0 && s->o.authority)
 		r = fact_emit(s->writer, at_ns, "authority", s->o.authority, why);
-	if (r == 0 && s->health.fd < 0)
-		r = fact_emit_pathless(s->writer, at_ns, "nvml", s->health.problem, why);
-	if (r == 0 && s->kmsg_fd < 0)
+	if (r == 0 && s->host.health.fd < 0)
+		r = fact_emit_pathless(s->writer, at_ns, "nvml", s->host.health.problem, why);
+	if (r == 0 && s->host.kmsg_fd < 0)
 		r = fact_emit(s->writer, at_ns, "xid", "not recorded", why);
 	if (r == 0)
 		r = emit_refusals(s, at_ns, why);
-	if (r == 0 && s->o.metrics_ns && !attach_has_metrics(s->attach))
+	if (r == 0 && s->o.metrics_ns && !kernel->metrics)
 		r = fact_emit(s->writer, at_ns, "metrics", "not recorded: this kernel does not offer it", why);
 	else if (r == 0 && s->o.metrics_ns)
 		r = fact_emitf(s->writer, at_ns, why, "metrics", "every %llu ns%s", (unsigned long long)s->o.metrics_ns,
-			       attach_has_timer(s->attach) ? "" : ", only of CPUs on which threads change");
+			       kernel->timed ? "" : ", only of CPUs on which threads change");
 	return r == 0 ? budget_emit(&s->o.budget, s->writer, at_ns, why) : r;
 }
 
@@ -239,21 +240,21 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 	if (!probes)
 		return fault_no_memory(why);
 	probe_describe(probes);
-	snprintf(s->key_id, sizeof(s->key_id), "%s", key_id(text, s->rotation.key.keynum));
+	snprintf(s->capture.key_id, sizeof(s->capture.key_id), "%s", key_id(text, s->rotation.key.keynum));
 	if (s->o.rotate_ns)
-		r = open_free(s, &sink, s->rotation.number, s->path, &s->rotation.number, why);
+		r = open_free(s, &sink, s->rotation.number, s->capture.path, &s->rotation.number, why);
 	else
-		r = sink_open_file(&sink, s->path, s->o.force, why);
+		r = sink_open_file(&sink, s->capture.path, s->o.force, why);
 	if (r == 0) {
-		s->file_made = true;
-		output_watch_hold(&s->output, s->path);
+		s->capture.file_made = true;
+		output_watch_hold(&s->capture.output, s->capture.path);
 		memcpy(origin.challenge, s->o.challenge, s->o.challenge_bytes);
 		origin.challenge_bytes = s->o.challenge_bytes;
 		if (origin.has_series)
 			randombytes_buf(origin.series, sizeof(origin.series));
 		r = writer_open_from(&s->writer, sink, id, probes, nprobes, start, &origin, &said);
 		if (r < 0)
-			fault_set(why, r, FAULT_NOWHERE, "%s: %s", s->path, said.text);
+			fault_set(why, r, FAULT_NOWHERE, "%s: %s", s->capture.path, said.text);
 	}
 	free(probes);
 	if (r < 0)
@@ -274,42 +275,34 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 /* --- what belongs to the next capture --- */
 
 /* False: no room. */
-static bool hold(struct held *held, const void *record, uint32_t n)
+static bool hold(struct bytes *held, const void *record, uint32_t n)
 {
 	size_t whole = sizeof(uint64_t) + ((size_t)n + 7) / 8 * 8;
+	uint8_t *to = held->len + whole > HELD_MAX ? NULL : bytes_grow(held, whole);
 	uint64_t length = n;
-	uint8_t *more;
 
-	if (held->len + whole > HELD_MAX)
+	if (!to)
 		return false;
-	if (held->len + whole > held->room) {
-		more = realloc(held->data, 2 * held->room + whole);
-		if (!more)
-			return false;
-		held->data = more;
-		held->room = 2 * held->room + whole;
-	}
-	memcpy(held->data + held->len, &length, sizeof(length));
-	memcpy(held->data + held->len + sizeof(length), record, n);
-	held->len += whole;
+	memcpy(to, &length, sizeof(length));
+	memcpy(to + sizeof(length), record, n);
 	return true;
 }
 
 static int use_held(struct recording *s, ring_use *use, void *self, struct fault *why)
 {
-	struct held held = s->rotation.held;
+	struct bytes held = s->rotation.held;
 	size_t at = 0;
 	uint64_t n;
 	int r = 0;
 
-	s->rotation.held = (struct held){0};
+	s->rotation.held = (struct bytes){0};
 	while (at < held.len && r >= 0) {
 		memcpy(&n, held.data + at, sizeof(n));
 		r = use(self, held.data + at + sizeof(n), (uint32_t)n, why);
 		at += sizeof(n) + (n + 7) / 8 * 8;
 	}
 	if (r >= 0) {
-		free(held.data);
+		bytes_free(&held);
 		return 0;
 	}
 	/* What was not used may say that somebody is held: see recording_run(). */
@@ -346,13 +339,13 @@ int rotate_take(void *self, const void *record, uint32_t n, struct fault *why)
 
 	if (n < sizeof(*head))
 		return translate(&s->translator, record, n, why);
-	if (head->at_ns > s->latest_ns)
-		s->latest_ns = head->at_ns;
+	if (head->at_ns > s->due.latest_ns)
+		s->due.latest_ns = head->at_ns;
 	if (!s->rotation.cut_ns || head->at_ns < s->rotation.cut_ns)
 		return translate(&s->translator, record, n, why);
 	if (hold(&s->rotation.held, record, n))
 		return 0;
-	recording_note(s, 0, "no memory to begin another capture now; %s goes on", s->path);
+	recording_note(s, 0, "no memory to begin another capture now; %s goes on", s->capture.path);
 	r = rotate_cancel(s, translate, &s->translator, why);
 	if (r == 0)
 		return translate(&s->translator, record, n, why);
@@ -500,18 +493,18 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	due_again(s);
 	rot->cut_ns = 0;
 	if (r < 0) {
-		recording_note(s, 0, "cannot begin another capture, %s goes on: %s", s->path, said.text);
+		recording_note(s, 0, "cannot begin another capture, %s goes on: %s", s->capture.path, said.text);
 		return use_held(s, translate, &s->translator, why);
 	}
-	s->end_unknown = true;
+	s->capture.end_unknown = true;
 	r = writer_put_end(s->writer, why);
 	if (r < 0) {
 		writer_close(next);
 		unlink(path);
 		return r;
 	}
-	s->end_unknown = false;
-	recording_note(s, 1, "%s is complete, %s continues it", s->path, path);
+	s->capture.end_unknown = false;
+	recording_note(s, 1, "%s is complete, %s continues it", s->capture.path, path);
 	rebase(rot, counters, ncounters);
 	rot->number = number;
 	rot->written_bytes += writer_written_bytes(s->writer);
@@ -519,12 +512,12 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	rot->ncaptures++;
 	writer_close(s->writer);
 	s->writer = s->translator.writer = next;
-	s->nepochs = 0;
-	strcpy(s->path, path);
-	output_watch_hold(&s->output, s->path);
+	s->capture.nepochs = 0;
+	strcpy(s->capture.path, path);
+	output_watch_hold(&s->capture.output, s->capture.path);
 	stacks_forget(s->stacks);
-	cpus_forget(s->cpus);
-	quotas_forget(s->quotas);
+	cpus_forget(s->host.cpus);
+	quotas_forget(s->host.quotas);
 	/* First, and watched, so that it replaces that of the capture before. */
 	writer_watch(s->writer, standing_saw, rot->standing);
 	r = capture_emit_suspended(s, &now, writer_begin_ns(s->writer), why);
@@ -533,6 +526,6 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	if (r == 0)
 		r = budget_emit(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
 	if (r == 0)
-		r = quotas_emit(s->quotas, true, s->writer, writer_begin_ns(s->writer), why);
+		r = quotas_emit(s->host.quotas, true, s->writer, writer_begin_ns(s->writer), why);
 	return r < 0 ? r : use_held(s, translate, &s->translator, why);
 }

@@ -19,12 +19,10 @@ void status_look(struct status *s, uint64_t now_ns, const struct counter *rows, 
 {
 	uint64_t recorded, lost, left_out, passed_ns = now_ns - s->last_ns;
 	struct counter_sums sums;
-	struct budget_sums chosen;
 
 	counters_sum(rows, n, &sums);
-	budget_sum(rows, n, &chosen);
 	recorded = sums.recorded;
-	left_out = chosen.sampled_out + chosen.over_rate;
+	left_out = sums.sampled_out + sums.over_rate;
 	lost = sums.lost - left_out;
 	if (recorded < s->recorded || lost < s->lost || left_out < s->left_out) { /* another capture */
 		s->lost_before += s->lost;

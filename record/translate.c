@@ -5,12 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct row {
-	uint16_t kind;
-	uint16_t probe; /* 0: not counted here */
-	uint64_t v[FIELDS_MAX];
-	const char *text[FIELDS_MAX];
-};
+#include "record/row.h"
 
 #define NR_FUTEX_WAITV 449
 #define NR_FUTEX_WAKE 454
@@ -36,7 +31,6 @@ static int call_open(struct call *c, struct row *row, const void *record, size_t
 				 c->is->probe);
 	memcpy(c->word, (const uint8_t *)record + sizeof(r->call), nwords * sizeof(c->word[0]));
 	row->kind = c->spec->kind;
-	row->probe = c->spec->id;
 	row->v[F_call_pid] = c->is->pid;
 	row->v[F_call_tid] = c->is->tid;
 	row->v[F_call_cpu] = c->is->head.cpu;
@@ -80,26 +74,11 @@ static int take_call(struct translator *t, struct row *row, const void *record, 
 	return r < 0 ? r : emit_names(t, row, &c, NULL, 0, why);
 }
 
-static int take_call_few(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS_FEW, why);
-}
-
-static int take_call_many(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS_MANY, why);
-}
-
-static int take_call_all(struct translator *t, struct row *row, const void *record, struct fault *why)
-{
-	return take_call(t, row, record, CALL_WORDS, why);
-}
-
-static int take_call_name(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_name(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_name *named = record;
 	struct call c;
-	int r = call_open(&c, row, record, CALL_WORDS, why);
+	int r = call_open(&c, row, record, nwords, why);
 
 	if (r == 0 && named->nbytes >= NAME_BYTES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims a name of %llu bytes, limit %d",
@@ -126,18 +105,18 @@ static int take_frames(struct translator *t, struct row *row, const struct ring_
 	return r;
 }
 
-static int take_call_caller(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_caller(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_caller *c = record;
-	int r = take_call(t, row, record, CALL_WORDS_FEW, why);
+	int r = take_call(t, row, record, nwords, why);
 
 	return r < 0 || !c->frame ? r : take_frames(t, row, &c->call, &c->frame, 1, why);
 }
 
-static int take_call_stack(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_call_stack(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
 	const struct ring_call_stack *s = record;
-	int r = take_call(t, row, record, CALL_WORDS, why);
+	int r = take_call(t, row, record, nwords, why);
 
 	if (r == 0 && s->nframes > STACK_FRAMES)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record claims %llu stack frames, limit %d",
@@ -145,43 +124,34 @@ static int take_call_stack(struct translator *t, struct row *row, const void *re
 	return r < 0 || !s->nframes ? r : take_frames(t, row, &s->all.call, s->frame, (size_t)s->nframes, why);
 }
 
-static int take_switch(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_switch(struct row *row, const void *record)
 {
 	const struct ring_switch *s = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_switch;
-	row->probe = PROBE_SWITCH;
 	row->v[F_switch_cpu] = s->head.cpu;
 	row->v[F_switch_prev_tid] = s->prev_tid;
 	row->v[F_switch_prev_state] = s->prev_state;
 	row->v[F_switch_next_tid] = s->next_tid;
 	row->v[F_switch_prev_syscall] = s->prev_syscall;
 	row->v[F_switch_prev_flags] = s->prev_flags;
-	return 0;
 }
 
-static int take_waking(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_waking(struct row *row, const void *record)
 {
 	const struct ring_waking *w = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_waking;
-	row->probe = PROBE_WAKING;
 	row->v[F_waking_cpu] = w->head.cpu;
 	row->v[F_waking_tid] = w->tid;
 	row->v[F_waking_waker_tid] = w->waker_tid;
 	row->v[F_waking_context] = w->context;
-	return 0;
 }
 
 /* The newer system calls are reported as the command of futex(2) that does the same. */
-static int take_futex(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_futex(struct row *row, const void *record)
 {
 	const struct ring_futex *f = record;
 	uint64_t op, flags, val;
 
-	(void)t, (void)why;
 	switch (f->nr) {
 	case NR_FUTEX_WAITV: /* waiters, how many, flags */
 		op = FUTEX_WAIT_BITSET, val = f->arg[1], flags = f->arg[2];
@@ -199,8 +169,6 @@ static int take_futex(struct translator *t, struct row *row, const void *record,
 		op = f->arg[1] & (uint32_t)FUTEX_CMD_MASK, flags = f->arg[1] & ~(uint32_t)FUTEX_CMD_MASK;
 		val = f->arg[2];
 	}
-	row->kind = KIND_futex;
-	row->probe = PROBE_FUTEX;
 	row->v[F_futex_pid] = f->pid;
 	row->v[F_futex_tid] = f->tid;
 	row->v[F_futex_cpu] = f->head.cpu;
@@ -211,204 +179,185 @@ static int take_futex(struct translator *t, struct row *row, const void *record,
 	row->v[F_futex_val] = val & UINT32_MAX;
 	row->v[F_futex_ret] = (uint64_t)f->ret;
 	row->v[F_futex_addr2] = f->addr2;
-	return 0;
 }
 
-static int take_fault(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_fault(struct row *row, const void *record)
 {
 	const struct ring_fault *f = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_fault;
-	row->probe = PROBE_FAULT;
 	row->v[F_fault_pid] = f->pid;
 	row->v[F_fault_tid] = f->tid;
 	row->v[F_fault_cpu] = f->head.cpu;
 	row->v[F_fault_dur] = f->dur_ns;
 	row->v[F_fault_addr] = f->addr;
-	return 0;
 }
 
-static int take_throttled(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_throttled(struct row *row, const void *record)
 {
 	const struct ring_throttled *h = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_throttled;
-	row->probe = PROBE_THROTTLED;
 	row->v[F_throttled_pid] = h->pid;
 	row->v[F_throttled_tid] = h->tid;
 	row->v[F_throttled_cpu] = h->head.cpu;
 	row->v[F_throttled_wait] = h->dur_ns;
-	return 0;
 }
 
-static int take_signal(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_signal(struct row *row, const void *record)
 {
 	const struct ring_signal *s = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_signal;
-	row->probe = PROBE_SIGNAL;
 	row->v[F_signal_pid] = s->pid;
 	row->v[F_signal_tid] = s->tid;
 	row->v[F_signal_cpu] = s->head.cpu;
 	row->v[F_signal_signal] = s->number;
 	row->v[F_signal_code] = (uint64_t)(int64_t)s->code;
 	row->v[F_signal_sender_tid] = s->sender_tid;
-	return 0;
 }
 
-static int take_oom(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_oom(struct row *row, const void *record)
 {
 	const struct ring_oom *o = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_oom;
-	row->probe = PROBE_OOM;
 	row->v[F_oom_pid] = o->pid;
 	row->v[F_oom_rss] = o->pages * (uint64_t)sysconf(_SC_PAGESIZE);
-	return 0;
 }
 
-static int take_metric(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_metric(struct row *row, const void *record)
 {
 	const struct ring_metric *m = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_metric;
-	row->probe = PROBE_METRIC;
 	row->v[F_metric_cpu] = m->head.cpu;
 	row->v[F_metric_busy] = m->busy_ns;
 	row->v[F_metric_switches] = m->switches;
 	row->v[F_metric_waiting] = m->waiting;
 	row->v[F_metric_forced] = m->forced;
-	return 0;
 }
 
-static int take_fork(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_fork(struct row *row, const void *record)
 {
 	const struct ring_fork *f = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_fork;
-	row->probe = PROBE_FORK;
 	row->v[F_fork_pid] = f->pid;
 	row->v[F_fork_tid] = f->tid;
 	row->v[F_fork_child_pid] = f->child_pid;
 	row->v[F_fork_child_tid] = f->child_tid;
-	return 0;
 }
 
-static int take_exec(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_exec(struct row *row, const void *record)
 {
 	const struct ring_exec *e = record;
 
-	(void)why;
-	if (t->kernels)
-		kernels_forget(t->kernels, e->pid, e->head.at_ns);
-	row->kind = KIND_exec;
-	row->probe = PROBE_EXEC;
 	row->v[F_exec_pid] = e->pid;
 	row->v[F_exec_tid] = e->tid;
-	return 0;
 }
 
-static int take_exit(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_exit(struct row *row, const void *record)
 {
 	const struct ring_exit *e = record;
 
-	(void)why;
-	if (t->kernels && e->last)
-		kernels_forget(t->kernels, e->pid, e->head.at_ns);
-	row->kind = KIND_exit;
-	row->probe = PROBE_EXIT;
 	row->v[F_exit_pid] = e->pid;
 	row->v[F_exit_tid] = e->tid;
 	row->v[F_exit_code] = e->code;
 	row->v[F_exit_last] = e->last;
-	return 0;
 }
 
-static int take_thread(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_thread(struct row *row, const void *record)
 {
 	const struct ring_thread *n = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_thread;
-	row->probe = PROBE_THREAD_NAME;
 	row->v[F_thread_tid] = n->tid;
 	row->v[F_thread_pid] = n->pid;
 	row->v[F_thread_start] = n->start_ns;
-	row->v[F_thread_name] = strnlen(n->comm, sizeof(n->comm));
-	row->text[F_thread_name] = n->comm;
-	return 0;
+	row_bytes(row, F_thread_name, n->comm, strnlen(n->comm, sizeof(n->comm)));
 }
 
-static int take_process(struct translator *t, struct row *row, const void *record, struct fault *why)
+static void fill_process(struct row *row, const void *record)
 {
 	const struct ring_process *p = record;
 
-	(void)t, (void)why;
-	row->kind = KIND_process;
-	row->probe = PROBE_PROCESS_NAME;
 	row->v[F_process_pid] = p->pid;
 	row->v[F_process_start] = p->start_ns;
 	row->v[F_process_ppid] = p->ppid;
 	row->v[F_process_uid] = p->uid;
 	row->v[F_process_tracked] = p->tracked;
-	row->v[F_process_name] = strnlen(p->comm, sizeof(p->comm));
-	row->text[F_process_name] = p->comm;
+	row_bytes(row, F_process_name, p->comm, strnlen(p->comm, sizeof(p->comm)));
+}
+
+/* A process's addresses are of another program, or of none, from then on. */
+static int take_exec(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	const struct ring_exec *e = record;
+
+	(void)row, (void)nwords, (void)why;
+	if (t->kernels)
+		kernels_forget(t->kernels, e->pid, e->head.at_ns);
+	return 0;
+}
+
+static int take_exit(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	const struct ring_exit *e = record;
+
+	(void)row, (void)nwords, (void)why;
+	if (t->kernels && e->last)
+		kernels_forget(t->kernels, e->pid, e->head.at_ns);
 	return 0;
 }
 
 /* No row of its own: what is attached then has one. Who is noticed counts what becomes of it. */
-static int take_mapped(struct translator *t, struct row *row, const void *record, struct fault *why)
+static int take_mapped(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
-	(void)record, (void)why;
-	row->kind = 0;
+	(void)row, (void)record, (void)nwords, (void)why;
 	if (!t->notice)
 		counters_add(t->counters, PROBE_MAPPED, COUNT_recorded);
 	return 0;
 }
 
-static const struct {
+/* What becomes of a record: it fills a row, or is taken by a function, which may set the row's kind; or both. */
+static const struct record_type {
 	uint32_t bytes;
+	uint16_t kind, probe;
+	void (*fill)(struct row *row, const void *record);
+	int (*take)(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why);
+	uint8_t nwords; /* of a call that the record has */
 	bool noticed;
-	int (*take)(struct translator *t, struct row *row, const void *record, struct fault *why);
 } types[RING_TYPES] = {
-	[RING_CALL_FEW] = {sizeof(struct ring_call_few), false, take_call_few},
-	[RING_CALL_MANY] = {sizeof(struct ring_call_many), false, take_call_many},
-	[RING_CALL_ALL] = {sizeof(struct ring_call_all), false, take_call_all},
-	[RING_CALL_CALLER] = {sizeof(struct ring_call_caller), false, take_call_caller},
-	[RING_CALL_STACK] = {sizeof(struct ring_call_stack), false, take_call_stack},
-	[RING_CALL_NAME] = {sizeof(struct ring_call_name), false, take_call_name},
-	[RING_SWITCH] = {sizeof(struct ring_switch), false, take_switch},
-	[RING_WAKING] = {sizeof(struct ring_waking), false, take_waking},
-	[RING_FUTEX] = {sizeof(struct ring_futex), false, take_futex},
-	[RING_FORK] = {sizeof(struct ring_fork), true, take_fork},
-	[RING_EXEC] = {sizeof(struct ring_exec), true, take_exec},
-	[RING_EXIT] = {sizeof(struct ring_exit), true, take_exit},
-	[RING_THREAD] = {sizeof(struct ring_thread), false, take_thread},
-	[RING_PROCESS] = {sizeof(struct ring_process), true, take_process},
-	[RING_MAPPED] = {sizeof(struct ring_mapped), true, take_mapped},
-	[RING_FAULT] = {sizeof(struct ring_fault), false, take_fault},
-	[RING_OOM] = {sizeof(struct ring_oom), false, take_oom},
-	[RING_METRIC] = {sizeof(struct ring_metric), false, take_metric},
-	[RING_THROTTLED] = {sizeof(struct ring_throttled), true, take_throttled},
-	[RING_SIGNAL] = {sizeof(struct ring_signal), false, take_signal},
+#define FILLED(name, by) sizeof(struct ring_##name), KIND_##name, by, fill_##name
+#define CALL(name, by, n) .bytes = sizeof(struct ring_##name), .take = by, .nwords = n
+	[RING_CALL_FEW] = {CALL(call_few, take_call, CALL_WORDS_FEW)},
+	[RING_CALL_MANY] = {CALL(call_many, take_call, CALL_WORDS_MANY)},
+	[RING_CALL_ALL] = {CALL(call_all, take_call, CALL_WORDS)},
+	[RING_CALL_CALLER] = {CALL(call_caller, take_call_caller, CALL_WORDS_FEW)},
+	[RING_CALL_STACK] = {CALL(call_stack, take_call_stack, CALL_WORDS)},
+	[RING_CALL_NAME] = {CALL(call_name, take_call_name, CALL_WORDS)},
+	[RING_SWITCH] = {FILLED(switch, PROBE_SWITCH)},
+	[RING_WAKING] = {FILLED(waking, PROBE_WAKING)},
+	[RING_FUTEX] = {FILLED(futex, PROBE_FUTEX)},
+	[RING_FORK] = {FILLED(fork, PROBE_FORK), .noticed = true},
+	[RING_EXEC] = {FILLED(exec, PROBE_EXEC), .take = take_exec, .noticed = true},
+	[RING_EXIT] = {FILLED(exit, PROBE_EXIT), .take = take_exit, .noticed = true},
+	[RING_THREAD] = {FILLED(thread, PROBE_THREAD_NAME)},
+	[RING_PROCESS] = {FILLED(process, PROBE_PROCESS_NAME), .noticed = true},
+	[RING_MAPPED] = {sizeof(struct ring_mapped), .take = take_mapped, .noticed = true},
+	[RING_FAULT] = {FILLED(fault, PROBE_FAULT)},
+	[RING_OOM] = {FILLED(oom, PROBE_OOM)},
+	[RING_METRIC] = {FILLED(metric, PROBE_METRIC)},
+	[RING_THROTTLED] = {FILLED(throttled, PROBE_THROTTLED), .noticed = true},
+	[RING_SIGNAL] = {FILLED(signal, PROBE_SIGNAL)},
+#undef FILLED
+#undef CALL
 };
 
-static int stage(struct translator *t, const struct row *row, struct fault *why)
+static int stage(struct translator *t, const struct row *row, uint16_t probe, struct fault *why)
 {
-	int r = writer_add(t->writer, row->kind, row->v, row->text, why);
+	int r = row_emit(row, t->writer, why);
 
 	if (r == ERR_MEMORY) {
-		counters_add(t->counters, row->probe, COUNT_not_staged);
+		counters_add(t->counters, probe, COUNT_not_staged);
 		return 0;
 	}
 	if (r == 0)
-		counters_add(t->counters, row->probe, COUNT_recorded);
+		counters_add(t->counters, probe, COUNT_recorded);
 	return r;
 }
 
@@ -425,18 +374,23 @@ static bool right_size(uint32_t type, uint32_t n)
 int translate(void *self, const void *record, uint32_t n, struct fault *why)
 {
 	const struct ring_head *head = record;
+	const struct record_type *type;
 	struct translator *t = self;
-	struct row row = {0};
-	int r;
+	struct row row;
+	int r = 0;
 
-	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].take || !right_size(head->type, n))
+	if (n < sizeof(*head) || head->type >= RING_TYPES || !types[head->type].bytes || !right_size(head->type, n))
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "a ring record of %u bytes and type %u is unknown", n,
 				 n < sizeof(*head) ? 0 : head->type);
-	row.v[0] = head->at_ns < t->begin_ns ? t->begin_ns : head->at_ns;
-	r = types[head->type].take(t, &row, record, why);
+	type = &types[head->type];
+	row = row_of(type->kind, head->at_ns < t->begin_ns ? t->begin_ns : head->at_ns);
+	if (type->fill)
+		type->fill(&row, record);
+	if (type->take)
+		r = type->take(t, &row, record, type->nwords, why);
 	if (r == 0 && row.kind)
-		r = stage(t, &row, why);
-	if (r == 0 && types[head->type].noticed && t->notice)
+		r = stage(t, &row, type->probe ? type->probe : (uint16_t)row.v[F_call_probe], why);
+	if (r == 0 && type->noticed && t->notice)
 		r = t->notice(t->self, head, why);
 	return r;
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/base/table.h"
+#include "format/base/array.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FIRST_ITEMS 32
 
 /* The page of numbers of which none is there. Nobody writes to it: make_page() comes before. */
 static struct table_key *const nothing[TABLE_PAGE];
@@ -60,18 +59,14 @@ void *table_search(const struct table *t, uint64_t a, uint64_t b)
 
 static bool make_room(struct table *t)
 {
-	size_t room = t->items_room ? t->items_room * 2 : FIRST_ITEMS;
 	struct table_key **items;
 
-	if (t->nitems < t->items_room)
-		return true;
-	if (room >= UINT32_MAX)
+	if (t->nitems >= UINT32_MAX - 1)
 		return false;
-	items = reallocarray(t->items, room, sizeof(struct table_key *));
+	items = array_grow(t->items, &t->items_room, t->nitems + 1, sizeof(struct table_key *));
 	if (!items)
 		return false;
 	t->items = items;
-	t->items_room = room;
 	return true;
 }
 

@@ -173,10 +173,12 @@ static const char memory_remedy[] =
 
 static void check_uprobe(struct check *c, int probe_error, bool refused)
 {
+	const struct attach_facts *facts = attach_facts(c->attach);
+
 	if (c->seen[RING_CALL_FEW] || c->seen[RING_CALL_MANY] || c->seen[RING_CALL_ALL] || c->seen[RING_CALL_CALLER] ||
 	    c->seen[RING_CALL_STACK]) {
 		check_report(c, "uprobe", CHECK_OK, "fired on entry and return (%s), per-thread state kept",
-			     attach_is_multi(c->attach) ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
+			     facts->multi ? "uprobe_multi" : "one by one: Linux 6.6 attaches faster");
 		return;
 	}
 	if (refused) {
@@ -187,31 +189,34 @@ static void check_uprobe(struct check *c, int probe_error, bool refused)
 	check_report(c, "uprobe", CHECK_NO, "did not fire: %s", probe_error ? strerror(probe_error) : "no record came");
 	if (probe_error == EPERM || probe_error == EACCES)
 		check_remedy(c, "%s",
-			     attach_is_multi(c->attach)
-				     ? "run as root, or with CAP_BPF and CAP_PERFMON"
-				     : "run as root, or with CAP_SYS_ADMIN too: one by one takes it");
+			     facts->multi ? "run as root, or with CAP_BPF and CAP_PERFMON"
+					  : "run as root, or with CAP_SYS_ADMIN too: one by one takes it");
 	else
 		check_remedy(c, "the kernel needs CONFIG_UPROBE_EVENTS");
 }
 
 static void check_quota(struct check *c)
 {
+	const struct attach_facts *facts = attach_facts(c->attach);
+
 	if (!c->o->quota)
 		return;
-	if (attach_times_quota(c->attach)) {
+	if (facts->quota_times) {
 		check_report(c, "CPU quota", CHECK_OK,
 			     "the kernel reports which threads it throttles, and for how long");
 		return;
 	}
 	check_report(c, "CPU quota", CHECK_NOTE, "%s",
-		     attach_has_quota(c->attach) ? "the kernel reports which threads it throttles, but not for how long"
-						 : "this kernel has no CPU quotas");
-	check_remedy(c, attach_has_quota(c->attach) ? "Linux 6.6 or later keeps account of it"
-						    : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
+		     facts->quota ? "the kernel reports which threads it throttles, but not for how long"
+				  : "this kernel has no CPU quotas");
+	check_remedy(c, facts->quota ? "Linux 6.6 or later keeps account of it"
+				     : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
 }
 
 static void check_events(struct check *c, int probe_error, bool refused)
 {
+	const struct attach_facts *facts = attach_facts(c->attach);
+
 	check_uprobe(c, probe_error, refused);
 	check_absent(c);
 	check_refusals(c);
@@ -233,7 +238,7 @@ static void check_events(struct check *c, int probe_error, bool refused)
 	check_quota(c);
 	if (attach_lacks(c->attach, "sched_waking"))
 		return;
-	if (attach_knows_interrupts(c->attach))
+	if (facts->interrupts_known)
 		check_report(c, "interrupts", CHECK_OK, "wakings by interrupts are recognized");
 	else if (kernel_is_realtime()) {
 		check_report(c, "interrupts", CHECK_NOTE,
@@ -245,7 +250,7 @@ static void check_events(struct check *c, int probe_error, bool refused)
 			     "that wakings by interrupts are recognized could not be proven here");
 		check_remedy(c, "try again while the host is less busy; reports then name no waker");
 	}
-	if (attach_has_metrics(c->attach) && !attach_has_timer(c->attach)) {
+	if (facts->metrics && !facts->timed) {
 		check_report(c, "metrics", CHECK_NOTE,
 			     "only of CPUs on which threads change: the kernel lends no timer");
 		check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
@@ -288,7 +293,7 @@ static bool memory_refused(struct check *c)
 	bool refused;
 	size_t n;
 
-	if (counters_open(&counters, attach_tallies_fd(c->attach), &why) < 0) {
+	if (counters_open(&counters, attach_facts(c->attach)->tallies_fd, &why) < 0) {
 		print_refused(c, "counters", &why);
 		return false;
 	}
@@ -310,15 +315,17 @@ static void check_recording(struct check *c)
 					 .verifier = c->o->verifier};
 	struct ring life = {0}, bulk = {0};
 	struct fault why = {0};
+	const struct attach_facts *facts;
 	int probe_error;
 
 	if (attach_open(&c->attach, &o, &why) < 0) {
 		print_refused(c, "BPF", &why);
 		return;
 	}
+	facts = attach_facts(c->attach);
 	check_report(c, "BPF", CHECK_OK, "programs load and attach");
-	if (ring_open(&life, attach_life_fd(c->attach), LIFE_RING_BYTES, &why) < 0 ||
-	    ring_open(&bulk, attach_bulk_fd(c->attach), o.ring_bytes, &why) < 0 ||
+	if (ring_open(&life, facts->life_fd, LIFE_RING_BYTES, &why) < 0 ||
+	    ring_open(&bulk, facts->bulk_fd, o.ring_bytes, &why) < 0 ||
 	    attach_track(c->attach, (uint32_t)getpid(), 0, 0, &why) < 0 || attach_scan_threads(c->attach, &why) < 0) {
 		print_refused(c, "ring buffer", &why);
 		ring_close(&life);
@@ -378,7 +385,7 @@ static void check_recorder(struct check *c)
 {
 	const struct rights rights = {
 		.late = c->o->late_attach,
-		.single = !c->attach || !attach_is_multi(c->attach),
+		.single = !c->attach || !attach_facts(c->attach)->multi,
 		.hidden = procfs_hides(&c->fs),
 	};
 
@@ -398,12 +405,13 @@ static void check_recorder(struct check *c)
 
 size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recording_options *o, const char *folder)
 {
-	struct check c = {.lines = lines, .o = o};
+	struct check c = {.lines = lines, .o = o, .fs.root_fd = -1};
 	struct fault why = {0};
+	int r = procfs_open(&c.fs, PROCFS_ROOT, &why);
 
 	check_kernel(&c);
 	check_capabilities(&c);
-	if (procfs_open(&c.fs, PROCFS_ROOT, &why) < 0) {
+	if (r < 0) {
 		check_report(&c, "/proc", CHECK_NO, "%s", why.text);
 		check_remedy(&c, "mount it: mount -t proc proc /proc");
 		return c.n;

@@ -16,22 +16,10 @@
 #include "record/check/check_internal.h"
 #include "format/base/clock.h"
 #include "record/host/gpu_health.h"
+#include "record/host/hostfacts.h"
 #include "record/host/kmsg.h"
 
-/* The first line of a file. False: it cannot be read. */
-static bool first_line(const char *path, char *text, size_t size)
-{
-	FILE *f = fopen(path, "re");
-	bool ok = f && fgets(text, (int)size, f);
-
-	if (ok)
-		text[strcspn(text, "\n")] = 0;
-	if (f)
-		fclose(f);
-	return ok;
-}
-
-static bool older_than(const struct utsname *name, unsigned major, unsigned minor)
+bool check_older_than(const struct utsname *name, unsigned major, unsigned minor)
 {
 	unsigned is_major = 0, is_minor = 0;
 
@@ -41,10 +29,10 @@ static bool older_than(const struct utsname *name, unsigned major, unsigned mino
 
 static void check_version(struct check *c, const struct utsname *name)
 {
-	if (older_than(name, 5, 15)) {
+	if (check_older_than(name, 5, 15)) {
 		check_report(c, "kernel", CHECK_NO, "Linux %s on %s", name->release, name->machine);
 		check_remedy(c, "5.15 or later is needed");
-	} else if (older_than(name, 6, 6)) {
+	} else if (check_older_than(name, 6, 6)) {
 		check_report(c, "kernel", CHECK_NOTE, "Linux %s on %s: functions are attached one by one",
 			     name->release, name->machine);
 		check_remedy(c, "6.6 or later attaches them at once and needs fewer capabilities");
@@ -99,13 +87,13 @@ static void check_policies(struct check *c)
 {
 	char bpf[16] = "?", perf[16] = "?", lockdown[128];
 
-	(void)first_line("/proc/sys/kernel/unprivileged_bpf_disabled", bpf, sizeof(bpf));
-	(void)first_line("/proc/sys/kernel/perf_event_paranoid", perf, sizeof(perf));
+	(void)hostfacts_line("/proc/sys/kernel/unprivileged_bpf_disabled", NULL, bpf, sizeof(bpf));
+	(void)hostfacts_line("/proc/sys/kernel/perf_event_paranoid", NULL, perf, sizeof(perf));
 	check_report(c, "BPF policy", CHECK_OK, "unprivileged_bpf_disabled %s: CAP_BPF is %s", bpf,
 		     bpf[0] == '0' ? "needed all the same" : "needed");
 	check_report(c, "perf policy", CHECK_OK, "perf_event_paranoid %s: %s", perf,
 		     perf[0] == '-' ? "no matter" : "CAP_PERFMON overrides it");
-	if (!first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown))) {
+	if (!hostfacts_line("/sys/kernel/security/lockdown", NULL, lockdown, sizeof(lockdown))) {
 		check_report(c, "lockdown", CHECK_NOTE, "unknown: /sys/kernel/security/lockdown: %s", strerror(errno));
 		check_remedy(c,
 			     "harmless if the line BPF is ok; after mount -t securityfs none /sys/kernel/security it "
@@ -146,7 +134,8 @@ static void check_clock(struct check *c)
 	static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies"};
 	char source[64];
 
-	if (!first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source))) {
+	if (!hostfacts_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL, source,
+			    sizeof(source))) {
 		check_report(c, "clock", CHECK_NOTE, "which one the kernel reads is unknown");
 		check_remedy(c, "mount /sys; a slow one makes each event dearer");
 		return;
@@ -164,21 +153,10 @@ static void check_clock(struct check *c)
 /* /proc that hides other users' processes does so from who may not trace them. */
 static void check_hidepid(struct check *c)
 {
-	char line[1024];
-	FILE *f = fopen("/proc/self/mountinfo", "re");
-	bool hides = false;
-
-	while (f && fgets(line, sizeof(line), f))
-		hides = hides || (strstr(line, " /proc ") && strstr(line, "hidepid=") && !strstr(line, "hidepid=0") &&
-				  !strstr(line, "hidepid=off"));
-	if (f)
-		fclose(f);
-	if (hides) {
-		check_report(c, "hidepid", CHECK_NOTE,
-			     "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
-		check_remedy(
-			c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
-	}
+	if (!procfs_hides(&c->fs))
+		return;
+	check_report(c, "hidepid", CHECK_NOTE, "/proc hides other users' processes from those who lack CAP_SYS_PTRACE");
+	check_remedy(c, "hold CAP_SYS_PTRACE; with --no-late-attach, which gives it up, no library is found later");
 }
 
 void check_kernel(struct check *c)
@@ -203,7 +181,7 @@ void check_gpus(struct check *c, const char *library)
 	struct health h;
 	int fd;
 
-	if (first_line("/proc/driver/nvidia/version", version, sizeof(version)))
+	if (hostfacts_line("/proc/driver/nvidia/version", NULL, version, sizeof(version)))
 		check_report(c, "driver", CHECK_OK, "%s", version);
 	else {
 		check_report(c, "driver", CHECK_NOTE,

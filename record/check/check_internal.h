@@ -29,6 +29,9 @@ void check_detail(struct check *c, const char *text);
 /* What to do about the line that was said last. */
 __attribute__((format(printf, 2, 3))) void check_remedy(struct check *c, const char *fmt, ...);
 
+struct utsname;
+/* Whether the kernel is of a version before this. */
+bool check_older_than(const struct utsname *name, unsigned major, unsigned minor);
 /* Kernel, its configuration and policies, memory lock, clock. */
 void check_kernel(struct check *c);
 /* Whose process numbers and rights ours are; what rights are held, and which recording takes. */

@@ -77,12 +77,10 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
 
 static bool one_by_one(const struct check *c)
 {
-	struct utsname name;
-	unsigned major = 0, minor = 0;
+	struct utsname name = {0};
 
-	if (uname(&name) == 0)
-		(void)sscanf(name.release, "%u.%u", &major, &minor);
-	return c->o->single || major < 6 || (major == 6 && minor < 6);
+	(void)uname(&name);
+	return c->o->single || check_older_than(&name, 6, 6);
 }
 
 static bool is_held(cap_t caps, size_t i)

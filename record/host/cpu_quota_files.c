@@ -10,6 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host/procfs_internal.h"
+#include "record/row.h"
+
 #define FILE_ROOM 512
 #define PATH_ROOM 4096
 #define NS_PER_US 1000u
@@ -39,18 +42,11 @@ struct quotas {
 static bool read_file(const struct quotas *q, const char *group, const char *name, char text[FILE_ROOM])
 {
 	char path[PATH_ROOM + 64];
-	ssize_t n = -1;
-	int fd;
+	size_t n;
 
 	if ((size_t)snprintf(path, sizeof(path), "./%s/%s", group, name) >= sizeof(path))
 		return false;
-	fd = openat(q->root_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0) {
-		n = read(fd, text, FILE_ROOM - 1);
-		close(fd);
-	}
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
+	return procfs_read_start(q->root_fd, 0, path, text, FILE_ROOM, &n, NULL) > 0;
 }
 
 /* "nr_periods 12\nnr_throttled 3\n...": the number behind a word that begins a line; 0: it is not there. */
@@ -113,18 +109,15 @@ static bool read_quota(const struct quotas *q, const char *path, struct quota *o
 
 static int emit(const struct group *g, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_quota] = {0};
-	uint64_t v[NFIELDS_quota] = {0};
+	struct row row = row_of(KIND_quota, at_ns);
 
-	v[F_quota_at] = at_ns;
-	v[F_quota_quota] = g->emitted.quota_ns;
-	v[F_quota_period] = g->emitted.period_ns;
-	v[F_quota_periods] = g->emitted.periods;
-	v[F_quota_throttled_periods] = g->emitted.throttled_periods;
-	v[F_quota_throttled] = g->emitted.throttled_ns;
-	v[F_quota_path] = strlen(g->path);
-	text[F_quota_path] = g->path;
-	return writer_add(w, KIND_quota, v, text, why);
+	row.v[F_quota_quota] = g->emitted.quota_ns;
+	row.v[F_quota_period] = g->emitted.period_ns;
+	row.v[F_quota_periods] = g->emitted.periods;
+	row.v[F_quota_throttled_periods] = g->emitted.throttled_periods;
+	row.v[F_quota_throttled] = g->emitted.throttled_ns;
+	row_text(&row, F_quota_path, g->path);
+	return row_emit(&row, w, why);
 }
 
 /* A row if there is something new to be reported of it. */
@@ -212,21 +205,6 @@ uint64_t quotas_skipped(const struct quotas *q)
 	return q ? q->nskipped : 0;
 }
 
-/* "cpu" among "rw,cpu,cpuacct". */
-static bool has_option(const char *options, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = options; *p;) {
-		size_t word = strcspn(p, ",\n");
-
-		if (word == n && memcmp(p, name, n) == 0)
-			return true;
-		p += word + (p[word] ? 1 : 0);
-	}
-	return false;
-}
-
 /*
  * "31 23 0:26 / /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu": version 1's CPU controller, or
  * version 2 unless that is elsewhere. Paths with blanks in them, which the kernel writes as \040, are not ours.
@@ -241,7 +219,7 @@ static void take_mount(struct quotas *q, const char *line)
 	if (!dash || sscanf(line, "%*s %*s %*s %4095s %4095s", root, at) != 2 ||
 	    sscanf(dash, " - %31s %*s %511s", type, options) != 2)
 		return;
-	v1 = strcmp(type, "cgroup") == 0 && has_option(options, "cpu");
+	v1 = strcmp(type, "cgroup") == 0 && cgroup_lists(options, strlen(options), "cpu");
 	if (!v1 && (strcmp(type, "cgroup2") != 0 || q->root_fd >= 0))
 		return;
 	fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -15,6 +15,7 @@
 #include "format/base/clock.h"
 #include "keys/tool/confine.h"
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 #define PERIOD_MS 1000
 
@@ -134,27 +135,31 @@ void health_stop(struct health *h)
 
 /* --- what it said --- */
 
-static uint64_t text_at(const char **text, int field, const char *value)
-{
-	text[field] = value;
-	return strlen(value);
-}
-
 static int emit_gpu(struct writer *w, const struct message *m, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_gpu] = {0};
-	uint64_t v[NFIELDS_gpu] = {0};
+	struct row row = row_of(KIND_gpu, at_ns);
 
-	v[F_gpu_at] = at_ns;
-	v[F_gpu_index] = m->gpu;
-	v[F_gpu_memory] = m->gpu_info.memory_bytes;
-	v[F_gpu_name] = text_at(text, F_gpu_name, m->gpu_info.name);
-	v[F_gpu_uuid] = text_at(text, F_gpu_uuid, m->gpu_info.uuid);
-	v[F_gpu_pci] = text_at(text, F_gpu_pci, m->gpu_info.pci);
-	return writer_add(w, KIND_gpu, v, text, why);
+	row.v[F_gpu_index] = m->gpu;
+	row.v[F_gpu_memory] = m->gpu_info.memory_bytes;
+	row_text(&row, F_gpu_name, m->gpu_info.name);
+	row_text(&row, F_gpu_uuid, m->gpu_info.uuid);
+	row_text(&row, F_gpu_pci, m->gpu_info.pci);
+	return row_emit(&row, w, why);
 }
 
 /* It is our own program at the other end, but with another's code in it: every text is ended here. */
+static void learn(struct health *h, struct message *m)
+{
+	if (m->said == SAID_DRIVER) {
+		m->driver.version[sizeof(m->driver.version) - 1] = 0;
+		h->ngpus = m->driver.ngpus;
+		strcpy(h->driver, m->driver.version);
+	} else {
+		m->problem[sizeof(m->problem) - 1] = 0;
+		strcpy(h->problem, m->problem);
+	}
+}
+
 static int take(struct health *h, struct writer *w, struct message *m, uint64_t begin_ns, struct fault *why)
 {
 	uint64_t now = clock_ns(CLOCK_BOOTTIME), at_ns = m->at_ns < now ? m->at_ns : now;
@@ -163,9 +168,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		at_ns = begin_ns;
 	switch ((enum said)m->said) {
 	case SAID_DRIVER:
-		m->driver.version[sizeof(m->driver.version) - 1] = 0;
-		h->ngpus = m->driver.ngpus;
-		strcpy(h->driver, m->driver.version);
+		learn(h, m);
 		return fact_emitf(w, at_ns, why, "nvml", "driver %s, %u GPUs", h->driver, h->ngpus);
 	case SAID_GPU:
 		m->gpu_info.name[NVML_TEXT - 1] = m->gpu_info.uuid[NVML_TEXT - 1] = m->gpu_info.pci[NVML_TEXT - 1] = 0;
@@ -175,8 +178,7 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 		m->v[F_health_at] = at_ns;
 		return writer_add(w, KIND_health, m->v, NULL, why);
 	default:
-		m->problem[sizeof(m->problem) - 1] = 0;
-		strcpy(h->problem, m->problem);
+		learn(h, m);
 		return fact_emit_pathless(w, at_ns, "nvml", h->problem, why);
 	}
 }
@@ -212,14 +214,8 @@ void health_await(struct health *h, int ms)
 
 	if (h->fd < 0)
 		return;
-	if (poll(&p, 1, ms) <= 0 || read(h->fd, &m, sizeof(m)) != (ssize_t)sizeof(m)) {
+	if (poll(&p, 1, ms) <= 0 || read(h->fd, &m, sizeof(m)) != (ssize_t)sizeof(m))
 		snprintf(h->problem, sizeof(h->problem), "NVML does not answer");
-	} else if (m.said == SAID_DRIVER) {
-		m.driver.version[sizeof(m.driver.version) - 1] = 0;
-		h->ngpus = m.driver.ngpus;
-		strcpy(h->driver, m.driver.version);
-	} else {
-		m.problem[sizeof(m.problem) - 1] = 0;
-		strcpy(h->problem, m.problem);
-	}
+	else
+		learn(h, &m);
 }

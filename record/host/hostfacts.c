@@ -9,19 +9,17 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 #define VALUE_MAX 512
 
 int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why)
 {
-	const char *text[NFIELDS_fact] = {0};
-	uint64_t v[NFIELDS_fact] = {0};
+	struct row row = row_of(KIND_fact, at_ns);
 
-	v[F_fact_at] = at_ns;
-	v[F_fact_name] = strlen(name);
-	text[F_fact_name] = name;
-	v[F_fact_value] = strlen(value);
-	text[F_fact_value] = value;
-	return writer_add(w, KIND_fact, v, text, why);
+	row_text(&row, F_fact_name, name);
+	row_text(&row, F_fact_value, value);
+	return row_emit(&row, w, why);
 }
 
 /* All up to the end of the last component of a path: until ": ", or the end. */
@@ -46,9 +44,7 @@ int fact_emitf(struct writer *w, uint64_t at_ns, struct fault *why, const char *
 	return fact_emit(w, at_ns, name, value, why);
 }
 
-/* The first line of a file, or of the line that begins with `key` what follows the colon or equals sign. False: there
- * is none. */
-static bool line_of(const char *path, const char *key, char *value, size_t size)
+bool hostfacts_line(const char *path, const char *key, char *value, size_t size)
 {
 	FILE *f = fopen(path, "re");
 	char line[VALUE_MAX];
@@ -119,9 +115,9 @@ static const char *virtualisation(char *buf, size_t size)
 {
 	char text[VALUE_MAX];
 
-	if (line_of("/sys/hypervisor/type", NULL, buf, size) && buf[0])
+	if (hostfacts_line("/sys/hypervisor/type", NULL, buf, size) && buf[0])
 		return buf;
-	if (line_of("/sys/class/dmi/id/sys_vendor", NULL, text, sizeof(text))) {
+	if (hostfacts_line("/sys/class/dmi/id/sys_vendor", NULL, text, sizeof(text))) {
 		static const struct {
 			const char *vendor, *name;
 		} known[] = {
@@ -162,7 +158,7 @@ int hostfacts_emit(struct writer *w, uint64_t at_ns, struct fault *why)
 			r = fact_emit(w, at_ns, facts[i].name, facts[i].value, why);
 	}
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && r == 0; i++)
-		if (line_of(files[i].path, files[i].key, value, sizeof(value)))
+		if (hostfacts_line(files[i].path, files[i].key, value, sizeof(value)))
 			r = fact_emit(w, at_ns, files[i].name, value, why);
 	if (r == 0)
 		r = fact_emit(w, at_ns, "virtualisation", virtualisation(value, sizeof(value)), why);

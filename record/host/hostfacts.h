@@ -5,9 +5,8 @@
 
 #include "format/writer.h"
 
-/* One row. */
 /*
- * fact_tell() and, for a value that others have worded, the same with what may be a path replaced by "(path)": class
+ * One row; and, for a value that others have worded, the same with what may be a path replaced by "(path)": class
  * `host` must not hold what is asked to be withheld with class `path`.
  */
 int fact_emit(struct writer *w, uint64_t at_ns, const char *name, const char *value, struct fault *why);
@@ -23,6 +22,12 @@ void cpus_free(struct cpus *c);
 int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why);
 /* Another capture begins: all of them are reported again. */
 void cpus_forget(struct cpus *c);
+
+/*
+ * The first line of a file or, unless `key` is NULL, what follows the colon or equals sign of the first line that
+ * begins with it; cut to `size`. False: there is none.
+ */
+bool hostfacts_line(const char *path, const char *key, char *value, size_t size);
 
 /* All that the machine says of itself. What cannot be read is left out. */
 int hostfacts_emit(struct writer *w, uint64_t at_ns, struct fault *why);

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/array.h"
 #include "record/host/hostfacts.h"
+#include "record/row.h"
 
 #define STAT_BYTES_FIRST 65536u
 #define STAT_BYTES_MAX (4u << 20)
@@ -75,12 +77,11 @@ static bool read_stat(struct cpus *c)
 		if (n == 0 || strstr(c->text, "\nintr"))
 			return have > 0;
 		if (have + 1 == c->room && c->room < STAT_BYTES_MAX) {
-			char *more = realloc(c->text, c->room * 2);
+			char *more = array_grow(c->text, &c->room, c->room + 1, 1);
 
 			if (!more)
 				return false;
 			c->text = more;
-			c->room *= 2;
 		}
 	}
 	return false;
@@ -134,7 +135,7 @@ static void take_frequencies(struct cpus *c)
 
 int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	uint64_t v[NFIELDS_cpu] = {0};
+	struct row row = row_of(KIND_cpu, at_ns);
 	int r = 0;
 
 	if (!read_stat(c))
@@ -149,11 +150,10 @@ int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *wh
 	for (uint32_t i = 0; i < c->n && r == 0; i++) {
 		if (!c->cpu[i].seen || c->cpu[i].emitted)
 			continue;
-		v[F_cpu_at] = at_ns;
-		v[F_cpu_cpu] = i;
-		v[F_cpu_steal] = c->cpu[i].steal_ns;
-		v[F_cpu_khz] = c->cpu[i].khz;
-		r = writer_add(w, KIND_cpu, v, NULL, why);
+		row.v[F_cpu_cpu] = i;
+		row.v[F_cpu_steal] = c->cpu[i].steal_ns;
+		row.v[F_cpu_khz] = c->cpu[i].khz;
+		r = row_emit(&row, w, why);
 		c->cpu[i].emitted = true;
 	}
 	return r;

@@ -8,19 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/host/procfs_internal.h"
+#include "record/row.h"
+
 #define RECORD_MAX 8192 /* the kernel's CONSOLE_EXT_LOG_MAX: longer ones are cut by it */
 #define MARK "NVRM: Xid ("
 #define FACILITY_BITS 3 /* below them the level */
-
-/* A decimal number at *p that ends before `end`; *p moves behind it. */
-static bool number(const char **p, const char *end, uint64_t *value)
-{
-	const char *from = *p;
-
-	for (*value = 0; *p < end && **p >= '0' && **p <= '9' && *p - from < 10; ++*p)
-		*value = *value * 10 + (uint64_t)(**p - '0');
-	return *p > from;
-}
 
 static const char *find(const char *from, const char *end, const char *what)
 {
@@ -34,7 +27,7 @@ bool kmsg_parse_xid(const char *record, size_t n, struct xid *x)
 	uint64_t value;
 
 	memset(x, 0, sizeof(*x));
-	if (!number(&at, end, &value) || value >> FACILITY_BITS)
+	if (!procfs_take_number(&at, end, 10, UINT32_MAX, &value) || value >> FACILITY_BITS)
 		return false;
 	text = memchr(at, ';', (size_t)(end - at));
 	if (!text)
@@ -55,14 +48,14 @@ bool kmsg_parse_xid(const char *record, size_t n, struct xid *x)
 		x->text_bytes++;
 	memcpy(x->pci, at, x->text_bytes);
 	at = close + 3;
-	if (!number(&at, end, &value) || value > UINT32_MAX)
+	if (!procfs_take_number(&at, end, 10, UINT32_MAX, &value))
 		return false;
 	x->code = (uint32_t)value;
 	pid = find(at, end, "pid=");
 	if (pid) {
 		pid += 4;
 		pid += pid < end && *pid == '\'';
-		if (number(&pid, end, &value) && value <= UINT32_MAX)
+		if (procfs_take_number(&pid, end, 10, UINT32_MAX, &value))
 			x->pid = (uint32_t)value;
 	}
 	x->text = text;
@@ -102,17 +95,13 @@ int kmsg_open(const char *path)
 static int emit(struct writer *w, const struct xid *x, uint64_t at_ns, struct fault *why)
 {
 	char line[RECORD_MAX + sizeof("(process)")];
-	const char *text[NFIELDS_xid] = {0};
-	uint64_t v[NFIELDS_xid] = {0};
+	struct row row = row_of(KIND_xid, at_ns);
 
-	v[F_xid_at] = at_ns;
-	v[F_xid_code] = x->code;
-	v[F_xid_pid] = x->pid;
-	v[F_xid_pci] = strlen(x->pci);
-	text[F_xid_pci] = x->pci;
-	v[F_xid_text] = kmsg_without_name(line, sizeof(line), x);
-	text[F_xid_text] = line;
-	return writer_add(w, KIND_xid, v, text, why);
+	row.v[F_xid_code] = x->code;
+	row.v[F_xid_pid] = x->pid;
+	row_text(&row, F_xid_pci, x->pci);
+	row_bytes(&row, F_xid_text, line, kmsg_without_name(line, sizeof(line), x));
+	return row_emit(&row, w, why);
 }
 
 int kmsg_take(int fd, struct writer *w, uint64_t at_ns, struct fault *why)

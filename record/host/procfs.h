@@ -102,6 +102,8 @@ int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *
  * there is none in version 2's. False: there is not one line as expected.
  */
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);
+/* Whether `name` is one of n bytes of controllers or options: "cpu" of "rw,cpu,cpuacct". */
+bool cgroup_lists(const char *controllers, size_t n, const char *name);
 
 /*
  * Find the line of maps that holds the executable itself, among the first PROCFS_EXE_LINES: 1 with *m. For

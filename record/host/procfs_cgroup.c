@@ -115,17 +115,15 @@ static bool find_container(struct text path, char *out, size_t size)
 	return true;
 }
 
-/* Whether "cpu" is one of "cpu,cpuacct". */
-static bool has_cpu(struct text controllers)
+bool cgroup_lists(const char *controllers, size_t n, const char *name)
 {
-	while (controllers.n) {
-		const char *comma = memchr(controllers.s, ',', controllers.n);
-		size_t n = comma ? (size_t)(comma - controllers.s) : controllers.n;
+	const char *end = controllers + n, *comma;
 
-		if (n == 3 && memcmp(controllers.s, "cpu", 3) == 0)
+	for (const char *p = controllers; p < end; p = comma + 1) {
+		comma = memchr(p, ',', (size_t)(end - p));
+		comma = comma ? comma : end;
+		if ((size_t)(comma - p) == strlen(name) && memcmp(p, name, strlen(name)) == 0)
 			return true;
-		controllers.s += n + (comma ? 1 : 0);
-		controllers.n -= n + (comma ? 1 : 0);
 	}
 	return false;
 }
@@ -142,7 +140,7 @@ static bool take_line(struct text line, bool *is_v2, bool *is_cpu, struct text *
 	if (!colon)
 		return false;
 	*is_v2 = hierarchy == 0 && colon == p;
-	*is_cpu = has_cpu((struct text){p, (size_t)(colon - p)});
+	*is_cpu = cgroup_lists(p, (size_t)(colon - p), "cpu");
 	*path = (struct text){colon + 1, (size_t)(end - colon) - 1};
 	(void)procfs_take_deleted(path->s, &path->n);
 	return path->n && path->s[0] == '/';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What procfs.c and procfs_maps.c share, and nobody else needs. */
+/* What the parts of procfs.h share, and the other readers of text of the kernel in this folder. */
 #ifndef GPUREC_RECORD_HOST_PROCFS_INTERNAL_H
 #define GPUREC_RECORD_HOST_PROCFS_INTERNAL_H
 

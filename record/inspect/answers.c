@@ -35,25 +35,32 @@ static struct inspect_ask ask_file(enum inspect_op op, uint32_t pid, const struc
 	return ask;
 }
 
+/* Ask, and take what the answer begins with. INSPECT_DONE: *a has the rest, and is to be given to inspect_done(). */
+static int ask_head(struct inspector *i, const struct inspect_ask *ask, struct attach_site *sites, struct answer **a,
+		    void *head, size_t size, struct fault *why)
+{
+	int r = inspect_question(i, ask, sites, a, why);
+
+	if (r != INSPECT_DONE || inspect_take(*a, head, size))
+		return r;
+	inspect_done(*a);
+	return malformed(why);
+}
+
 /* --- mappings --- */
 
 /* Ask, and take the answer over. */
 static int ask_list(struct inspector *i, const struct inspect_ask *ask, struct inspect_list *list, struct fault *why)
 {
 	struct inspect_code head;
-	size_t at = sizeof(struct inspect_head);
 	struct answer *a;
-	int r = inspect_question(i, ask, NULL, &a, why);
+	int r = ask_head(i, ask, NULL, &a, &head, sizeof(head), why);
 
 	memset(list, 0, sizeof(*list));
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, &head, sizeof(head))) {
-		inspect_done(a);
-		return malformed(why);
-	}
 	*list = (struct inspect_list){.answer = a->bytes,
-				      .at = at,
+				      .at = a->at,
 				      .left = head.n,
 				      .over = head.over,
 				      .mount_namespace = head.mount_namespace};
@@ -138,14 +145,11 @@ int inspector_open(struct inspector *i, uint32_t pid, const struct mapping *m, s
 		   struct fault *why)
 {
 	const struct inspect_ask ask = ask_file(INSPECT_OPEN, pid, m, NULL);
-	size_t at = sizeof(struct inspect_head);
 	struct answer *a;
-	int r = inspect_question(i, &ask, NULL, &a, why);
+	int r = ask_head(i, &ask, NULL, &a, f, sizeof(*f), why);
 
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, f, sizeof(*f)))
-		r = malformed(why);
 	inspect_done(a);
 	f->build_id[2 * IMAGE_BUILD_ID_MAX] = '\0';
 	f->path[sizeof(f->path) - 1] = '\0';
@@ -156,20 +160,19 @@ int inspector_functions(struct inspector *i, uint32_t pid, const struct mapping 
 			struct inspect_functions *head, struct image_match **found, struct fault *why)
 {
 	const struct inspect_ask ask = ask_file(INSPECT_FUNCTIONS, pid, m, stamp);
-	size_t at = sizeof(struct inspect_head);
 	struct answer *a;
-	int r = inspect_question(i, &ask, NULL, &a, why);
+	int r = ask_head(i, &ask, NULL, &a, head, sizeof(*head), why);
 
 	*found = NULL;
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, head, sizeof(*head)) || head->n > IMAGE_MATCHES_MAX)
+	if (head->n > IMAGE_MATCHES_MAX)
 		r = malformed(why);
 	else
 		*found = calloc(head->n + 1, sizeof(**found));
 	if (r == INSPECT_DONE && !*found)
 		r = fault_no_memory(why);
-	if (r == INSPECT_DONE && !inspect_take(a, &at, *found, head->n * sizeof(**found)))
+	if (r == INSPECT_DONE && !inspect_take(a, *found, head->n * sizeof(**found)))
 		r = malformed(why);
 	for (uint32_t k = 0; r == INSPECT_DONE && k < head->n; k++)
 		if ((*found)[k].name >= nprobes)
@@ -196,21 +199,20 @@ int inspector_attach(struct inspector *i, uint32_t pid, const struct mapping *m,
 		     struct attach_site *sites, size_t nsites, struct fault *why)
 {
 	struct inspect_ask ask = ask_file(INSPECT_ATTACH, pid, m, stamp);
-	size_t at = sizeof(struct inspect_head);
 	struct inspect_attached head;
 	struct answer *a;
 	int r;
 
 	ask.nsites = (uint32_t)nsites;
-	r = inspect_question(i, &ask, sites, &a, why);
+	r = ask_head(i, &ask, sites, &a, &head, sizeof(head), why);
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, &head, sizeof(head)) || (!head.by_caller && head.n != nsites))
+	if (!head.by_caller && head.n != nsites)
 		r = malformed(why);
 	for (size_t k = 0; k < nsites && r == INSPECT_DONE && !head.by_caller; k++) {
 		int32_t error = 0;
 
-		if (!inspect_take(a, &at, &error, sizeof(error)))
+		if (!inspect_take(a, &error, sizeof(error)))
 			r = malformed(why);
 		sites[k].error = error;
 	}
@@ -223,25 +225,22 @@ int inspector_symbol(struct inspector *i, uint32_t pid, const struct mapping *m,
 		     uint32_t module, uint64_t offset, char *name, size_t size, uint64_t *plus, struct fault *why)
 {
 	struct inspect_ask ask = ask_file(INSPECT_SYMBOL, pid, m, stamp);
-	size_t at = sizeof(struct inspect_head), n;
 	struct inspect_symbol head;
 	struct answer *a;
+	size_t n;
 	int r;
 
 	ask.module = module;
 	ask.at = offset;
-	r = inspect_question(i, &ask, NULL, &a, why);
+	r = ask_head(i, &ask, NULL, &a, &head, sizeof(head), why);
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, &head, sizeof(head)))
-		r = malformed(why);
-	n = r == INSPECT_DONE ? strnlen((const char *)a->bytes.data + at, a->bytes.len - at) : 0;
+	n = strnlen((const char *)a->bytes.data + a->at, a->bytes.len - a->at);
 	if (n > size - 1)
 		n = size - 1;
-	if (n)
-		memcpy(name, a->bytes.data + at, n);
+	memcpy(name, a->bytes.data + a->at, n);
 	name[n] = '\0';
-	*plus = r == INSPECT_DONE ? head.plus : 0;
+	*plus = head.plus;
 	inspect_done(a);
 	return r;
 }
@@ -258,17 +257,17 @@ int inspector_arguments(struct inspector *i, uint32_t pid, struct inspect_argume
 			struct fault *why)
 {
 	const struct inspect_ask ask = ask_of(INSPECT_ARGUMENTS, pid);
-	size_t at = sizeof(struct inspect_head), n;
 	struct answer *a;
-	int r = inspect_question(i, &ask, NULL, &a, why);
+	int r = ask_head(i, &ask, NULL, &a, head, sizeof(*head), why);
+	size_t n;
 
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, head, sizeof(*head)) || at >= a->bytes.len || a->bytes.data[a->bytes.len - 1])
+	if (a->at >= a->bytes.len || a->bytes.data[a->bytes.len - 1])
 		r = malformed(why);
 	if (r == INSPECT_DONE) {
-		n = strnlen((const char *)a->bytes.data + at, size - 1);
-		memcpy(text, a->bytes.data + at, n);
+		n = strnlen((const char *)a->bytes.data + a->at, size - 1);
+		memcpy(text, a->bytes.data + a->at, n);
 		text[n] = '\0';
 		end_text(head->exe, sizeof(head->exe));
 	}
@@ -279,21 +278,16 @@ int inspector_arguments(struct inspector *i, uint32_t pid, struct inspect_argume
 int inspector_program(struct inspector *i, uint32_t pid, struct inspect_program *p, struct fault *why)
 {
 	const struct inspect_ask ask = ask_of(INSPECT_PROGRAM, pid);
-	size_t at = sizeof(struct inspect_head);
 	struct answer *a;
-	int r = inspect_question(i, &ask, NULL, &a, why);
+	int r = ask_head(i, &ask, NULL, &a, p, sizeof(*p), why);
 
 	if (r != INSPECT_DONE)
 		return r;
-	if (!inspect_take(a, &at, p, sizeof(*p)))
-		r = malformed(why);
-	if (r == INSPECT_DONE) {
-		end_text(p->exe, sizeof(p->exe));
-		end_text(p->again, sizeof(p->again));
-		end_text(p->cgroup.path, sizeof(p->cgroup.path));
-		end_text(p->cgroup.cpu, sizeof(p->cgroup.cpu));
-		end_text(p->cgroup.container, sizeof(p->cgroup.container));
-	}
 	inspect_done(a);
+	end_text(p->exe, sizeof(p->exe));
+	end_text(p->again, sizeof(p->again));
+	end_text(p->cgroup.path, sizeof(p->cgroup.path));
+	end_text(p->cgroup.cpu, sizeof(p->cgroup.cpu));
+	end_text(p->cgroup.container, sizeof(p->cgroup.container));
 	return r;
 }

@@ -66,16 +66,18 @@ bool stamp_same(const struct stamp *a, const struct stamp *b)
 int bench_new(struct bench **out, const struct procfs *fs, struct attach *attach, struct fault *why)
 {
 	struct bench *b = calloc(1, sizeof(*b));
+	const struct probe_spec *functions;
 
-	if (b)
-		b->names = calloc(nprobes, sizeof(*b->names));
-	if (!b || !b->names) {
+	if (!b)
+		return fault_no_memory(why);
+	b->nnames = library_probes(&functions);
+	b->names = calloc(b->nnames, sizeof(*b->names));
+	if (!b->names) {
 		free(b);
 		return fault_no_memory(why);
 	}
-	for (size_t i = 0; i < nprobes; i++)
-		if (probe_table[i].id >= PROBE_HOST_END)
-			b->names[b->nnames++] = probe_table[i].name;
+	for (size_t i = 0; i < b->nnames; i++)
+		b->names[i] = functions[i].name;
 	b->fs = fs;
 	b->attach = attach;
 	b->given_fd = -1;
@@ -290,7 +292,7 @@ static int work_attach(struct bench *b, const struct inspect_ask *ask, struct at
 
 	if (r <= 0)
 		return r;
-	head.by_caller = b->publish && !attach_links_pass(b->attach);
+	head.by_caller = b->publish && !attach_facts(b->attach)->multi;
 	if (!head.by_caller)
 		(void)attach_library(b->attach, fd, sites, ask->nsites);
 	if (!head.by_caller && b->publish)

@@ -261,7 +261,6 @@ static int ask_helper(struct inspector *i, const struct inspect_ask *ask, const 
 	}
 }
 
-/* The answer, to be released by inspect_done(). INSPECT_DONE, INSPECT_LATER, or as its head says. */
 int inspect_question(struct inspector *i, const struct inspect_ask *ask, struct attach_site *sites, struct answer **out,
 		     struct fault *why)
 {
@@ -276,6 +275,7 @@ int inspect_question(struct inspector *i, const struct inspect_ask *ask, struct 
 	if (r != INSPECT_DONE)
 		return r;
 	memcpy(&head, (*out)->bytes.data, sizeof(head));
+	(*out)->at = sizeof(head);
 	if (head.result >= INSPECT_DONE)
 		return INSPECT_DONE;
 	inspect_done(*out);
@@ -290,11 +290,11 @@ void inspect_done(struct answer *a)
 	a->whole = false;
 }
 
-bool inspect_take(const struct answer *a, size_t *at, void *to, size_t n)
+bool inspect_take(struct answer *a, void *to, size_t n)
 {
-	if (*at > a->bytes.len || n > a->bytes.len - *at)
+	if (a->at > a->bytes.len || n > a->bytes.len - a->at)
 		return false;
-	memcpy(to, a->bytes.data + *at, n);
-	*at += n;
+	memcpy(to, a->bytes.data + a->at, n);
+	a->at += n;
 	return true;
 }

@@ -15,6 +15,7 @@ struct answer {
 	bool whole;
 	uint64_t came_ns;
 	struct bytes bytes;
+	size_t at; /* in them: what comes next */
 };
 
 struct penalty {
@@ -42,10 +43,11 @@ struct inspector {
 	uint64_t given_up;
 };
 
+/* INSPECT_DONE: the answer, behind its head, to be given to inspect_done(). INSPECT_LATER, or as its head says. */
 int inspect_question(struct inspector *i, const struct inspect_ask *ask, struct attach_site *sites, struct answer **out,
 		     struct fault *why);
 void inspect_done(struct answer *a);
-/* n bytes of the answer at *at, which moves behind them; false: it has not so many. */
-bool inspect_take(const struct answer *a, size_t *at, void *to, size_t n);
+/* The next n bytes of the answer; false: it has not so many. */
+bool inspect_take(struct answer *a, void *to, size_t n);
 
 #endif

@@ -58,10 +58,11 @@ static const char *target_of(const struct bpf_program *program)
 
 static void note_absent(struct attach *a, const char *tracepoint)
 {
-	size_t used = strlen(a->absent);
+	size_t used = strlen(a->facts.absent);
 
 	if (!attach_lacks(a, tracepoint))
-		(void)snprintf(a->absent + used, sizeof(a->absent) - used, "%s%s", used ? ", " : "", tracepoint);
+		(void)snprintf(a->facts.absent + used, sizeof(a->facts.absent) - used, "%s%s", used ? ", " : "",
+			       tracepoint);
 }
 
 static bool has_tracepoint(const struct btf *btf, const struct bpf_program *program)
@@ -93,24 +94,25 @@ static void choose_syscalls(struct attach *a, const struct btf *btf, const struc
 	bool enter = o->futex && offered(a, btf, s->progs.on_sys_enter);
 	bool leave = (o->futex || o->notice_maps) && offered(a, btf, s->progs.on_sys_exit);
 
-	a->futex = enter && leave;
-	a->notice_maps = o->notice_maps && leave;
-	(void)bpf_program__set_autoload(s->progs.on_sys_enter, a->futex);
-	(void)bpf_program__set_autoload(s->progs.on_sys_exit, a->futex || a->notice_maps);
+	a->facts.futex = enter && leave;
+	a->facts.notice_maps = o->notice_maps && leave;
+	(void)bpf_program__set_autoload(s->progs.on_sys_enter, a->facts.futex);
+	(void)bpf_program__set_autoload(s->progs.on_sys_exit, a->facts.futex || a->facts.notice_maps);
 }
 
 static void choose_probes(struct attach *a, const struct btf *btf)
 {
 	const struct gpurec_bpf *s = a->skel;
 
-	a->on_call = a->shortcuts ? s->progs.on_call_multi : s->progs.on_call;
-	a->on_return = a->shortcuts ? s->progs.on_return_multi : s->progs.on_return;
-	(void)bpf_program__set_autoload(s->progs.on_call, !a->shortcuts);
-	(void)bpf_program__set_autoload(s->progs.on_return, !a->shortcuts);
-	(void)bpf_program__set_autoload(s->progs.on_call_multi, a->shortcuts);
-	(void)bpf_program__set_autoload(s->progs.on_return_multi, a->shortcuts);
+	a->on_call = a->facts.shortcuts ? s->progs.on_call_multi : s->progs.on_call;
+	a->on_return = a->facts.shortcuts ? s->progs.on_return_multi : s->progs.on_return;
+	(void)bpf_program__set_autoload(s->progs.on_call, !a->facts.shortcuts);
+	(void)bpf_program__set_autoload(s->progs.on_return, !a->facts.shortcuts);
+	(void)bpf_program__set_autoload(s->progs.on_call_multi, a->facts.shortcuts);
+	(void)bpf_program__set_autoload(s->progs.on_return_multi, a->facts.shortcuts);
 	/* Unless we see the machine fall asleep, clocks that agree now may differ later. */
-	(void)bpf_program__set_autoload(s->progs.on_suspend, a->shortcuts && !is_refused(a, s->progs.on_suspend) &&
+	(void)bpf_program__set_autoload(s->progs.on_suspend, a->facts.shortcuts &&
+								     !is_refused(a, s->progs.on_suspend) &&
 								     has_tracepoint(btf, s->progs.on_suspend));
 }
 
@@ -119,9 +121,10 @@ static void choose_metrics(struct attach *a, const struct btf *btf, const struct
 {
 	const struct gpurec_bpf *s = a->skel;
 
-	a->metrics = o->metrics_ns && !is_refused(a, s->progs.on_metrics) && has_tracepoint(btf, s->progs.on_metrics);
-	a->may_time = a->may_time && a->metrics;
-	(void)bpf_program__set_autoload(s->progs.on_metrics, a->metrics);
+	a->facts.metrics =
+		o->metrics_ns && !is_refused(a, s->progs.on_metrics) && has_tracepoint(btf, s->progs.on_metrics);
+	a->may_time = a->may_time && a->facts.metrics;
+	(void)bpf_program__set_autoload(s->progs.on_metrics, a->facts.metrics);
 	(void)bpf_program__set_autoload(s->progs.start_metrics, a->may_time);
 }
 
@@ -181,10 +184,10 @@ static bool has_member(const struct btf *btf, const char *type, const char *memb
 /* CPU quotas: what bpf/throttle.h asks of a kernel. */
 static void learn_quota(struct attach *a, const struct btf *btf, const struct attach_options *o)
 {
-	a->quota = o->quota &&
-		   (has_member(btf, "task_struct", "throttled") || has_member(btf, "cfs_rq", "throttle_count"));
-	a->quota_times = has_member(btf, "cfs_rq", "throttled_clock_self_time");
-	a->skel->rodata->quota_on = a->quota;
+	a->facts.quota = o->quota &&
+			 (has_member(btf, "task_struct", "throttled") || has_member(btf, "cfs_rq", "throttle_count"));
+	a->facts.quota_times = a->facts.quota && has_member(btf, "cfs_rq", "throttled_clock_self_time");
+	a->skel->rodata->quota_on = a->facts.quota;
 }
 
 /* What this kernel's type information says of the features that matter to us. */
@@ -198,8 +201,8 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux); it must be built with "
 				 "CONFIG_DEBUG_INFO_BTF");
 	}
-	a->multi = !o->single && btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
-	a->shortcuts = a->multi && !a->no_shortcuts && has_cookie_at_hand(btf);
+	a->facts.multi = !o->single && btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0;
+	a->facts.shortcuts = a->facts.multi && !a->no_shortcuts && has_cookie_at_hand(btf);
 	t = tracepoint_type(btf, "btf_trace_sched_switch"); /* context, preempt, prev, next, prev_state */
 	a->skel->rodata->switch_has_state = t && btf_vlen(t) >= 5;
 	t = tracepoint_type(btf, "btf_trace_sched_process_exit"); /* context, task, whether it is the last */
@@ -243,17 +246,17 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->life_half_bytes = LIFE_RING_BYTES / 2;
 	s->rodata->bulk_half_bytes = (uint32_t)o->ring_bytes / 2;
 	s->rodata->track_all = o->track_all;
-	s->rodata->futex_on = a->futex;
-	s->rodata->notice_maps = a->notice_maps;
+	s->rodata->futex_on = a->facts.futex;
+	s->rodata->notice_maps = a->facts.notice_maps;
 	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;
 	s->rodata->reducing = any_reduction(o);
 	s->rodata->rate = o->rate;
 	s->rodata->metrics_ns = o->metrics_ns;
-	if (a->multi) {
+	if (a->facts.multi) {
 		bpf_program__set_expected_attach_type(a->on_call, ATTACH_TYPE_UPROBE_MULTI);
 		bpf_program__set_expected_attach_type(a->on_return, ATTACH_TYPE_UPROBE_MULTI);
 	}
-	(void)bpf_map__set_autocreate(s->maps.metrics_cpus, a->metrics);
+	(void)bpf_map__set_autocreate(s->maps.metrics_cpus, a->facts.metrics);
 	(void)bpf_map__set_autocreate(s->maps.metrics_timers, a->may_time);
 	s->rodata->seat_mask = (o->plain ? 1 : SEATS) - 1;
 	s->rodata->ask_mask = o->plain || o->ring_bytes < ASK_RING_BYTES ? 0 : ASK_ONE_IN - 1;
@@ -327,7 +330,7 @@ static void learn_interrupts(struct attach *a)
 	 * nothing (on a busy CPU it may come upon others): the capture then says that it is not proven.
 	 */
 	bss->interrupts_known = bss->selftest_task > 0;
-	a->interrupts_known = bss->selftest_task > 0 && bss->selftest_interrupt > 0;
+	a->facts.interrupts_known = bss->selftest_task > 0 && bss->selftest_interrupt > 0;
 }
 
 /*
@@ -355,9 +358,9 @@ static void share(struct attach *a)
 	a->on_each_task = bpf_program__autoload(s->progs.on_each_task) ? s->progs.on_each_task : NULL;
 	a->tracked_fd = bpf_map__fd(s->maps.tracked);
 	a->attached_fd = bpf_map__fd(s->maps.attached);
-	a->life_fd = bpf_map__fd(s->maps.life);
-	a->bulk_fd = bpf_map__fd(s->maps.bulk);
-	a->tallies_fd = bpf_map__fd(s->maps.tallies);
+	a->facts.life_fd = bpf_map__fd(s->maps.life);
+	a->facts.bulk_fd = bpf_map__fd(s->maps.bulk);
+	a->facts.tallies_fd = bpf_map__fd(s->maps.tallies);
 	a->running = &s->bss->running;
 	a->life_woken = &s->bss->life_woken;
 	a->bulk_woken = &s->bss->bulk_woken;
@@ -406,7 +409,7 @@ static int load_again(struct attach *a, const struct attach_options *o, struct f
 {
 	gpurec_bpf__destroy(a->skel);
 	a->skel = NULL;
-	a->absent[0] = 0;
+	a->facts.absent[0] = 0;
 	return load(a, o, why);
 }
 
@@ -437,7 +440,7 @@ static bool leave_out(struct attach *a, const struct attach_options *o)
 		a->may_time = false;
 		return true;
 	}
-	if (a->shortcuts && (!culprit || of_calls)) {
+	if (a->facts.shortcuts && (!culprit || of_calls)) {
 		a->no_shortcuts = true;
 		a->may_time = o->metrics_ns > 0;
 		return true;
@@ -465,8 +468,9 @@ static void start_timer(struct attach *a)
 
 	if (bpf_program__autoload(a->skel->progs.on_metrics))
 		visit_cpus();
-	a->timed = a->may_time && bpf_prog_test_run_opts(bpf_program__fd(a->skel->progs.start_metrics), &opts) == 0 &&
-		   opts.retval == 0;
+	a->facts.timed = a->may_time &&
+			 bpf_prog_test_run_opts(bpf_program__fd(a->skel->progs.start_metrics), &opts) == 0 &&
+			 opts.retval == 0;
 }
 
 int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)

@@ -21,7 +21,7 @@ struct attach_options {
 	bool notice_maps;    /* the same: report CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
-	bool plain;          /* without what makes calls cheaper: see attach_has_shortcuts() */
+	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */
 	uint64_t
@@ -50,7 +50,7 @@ struct attach;
 
 /*
  * Load and attach all but library functions. A tracepoint that the kernel does not have, or a program that it refuses,
- * is no error but for the programs of calls: attach_absent(), attach_refusals(). ERR_DENIED with the missing
+ * is no error but for the programs of calls: attach_facts.absent, attach_refusals(). ERR_DENIED with the missing
  * permission, ERR_IO with what the kernel said. libbpf's own words go where the program lets them (libbpf_set_print()).
  */
 int attach_open(struct attach **a, const struct attach_options *o, struct fault *why);
@@ -73,11 +73,10 @@ struct attach_site {
 size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_t nsites);
 
 /*
- * A child process may attach in our place where functions are attached all at once, and the process that has the
- * descriptors that it makes keeps the probes on. In the child: attach_leave_to_child() first, which returns the
- * descriptors that it must keep; then attach_library(), and what it made is taken, or closed.
+ * A child process may attach in our place where functions are attached all at once (attach_facts.multi), and the
+ * process that has the descriptors that it makes keeps the probes on. In the child: attach_leave_to_child() first,
+ * which returns the descriptors that it must keep; then attach_library(), and what it made is taken, or closed.
  */
-bool attach_links_pass(const struct attach *a);
 size_t attach_leave_to_child(struct attach *a, int *fds, size_t max);
 size_t attach_nlinks(const struct attach *a);
 size_t attach_take_links(struct attach *a, int *fds, size_t max);
@@ -102,46 +101,37 @@ int attach_scan_threads(struct attach *a, struct fault *why);
 /* The file was inspected: when it is mapped, a notice is needed only if it carries probes. */
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why);
 
-int attach_life_fd(const struct attach *a);
-int attach_bulk_fd(const struct attach *a);
-int attach_tallies_fd(const struct attach *a);
-
 /* From now on a full ring wakes us again. Before draining. */
 void attach_rearm(struct attach *a);
 
-/* Whether a waking from an interrupt can be distinguished from one by the waker, on this kernel. */
-bool attach_knows_interrupts(const struct attach *a);
+/* What is possible on this kernel, and was asked for. */
+struct attach_facts {
+	int life_fd, bulk_fd, tallies_fd; /* of the maps that the recorder reads */
+	bool multi;     /* library functions are attached all at once (uprobe_multi, Linux 6.6), not one by one */
+	bool shortcuts; /* and by what is faster: cookie and clock are read without asking */
+	bool interrupts_known; /* a waking from an interrupt can be distinguished from one by the waker */
+	bool metrics;          /* CPUs are sampled; */
+	bool timed;            /* also those on which nothing happens: the kernel lends programs a timer */
+	bool futex;            /* futexes are recorded */
+	bool notice_maps;      /* the kernel side reports mappings */
+	bool quota;            /* it is recorded that a CPU quota keeps a thread from running; */
+	bool quota_times;      /* and for how long, by the kernel's own account (Linux 6.6) */
+	/*
+	 * The tracepoints that were asked for and whose events are missing, because this kernel does not have them or
+	 * refuses the program for them: "mark_victim, sys_enter"; "": all are there. What each is for: tracepoints.h.
+	 */
+	char absent[256];
+};
+const struct attach_facts *attach_facts(const struct attach *a);
+
 /* Whether attach_options.keep may be set for this kind: it is one of calls, or switch, waking, futex, fault. */
 bool attach_may_sample(uint32_t kind);
-/* Whether CPUs on which nothing happens are sampled too: the kernel lends programs a timer. With metrics_ns only. */
-bool attach_has_timer(const struct attach *a);
-/* Whether metrics are recorded: asked for, and possible here. */
-bool attach_has_metrics(const struct attach *a);
-/*
- * The tracepoints that were asked for and whose events are missing, because this kernel does not have them or refuses
- * the program for them: "mark_victim, sys_enter"; "": all are there. What each is for: tracepoints.h.
- */
-const char *attach_absent(const struct attach *a);
+/* Whether it is in attach_facts.absent. */
 bool attach_lacks(const struct attach *a, const char *tracepoint);
 /* The programs that this kernel refuses; what is missing without them: refusal_effect(). Returns how many. */
 size_t attach_refusals(const struct attach *a, const struct refusal **list);
 /* Whether it is for such a program that a tracepoint is lacking. */
 bool attach_refuses(const struct attach *a, const char *tracepoint);
-/* Whether futexes are recorded, and whether the kernel side reports mappings: asked for, and possible here. */
-bool attach_has_futex(const struct attach *a);
-bool attach_reports_maps(const struct attach *a);
-/*
- * Whether it is recorded that a CPU quota keeps a thread from running: asked for, and possible here. And whether for
- * how long, by the kernel's own account (Linux 6.6); else the quota's part of a wait for a CPU is not known.
- */
-bool attach_has_quota(const struct attach *a);
-bool attach_times_quota(const struct attach *a);
-/* Whether library functions are attached all at once (uprobe_multi, Linux 6.6) rather than one by one. */
-bool attach_is_multi(const struct attach *a);
-/*
- * Whether functions are probed by what is faster where the kernel allows it: cookie and clock are read without asking.
- */
-bool attach_has_shortcuts(const struct attach *a);
 /*
  * How often the kernel left out one of our programs because it already ran on that CPU. Which threads these runs would
  * have been about is not known: each counts as fired and lost (not_run) of the program's probe. Counted are those since

@@ -17,7 +17,8 @@ struct attach {
 	struct bpf_object *object;
 	const struct bpf_program *on_each_task; /* NULL: this kernel refuses it */
 	struct refusals refusals;
-	int tracked_fd, attached_fd, life_fd, bulk_fd, tallies_fd;
+	int tracked_fd, attached_fd;
+	struct attach_facts facts;
 	volatile __u32 *running, *life_woken, *bulk_woken;
 	struct bpf_link **links; /* all but the skeleton's own, in the order to take them off */
 	size_t nlinks, room;
@@ -25,14 +26,8 @@ struct attach {
 	size_t nmulti;
 	/* what is attached to functions */
 	struct bpf_program *on_call, *on_return;
-	bool multi;
-	bool shortcuts, no_shortcuts; /* on_call_multi and on_return_multi are loaded; are not to be */
-	bool interrupts_known;
-	bool metrics;                   /* asked for, and this kernel has what it takes */
-	bool may_time, timed;           /* CPUs are sampled by a timer, too */
-	bool futex, notice_maps, quota; /* asked for, and this kernel has what it takes */
-	bool quota_times;               /* it keeps account of how long a queue was throttled */
-	char absent[256];               /* tracepoints that are not there, or refuse our program */
+	bool no_shortcuts; /* on_call_multi and on_return_multi are not to be loaded */
+	bool may_time;     /* CPUs may be sampled by a timer, too */
 	struct skipped_runs skipped;
 };
 

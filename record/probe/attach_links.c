@@ -75,7 +75,7 @@ uint64_t attach_detach_all(struct attach *a)
 	size_t n = a->nlinks, left;
 
 	attach_drop_links(a);
-	while (a->nlinks && (a->multi || took_ns < DETACH_WAIT_NS)) {
+	while (a->nlinks && (a->facts.multi || took_ns < DETACH_WAIT_NS)) {
 		bpf_link__destroy(a->links[--a->nlinks]);
 		took_ns = clock_ns(CLOCK_MONOTONIC) - begin_ns;
 	}
@@ -144,7 +144,7 @@ static int attach_some(struct attach *a, const char *path, const struct attach_s
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .bpf_cookie = site->probe, .retprobe = true);
 
-	if (a->multi)
+	if (a->facts.multi)
 		return attach_multi(a, path, site, n);
 	if (attach_keep(a, bpf_program__attach_uprobe_opts(a->on_return, -1, path, (size_t)site->offset, &opts)) < 0)
 		return -errno;
@@ -168,7 +168,7 @@ static size_t attach_range(struct attach *a, const char *path, struct attach_sit
 
 	if (!n)
 		return 0;
-	r = a->multi || n == 1 ? attach_some(a, path, sites, n) : -EINVAL;
+	r = a->facts.multi || n == 1 ? attach_some(a, path, sites, n) : -EINVAL;
 	for (size_t i = 0; i < n; i++)
 		sites[i].error = -r;
 	if (r == 0 || n == 1)
@@ -184,15 +184,10 @@ size_t attach_library(struct attach *a, int fd, struct attach_site *sites, size_
 	return attach_range(a, path, sites, nsites);
 }
 
-bool attach_links_pass(const struct attach *a)
-{
-	return a->multi;
-}
-
 size_t attach_leave_to_child(struct attach *a, int *fds, size_t max)
 {
 	a->nlinks = a->nmulti = 0; /* they are the parent's */
-	if (!a->multi || max < 2)
+	if (!a->facts.multi || max < 2)
 		return 0;
 	fds[0] = bpf_program__fd(a->on_call);
 	fds[1] = bpf_program__fd(a->on_return);

@@ -90,19 +90,9 @@ int attach_file_known(struct attach *a, const struct file_key *key, bool probed,
 	return 0;
 }
 
-int attach_life_fd(const struct attach *a)
+const struct attach_facts *attach_facts(const struct attach *a)
 {
-	return a->life_fd;
-}
-
-int attach_bulk_fd(const struct attach *a)
-{
-	return a->bulk_fd;
-}
-
-int attach_tallies_fd(const struct attach *a)
-{
-	return a->tallies_fd;
+	return &a->facts;
 }
 
 void attach_rearm(struct attach *a)
@@ -111,33 +101,18 @@ void attach_rearm(struct attach *a)
 	__atomic_store_n(a->bulk_woken, 0, __ATOMIC_SEQ_CST);
 }
 
-bool attach_knows_interrupts(const struct attach *a)
-{
-	return a->interrupts_known;
-}
-
 bool attach_may_sample(uint32_t kind)
 {
 	return (kind >= KIND_launch && kind < KIND_load) || kind == KIND_switch || kind == KIND_waking ||
 	       kind == KIND_futex || kind == KIND_fault;
 }
 
-bool attach_has_timer(const struct attach *a)
-{
-	return a->timed;
-}
-
-const char *attach_absent(const struct attach *a)
-{
-	return a->absent;
-}
-
 bool attach_lacks(const struct attach *a, const char *tracepoint)
 {
 	size_t n = strlen(tracepoint);
 
-	for (const char *at = strstr(a->absent, tracepoint); at; at = strstr(at + 1, tracepoint))
-		if ((at == a->absent || at[-1] == ' ') && (!at[n] || at[n] == ','))
+	for (const char *at = strstr(a->facts.absent, tracepoint); at; at = strstr(at + 1, tracepoint))
+		if ((at == a->facts.absent || at[-1] == ' ') && (!at[n] || at[n] == ','))
 			return true;
 	return false;
 }
@@ -154,41 +129,6 @@ bool attach_refuses(const struct attach *a, const char *tracepoint)
 		if (!strcmp(a->refusals.list[i].tracepoint, tracepoint))
 			return true;
 	return false;
-}
-
-bool attach_has_metrics(const struct attach *a)
-{
-	return a->metrics;
-}
-
-bool attach_has_futex(const struct attach *a)
-{
-	return a->futex;
-}
-
-bool attach_has_quota(const struct attach *a)
-{
-	return a->quota;
-}
-
-bool attach_times_quota(const struct attach *a)
-{
-	return a->quota && a->quota_times;
-}
-
-bool attach_reports_maps(const struct attach *a)
-{
-	return a->notice_maps;
-}
-
-bool attach_is_multi(const struct attach *a)
-{
-	return a->multi;
-}
-
-bool attach_has_shortcuts(const struct attach *a)
-{
-	return a->shortcuts;
 }
 
 void attach_count_skipped(struct attach *a, struct counters *c)

@@ -121,6 +121,10 @@ void counters_sum(const struct counter *rows, size_t n, struct counter_sums *sum
 			sums->recorded += rows[i].value;
 		else if (counter_is_loss(rows[i].id))
 			sums->lost += rows[i].value;
+		if (rows[i].id == COUNTER_sampled_out)
+			sums->sampled_out += rows[i].value;
+		else if (rows[i].id == COUNTER_over_rate)
+			sums->over_rate += rows[i].value;
 	}
 }
 

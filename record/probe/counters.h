@@ -43,6 +43,7 @@ size_t counters_collect(struct counters *c, bool at_end, const struct counter **
 /* Sums over all probes, of the table as collected last. */
 struct counter_sums {
 	uint64_t fired, recorded, lost;
+	uint64_t sampled_out, over_rate; /* of those lost: left out on purpose */
 };
 void counters_sum(const struct counter *rows, size_t n, struct counter_sums *sums);
 

@@ -13,25 +13,16 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "record/row.h"
+
 int discover_new(struct discover **out, const struct procfs *fs, struct inspector *inspector,
 		 struct symbolizer *symbolizer, struct attach *attach, struct fault *why)
 {
 	struct discover *d = calloc(1, sizeof(*d));
 
-	if (d) {
-		d->names = calloc(nprobes, sizeof(*d->names));
-		d->specs = calloc(nprobes, sizeof(*d->specs));
-	}
-	if (!d || !d->names || !d->specs) {
-		discover_free(d);
+	if (!d)
 		return fault_no_memory(why);
-	}
-	for (size_t i = 0; i < nprobes; i++) {
-		if (probe_table[i].id < PROBE_HOST_END)
-			continue;
-		d->names[d->nnames] = probe_table[i].name;
-		d->specs[d->nnames++] = &probe_table[i];
-	}
+	d->nfunctions = library_probes(&d->functions);
 	d->fs = fs;
 	d->inspector = inspector;
 	d->symbolizer = symbolizer;
@@ -47,10 +38,9 @@ void discover_free(struct discover *d)
 	for (size_t i = 0; i < d->nlooked; i++)
 		free(d->looked[i].reason);
 	free(d->looked);
+	map_clear(&d->by_file);
 	free(d->outcomes);
 	free(d->uses);
-	free(d->names);
-	free(d->specs);
 	free(d);
 }
 
@@ -59,48 +49,46 @@ const struct discover_counts *discover_counts(const struct discover *d)
 	return &d->counts;
 }
 
-static uint32_t *bucket_of(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
+/* As a struct file_key has it. */
+static uint32_t device_of(const struct mapping *m)
 {
-	uint64_t h = (inode ^ (uint64_t)major << 52 ^ (uint64_t)minor << 32) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return &d->bucket[(h >> 32) % LOOKED_BUCKETS];
+	return m->dev_major << 20 | m->dev_minor;
 }
 
-static struct looked *find_looked(struct discover *d, uint32_t major, uint32_t minor, uint64_t inode)
+static struct looked *find_looked(struct discover *d, uint32_t device, uint64_t inode)
 {
-	for (uint32_t i = *bucket_of(d, major, minor, inode); i; i = d->looked[i - 1].older) {
-		struct looked *l = &d->looked[i - 1];
+	uint32_t n = map_get(&d->by_file, device, inode);
 
-		if (l->inode == inode && l->major == major && l->minor == minor)
-			return l;
-	}
-	return NULL;
+	return n ? &d->looked[n - 1] : NULL;
+}
+
+static struct looked *add_looked(struct discover *d, const struct mapping *m)
+{
+	struct looked *more = array_grow(d->looked, &d->looked_room, d->nlooked + 1, sizeof(*more));
+
+	if (!more)
+		return NULL;
+	d->looked = more;
+	if (map_put(&d->by_file, device_of(m), m->inode, (uint32_t)d->nlooked + 1))
+		return NULL;
+	return &d->looked[d->nlooked++];
 }
 
 /* *l joins those that were inspected, in the place of one that had its numbers before. *l's text is taken over. */
 static int keep_looked(struct discover *d, const struct mapping *m, struct looked *l, struct looked **kept,
 		       struct fault *why)
 {
-	uint32_t *bucket = bucket_of(d, m->dev_major, m->dev_minor, m->inode);
-	struct looked *more = array_grow(d->looked, &d->looked_room, d->nlooked + 1, sizeof(*more)), *old;
+	struct looked *place = find_looked(d, device_of(m), m->inode);
 
-	if (!more)
+	if (!place)
+		place = add_looked(d, m);
+	if (!place)
 		return fault_no_memory(why);
-	d->looked = more;
-	old = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	free(place->reason);
 	l->inode = m->inode;
-	l->major = m->dev_major;
-	l->minor = m->dev_minor;
-	if (old) {
-		l->older = old->older;
-		free(old->reason);
-	} else {
-		l->older = *bucket;
-		old = &d->looked[d->nlooked++];
-		*bucket = (uint32_t)d->nlooked;
-	}
-	*old = *l;
-	*kept = old;
+	l->device = device_of(m);
+	*place = *l;
+	*kept = place;
 	return 0;
 }
 
@@ -142,7 +130,7 @@ void discover_forget(struct discover *d, uint32_t pid)
  */
 static bool may_be_another(const struct discover *d, const struct looked *l)
 {
-	return d->fresh && !l->probed && l->inode == d->fresh->inode && (l->major << 20 | l->minor) == d->fresh->device;
+	return d->fresh && !l->probed && l->inode == d->fresh->inode && l->device == d->fresh->device;
 }
 
 static void note_denied(struct discover *d, uint32_t pid, int r)
@@ -186,7 +174,7 @@ static int look_at_mapping(struct discover *d, uint32_t pid, const struct mappin
 static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked **found,
 			struct fault *why)
 {
-	struct looked *known = find_looked(d, m->dev_major, m->dev_minor, m->inode);
+	struct looked *known = find_looked(d, device_of(m), m->inode);
 	struct looked l = {0};
 	bool looked;
 	int r;
@@ -273,7 +261,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 	if (r < 0 || r == INSPECT_LATER)
 		return r;
 	/* One that could not be inspected, because its process was gone, shall be reported again. */
-	l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	l = find_looked(d, key->device, key->inode);
 	if (!l) {
 		d->counts.gone++;
 		return 0;
@@ -287,7 +275,7 @@ int discover_mapped(struct discover *d, uint32_t pid, const struct discover_mapp
 
 enum discover_known discover_known(struct discover *d, const struct file_key *key)
 {
-	const struct looked *l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	const struct looked *l = find_looked(d, key->device, key->inode);
 
 	if (!l)
 		return DISCOVER_UNKNOWN;
@@ -298,7 +286,7 @@ enum discover_known discover_known(struct discover *d, const struct file_key *ke
 
 int discover_too_late(struct discover *d, uint32_t pid, const struct file_key *key, struct fault *why)
 {
-	const struct looked *l = find_looked(d, key->device >> 20, key->device & 0xfffff, key->inode);
+	const struct looked *l = find_looked(d, key->device, key->inode);
 
 	d->counts.gone += !l;
 	return l && l->probed ? note_use(d, pid, l, why) : 0;
@@ -357,7 +345,7 @@ static int add_open_file(struct discover *d, int fd, const char *path, struct ma
 	m->prot = PROT_READ | PROT_EXEC;
 	if (!realpath(path, m->path))
 		return fault_errno(why, "cannot resolve the path of %s", path);
-	if (find_looked(d, m->dev_major, m->dev_minor, m->inode))
+	if (find_looked(d, device_of(m), m->inode))
 		return 0;
 	inspector_give_file(d->inspector, fd);
 	r = inspector_open(d->inspector, 0, m, &d->file, why);
@@ -408,18 +396,15 @@ void discover_each(const struct discover *d, void (*use)(void *self, const struc
 
 static int emit_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
 {
-	const char *text[NFIELDS_library] = {0};
-	uint64_t v[NFIELDS_library] = {0};
+	struct row row = row_of(KIND_library, at_ns);
 
-	v[F_library_at] = at_ns;
-	v[F_library_module] = l->module;
-	v[F_library_pid] = pid;
-	v[F_library_role] = l->role;
-	v[F_library_functions] = l->functions;
-	v[F_library_probed] = l->probed;
-	text[F_library_reason] = l->reason ? l->reason : "";
-	v[F_library_reason] = strlen(text[F_library_reason]);
-	return writer_add(w, KIND_library, v, text, why);
+	row.v[F_library_module] = l->module;
+	row.v[F_library_pid] = pid;
+	row.v[F_library_role] = l->role;
+	row.v[F_library_functions] = l->functions;
+	row.v[F_library_probed] = l->probed;
+	row_text(&row, F_library_reason, l->reason ? l->reason : "");
+	return row_emit(&row, w, why);
 }
 
 int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why)
@@ -434,14 +419,13 @@ int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, u
 	}
 	for (size_t i = 0; i < d->noutcomes && r == 0; i++) {
 		const struct outcome *o = &d->outcomes[i];
-		uint64_t v[NFIELDS_attach] = {0};
+		struct row row = row_of(KIND_attach, at_ns);
 
-		v[F_attach_at] = at_ns;
-		v[F_attach_module] = o->module;
-		v[F_attach_probe] = o->probe;
-		v[F_attach_offset] = o->offset;
-		v[F_attach_error] = (uint64_t)o->error;
-		r = writer_add(w, KIND_attach, v, NULL, why);
+		row.v[F_attach_module] = o->module;
+		row.v[F_attach_probe] = o->probe;
+		row.v[F_attach_offset] = o->offset;
+		row.v[F_attach_error] = (uint64_t)o->error;
+		r = row_emit(&row, w, why);
 	}
 	if (r == 0)
 		d->noutcomes = 0;

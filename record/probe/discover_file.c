@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One file: what it is to CUDA, and the probes on it. */
 #include "record/probe/discover_internal.h"
+#include "format/base/array.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -81,7 +82,7 @@ static size_t make_sites(const struct discover *d, const struct image_match *fou
 		for (size_t k = 0; k < n && !taken; k++)
 			taken = sites[k].offset == found[i].offset;
 		if (!taken)
-			sites[n++] = (struct attach_site){found[i].offset, d->specs[found[i].name]->id, 0};
+			sites[n++] = (struct attach_site){found[i].offset, d->functions[found[i].name].id, 0};
 	}
 	return n;
 }
@@ -89,7 +90,7 @@ static size_t make_sites(const struct discover *d, const struct image_match *fou
 static int keep_outcomes(struct discover *d, uint32_t module, const struct attach_site *sites, size_t n,
 			 struct fault *why)
 {
-	struct outcome *more = reallocarray(d->outcomes, d->noutcomes + n + 1, sizeof(*more));
+	struct outcome *more = array_grow(d->outcomes, &d->outcomes_room, d->noutcomes + n + 1, sizeof(*more));
 
 	if (!more)
 		return fault_no_memory(why);
@@ -105,7 +106,7 @@ static uint32_t role_of_matches(const struct discover *d, const struct image_mat
 	size_t runtime = 0, exported = 0, driver = 0, nccl = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		switch (discover_role_of_function(d->names[found[i].name])) {
+		switch (discover_role_of_function(d->functions[found[i].name].name)) {
 		case LIBRARY_RUNTIME:
 			runtime++;
 			exported += found[i].exported;
@@ -204,7 +205,7 @@ static int look_inside(struct discover *d, uint32_t pid, const struct mapping *m
 	} else {
 		r = symbolizer_module(d->symbolizer, &d->file, m, &l->module, why);
 		for (size_t i = 0; i < about.n && r == 0; i++)
-			if (found[i].name >= d->nnames)
+			if (found[i].name >= d->nfunctions)
 				r = fault_set(why, ERR_IO, FAULT_NOWHERE, "the process that inspects files has failed");
 		if (r == 0 && !l->role)
 			l->role = role_of_matches(d, found, about.n);

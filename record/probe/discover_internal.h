@@ -3,13 +3,13 @@
 #ifndef GPUREC_RECORD_PROBE_DISCOVER_INTERNAL_H
 #define GPUREC_RECORD_PROBE_DISCOVER_INTERNAL_H
 
+#include "format/base/map.h"
 #include "record/probe/discover.h"
 
 /* A file that was inspected: not again. */
 struct looked {
-	uint64_t inode; /* as maps has it */
-	uint32_t major, minor;
-	uint32_t older; /* of the same bucket, + 1; 0: none */
+	uint64_t inode;  /* as maps has it */
+	uint32_t device; /* as struct file_key */
 	struct stamp stamp;
 	uint32_t module; /* 0: nothing for us in it */
 	uint32_t role;   /* LIBRARY_* */
@@ -34,8 +34,6 @@ struct use {
 	bool old; /* seen before all was inspected anew, and not again */
 };
 
-#define LOOKED_BUCKETS 4096u
-
 struct discover {
 	const struct procfs *fs;
 	struct inspector *inspector;
@@ -43,15 +41,14 @@ struct discover {
 	struct attach *attach;
 	struct looked *looked;
 	size_t nlooked, looked_room;
-	uint32_t bucket[LOOKED_BUCKETS]; /* index + 1 of the newest */
+	struct map by_file; /* index in `looked`, + 1, by device and inode */
 	struct outcome *outcomes;
-	size_t noutcomes;
+	size_t noutcomes, outcomes_room;
 	struct use *uses;
 	size_t nuses, uses_room;
-	const struct file_key *fresh; /* see discover_mapped() */
-	const char **names;           /* of all library functions, and behind each index its probe */
-	const struct probe_spec **specs;
-	size_t nnames;
+	const struct file_key *fresh;       /* see discover_mapped() */
+	const struct probe_spec *functions; /* that are looked for */
+	size_t nfunctions;
 	struct discover_counts counts;
 	struct mapping mapping; /* large: not for the stack */
 	struct inspect_file file;
@@ -64,7 +61,7 @@ uint32_t discover_role_of_name(const char *path);
 uint32_t discover_role_of_function(const char *name);
 
 /*
- * Look into mapping m of a process, whose file is d->file; probe what is in it, and fill *l but for its first four
+ * Look into mapping m of a process, whose file is d->file; probe what is in it, and fill *l but for its first two
  * members. 0, also when it cannot be read (l->reason then says why, if it should matter); INSPECT_LATER; ERR_MEMORY and
  * the like.
  */

@@ -123,6 +123,16 @@ const struct probe_spec *probe_find(uint32_t id)
 	return NULL;
 }
 
+size_t library_probes(const struct probe_spec **first)
+{
+	size_t i = 0;
+
+	while (i < nprobes && probe_table[i].id < PROBE_HOST_END)
+		i++;
+	*first = &probe_table[i];
+	return nprobes - i;
+}
+
 /* CUmemorytype */
 #define MEMORY_HOST 1u
 #define MEMORY_ARRAY 3u

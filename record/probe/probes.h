@@ -47,6 +47,8 @@ extern const size_t nprobes;
 
 /* By id; NULL if there is none. */
 const struct probe_spec *probe_find(uint32_t id);
+/* Those of libraries, which end the table: how many, and the first of them. */
+size_t library_probes(const struct probe_spec **first);
 
 /* Value of one field from the words of a call. */
 uint64_t probe_value(uint32_t value, const __u64 word[CALL_WORDS]);

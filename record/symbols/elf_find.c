@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking up many function names at once: image_find(). */
 #include "record/symbols/elf_internal.h"
+#include "format/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,21 +125,16 @@ static int search_init(struct search *s, const char *const *names, size_t nnames
 
 static int search_add(struct search *s, const struct image_match *m, struct fault *why)
 {
-	if (s->n == s->room) {
-		size_t room = s->room ? 2 * s->room : 64;
-		struct image_match *more;
+	struct image_match *more;
 
-		/* Twice the limit: what is in both tables becomes one in the end. */
-		if (room > (size_t)2 * IMAGE_MATCHES_MAX)
-			return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
-					 "the ELF file has more than %d functions of the names looked for",
-					 IMAGE_MATCHES_MAX);
-		more = reallocarray(s->matches, room, sizeof(*more));
-		if (!more)
-			return fault_no_memory(why);
-		s->matches = more;
-		s->room = room;
-	}
+	/* Twice the limit: what is in both tables becomes one in the end. */
+	if (s->n == (size_t)2 * IMAGE_MATCHES_MAX)
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "the ELF file has more than %d functions of the names looked for", IMAGE_MATCHES_MAX);
+	more = array_grow(s->matches, &s->room, s->n + 1, sizeof(*more));
+	if (!more)
+		return fault_no_memory(why);
+	s->matches = more;
 	s->matches[s->n++] = *m;
 	return 0;
 }

@@ -1,31 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/symbols/kernel_rows.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TABLE_FIRST 1024u /* power of two */
+#include "format/base/array.h"
+#include "format/base/table.h"
+#include "record/row.h"
+
 #define NO_NAME UINT32_MAX
 #define PIDS 4096u
 
-struct known {
-	uint64_t start_ns, function, at_ns;
-	uint32_t pid; /* 0: free, or (deleted) free again */
+/* What was reported of a function. */
+struct function_name {
+	struct table_key key; /* pid, function */
+	uint64_t start_ns, at_ns;
 	uint32_t name;
-	bool used;    /* not free: the search goes on behind it */
 	bool emitted; /* its row is written, or there is nothing to be written */
 };
 
 struct kernels {
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
-	struct known *table;         /* open addressing, at most three quarters in use */
-	uint32_t size, nused, nlive; /* nused: with those that were deleted */
-	uint32_t of_pid[PIDS];       /* entries by pid modulo this: most processes that end have none */
-	char *text;                  /* names, each with its final NUL, one after the other */
-	uint32_t ntext, text_room;
-	uint32_t *by_name; /* where a name begins in `text`, plus 1; 0: free */
-	uint32_t names_size, nnames;
+	struct table functions;
+	uint32_t of_pid[PIDS]; /* functions by pid modulo this: most processes that end have none */
+	char *text;            /* names, each with its final NUL, one after the other */
+	size_t ntext, text_room;
+	struct map names; /* by the keyed hash of a name: where it begins in `text`, plus 1 */
+	uint8_t hash_key[crypto_generichash_KEYBYTES];
 	struct place place; /* large: not for the stack */
 };
 
@@ -33,17 +36,11 @@ int kernels_new(struct kernels **out, struct symbolizer *symbolizer, struct stac
 {
 	struct kernels *k = calloc(1, sizeof(*k));
 
-	if (k) {
-		k->table = calloc(TABLE_FIRST, sizeof(*k->table));
-		k->by_name = calloc(TABLE_FIRST, sizeof(*k->by_name));
-	}
-	if (!k || !k->table || !k->by_name) {
-		kernels_free(k);
+	if (!k)
 		return fault_no_memory(why);
-	}
-	k->size = k->names_size = TABLE_FIRST;
 	k->symbolizer = symbolizer;
 	k->stacks = stacks;
+	randombytes_buf(k->hash_key, sizeof(k->hash_key));
 	*out = k;
 	return 0;
 }
@@ -52,166 +49,80 @@ void kernels_free(struct kernels *k)
 {
 	if (!k)
 		return;
-	free(k->table);
+	table_clear(&k->functions);
+	map_clear(&k->names);
 	free(k->text);
-	free(k->by_name);
 	free(k);
 }
 
-static uint32_t mix(uint64_t x)
+static struct function_name *find(const struct kernels *k, const struct kernel_of *of)
 {
-	x ^= x >> 29;
-	x *= 0xbf58476d1ce4e5b9u;
-	return (uint32_t)(x ^ x >> 32);
+	struct function_name *f = table_find(&k->functions, of->pid, of->function);
+
+	return f && f->start_ns == of->start_ns ? f : NULL;
 }
 
-/* Its entry, or the free one where it belongs. */
-static struct known *find(struct known *table, uint32_t size, uint32_t pid, uint64_t function)
+/* The same, made if need be; NULL: there is no room. */
+static struct function_name *find_or_add(struct kernels *k, const struct kernel_of *of, struct fault *why)
 {
-	uint32_t at = mix(function + ((uint64_t)pid << 40));
+	struct function_name *f = find(k, of);
 
-	while (table[at & (size - 1)].used &&
-	       !(table[at & (size - 1)].pid == pid && table[at & (size - 1)].function == function))
-		at++;
-	return &table[at & (size - 1)];
-}
-
-/* Also clears away what was deleted. */
-static int grow(struct kernels *k, struct fault *why)
-{
-	uint32_t size = k->size;
-	struct known *bigger;
-
-	if (k->nlive >= KERNELS_MAX)
-		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "too many kernels");
-	if (k->nused < k->size / 4 * 3)
-		return 0;
-	while (k->nlive >= size / 2)
-		size *= 2;
-	bigger = calloc(size, sizeof(*bigger));
-	if (!bigger)
-		return fault_no_memory(why);
-	for (uint32_t i = 0; i < k->size; i++)
-		if (k->table[i].pid)
-			*find(bigger, size, k->table[i].pid, k->table[i].function) = k->table[i];
-	free(k->table);
-	k->table = bigger;
-	k->size = size;
-	k->nused = k->nlive;
-	return 0;
-}
-
-static struct known *known_of(struct kernels *k, const struct kernel_of *of)
-{
-	struct known *known = find(k->table, k->size, of->pid, of->function);
-
-	return known->used && known->start_ns == of->start_ns ? known : NULL;
-}
-
-/* The entry, made if need be; NULL: there is no room. */
-static struct known *known_make(struct kernels *k, const struct kernel_of *of, struct fault *why)
-{
-	struct known *known = known_of(k, of);
-
-	if (known)
-		return known;
-	if (grow(k, why) < 0)
+	if (f)
+		return f;
+	f = table_find(&k->functions, of->pid, of->function); /* of another process that had the number */
+	if (!f && k->functions.nitems >= KERNELS_MAX) {
+		fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "too many kernels");
 		return NULL;
-	known = find(k->table, k->size, of->pid, of->function);
-	if (!known->used) {
-		k->nused++;
-		k->nlive++;
+	}
+	if (!f) {
+		f = table_add(&k->functions, of->pid, of->function, sizeof(*f));
+		if (!f) {
+			fault_no_memory(why);
+			return NULL;
+		}
 		k->of_pid[of->pid % PIDS]++;
 	}
-	*known = (struct known){.start_ns = of->start_ns,
-				.function = of->function,
-				.at_ns = of->at_ns,
-				.pid = of->pid,
-				.name = NO_NAME,
-				.used = true};
-	return known;
+	f->start_ns = of->start_ns;
+	f->at_ns = of->at_ns;
+	f->name = NO_NAME;
+	f->emitted = false;
+	return f;
 }
 
-static uint32_t text_hash(const char *text, size_t n)
+/*
+ * Where the name is in k->text. Names are never freed: processes come and go, their programs are few. A name is known
+ * by a keyed hash alone: 128 bits, so that nobody finds two that agree.
+ */
+static int keep_name(struct kernels *k, const char *name, size_t n, uint32_t *at, struct fault *why)
 {
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t hash[2];
+	uint32_t known;
+	char *more;
 
-	for (size_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)text[i]) * 0x100000001b3u;
-	return mix(h);
-}
-
-static uint32_t *find_name(const struct kernels *k, uint32_t *by_name, uint32_t size, const char *text, size_t n)
-{
-	uint32_t at = text_hash(text, n);
-
-	for (;; at++) {
-		uint32_t *slot = &by_name[at & (size - 1)];
-
-		if (!*slot || (!strncmp(k->text + *slot - 1, text, n) && !k->text[*slot - 1 + n]))
-			return slot;
-	}
-}
-
-static int grow_names(struct kernels *k, struct fault *why)
-{
-	uint32_t *bigger;
-
-	if (k->nnames < k->names_size / 2)
-		return 0;
-	bigger = calloc((size_t)k->names_size * 2, sizeof(*bigger));
-	if (!bigger)
-		return fault_no_memory(why);
-	for (uint32_t i = 0; i < k->names_size; i++)
-		if (k->by_name[i]) {
-			const char *text = k->text + k->by_name[i] - 1;
-
-			*find_name(k, bigger, k->names_size * 2, text, strlen(text)) = k->by_name[i];
-		}
-	free(k->by_name);
-	k->by_name = bigger;
-	k->names_size *= 2;
-	return 0;
-}
-
-/* Where the name is in k->text. Names are never freed: processes come and go, their programs are few. */
-static int keep_name(struct kernels *k, const char *text, size_t n, uint32_t *at, struct fault *why)
-{
-	uint32_t *slot;
-
-	if (grow_names(k, why) < 0)
-		return ERR_MEMORY;
-	slot = find_name(k, k->by_name, k->names_size, text, n);
-	if (*slot) {
-		*at = *slot - 1;
+	crypto_generichash((uint8_t *)hash, sizeof(hash), (const uint8_t *)name, n, k->hash_key, sizeof(k->hash_key));
+	known = map_get(&k->names, hash[0], hash[1]);
+	if (known) {
+		*at = known - 1;
 		return 0;
 	}
 	if (k->ntext + n + 1 > KERNEL_NAMES_BYTES_MAX)
 		return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "too many names of kernels");
-	if (k->ntext + n + 1 > k->text_room) {
-		size_t room = (k->text_room + n + 1) * 2;
-		char *more;
-
-		if (room > KERNEL_NAMES_BYTES_MAX)
-			room = KERNEL_NAMES_BYTES_MAX;
-		more = realloc(k->text, room);
-		if (!more)
-			return fault_no_memory(why);
-		k->text = more;
-		k->text_room = (uint32_t)room;
-	}
-	memcpy(k->text + k->ntext, text, n);
-	k->text[k->ntext + n] = 0;
-	*at = k->ntext;
-	*slot = k->ntext + 1;
-	k->ntext += (uint32_t)n + 1;
-	k->nnames++;
+	more = array_grow(k->text, &k->text_room, k->ntext + n + 1, 1);
+	if (!more)
+		return fault_no_memory(why);
+	k->text = more;
+	if (map_put(&k->names, hash[0], hash[1], (uint32_t)k->ntext + 1))
+		return fault_no_memory(why);
+	memcpy(k->text + k->ntext, name, n);
+	k->text[k->ntext + n] = '\0';
+	*at = (uint32_t)k->ntext;
+	k->ntext += n + 1;
 	return 0;
 }
 
 int kernels_name(struct kernels *k, const struct kernel_of *of, const char *name, size_t n, struct fault *why)
 {
-	struct known *known;
+	struct function_name *known;
 	uint32_t at = NO_NAME;
 	int r;
 
@@ -220,7 +131,7 @@ int kernels_name(struct kernels *k, const struct kernel_of *of, const char *name
 	r = keep_name(k, name, strnlen(name, n), &at, why);
 	if (r < 0)
 		return r;
-	known = known_make(k, of, why);
+	known = find_or_add(k, of, why);
 	if (!known)
 		return ERR_MEMORY;
 	if (known->name != at)
@@ -246,8 +157,7 @@ static size_t whole_symbol(const char *symbol)
  */
 static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
 {
-	const char *text[NFIELDS_kernel] = {0};
-	uint64_t v[NFIELDS_kernel] = {0};
+	struct row row = row_of(KIND_kernel, of->at_ns);
 	int r = symbolizer_place(k->symbolizer, of->pid, of->start_ns, of->function, false, of->at_ns, &k->place, why);
 
 	if (r == 0 && symbolizer_late(k->symbolizer))
@@ -256,20 +166,21 @@ static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of,
 		r = stacks_emit_modules(k->stacks, w, of->at_ns, why);
 	if (r < 0 || (name == NO_NAME && !k->place.module))
 		return r;
-	v[F_kernel_at] = of->at_ns;
-	v[F_kernel_pid] = of->pid;
-	v[F_kernel_start] = of->start_ns;
-	v[F_kernel_function] = of->function;
-	v[F_kernel_module] = k->place.module;
-	v[F_kernel_offset] = k->place.offset;
-	text[F_kernel_name] = name == NO_NAME ? k->place.symbol : k->text + name;
-	v[F_kernel_name] = name == NO_NAME ? whole_symbol(k->place.symbol) : strlen(k->text + name);
-	return writer_add(w, KIND_kernel, v, text, why);
+	row.v[F_kernel_pid] = of->pid;
+	row.v[F_kernel_start] = of->start_ns;
+	row.v[F_kernel_function] = of->function;
+	row.v[F_kernel_module] = k->place.module;
+	row.v[F_kernel_offset] = k->place.offset;
+	if (name == NO_NAME)
+		row_bytes(&row, F_kernel_name, k->place.symbol, whole_symbol(k->place.symbol));
+	else
+		row_text(&row, F_kernel_name, k->text + name);
+	return row_emit(&row, w, why);
 }
 
 int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of *of, struct fault *why)
 {
-	struct known *known = of->function ? known_make(k, of, why) : NULL;
+	struct function_name *known = of->function ? find_or_add(k, of, why) : NULL;
 	int r;
 
 	if (!of->function || (known && known->emitted))
@@ -284,14 +195,14 @@ int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of
 int kernels_alias(struct kernels *k, struct writer *w, const struct kernel_of *of, uint64_t other, struct fault *why)
 {
 	struct kernel_of stub = *of;
-	const struct known *known;
+	const struct function_name *known;
 	uint32_t name;
 	int r;
 
 	stub.function = other;
 	if (!of->function)
 		return kernels_launched(k, w, &stub, why);
-	known = known_of(k, &stub);
+	known = find(k, &stub);
 	name = known ? known->name : NO_NAME;
 	if (name != NO_NAME)
 		return kernels_name(k, of, k->text + name, strlen(k->text + name), why);
@@ -303,11 +214,12 @@ int kernels_alias(struct kernels *k, struct writer *w, const struct kernel_of *o
 
 void kernels_forget(struct kernels *k, uint32_t pid, uint64_t at_ns)
 {
-	for (uint32_t i = 0; i < k->size && k->of_pid[pid % PIDS]; i++) {
-		if (!k->table[i].used || k->table[i].pid != pid || k->table[i].at_ns >= at_ns)
+	for (size_t i = k->functions.nitems; i-- > 0 && k->of_pid[pid % PIDS];) {
+		const struct function_name *f = (const void *)k->functions.items[i];
+
+		if (f->key.a != pid || f->at_ns >= at_ns)
 			continue;
-		k->table[i].pid = 0; /* `used` stays, so that what is behind it is found */
+		table_remove(&k->functions, f->key.a, f->key.b); /* the last one, which was seen, takes its place */
 		k->of_pid[pid % PIDS]--;
-		k->nlive--;
 	}
 }

@@ -5,15 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/base/map.h"
 #include "record/probe/probes.h"
-
-#define TABLE_FIRST 1024u /* power of two */
-
-/* A stack is known by a keyed hash alone: 128 bits, so that nobody finds two that agree. */
-struct known {
-	uint8_t hash[crypto_generichash_BYTES_MIN];
-	uint32_t id; /* 0: free */
-};
+#include "record/row.h"
 
 /* Its frames are not reported yet, as answers about them are still to come. */
 struct late {
@@ -25,8 +19,8 @@ struct late {
 
 struct stacks {
 	struct symbolizer *symbolizer;
-	struct known *table; /* open addressing, at most half full */
-	uint32_t size, nstacks;
+	struct map numbers; /* of stacks, by a keyed hash alone: 128 bits, so that nobody finds two that agree */
+	uint32_t nstacks;
 	uint32_t nemitted; /* modules that have their row */
 	uint8_t key[crypto_generichash_KEYBYTES];
 	struct late late[STACKS_LATE_MAX];
@@ -38,13 +32,8 @@ int stacks_new(struct stacks **out, struct symbolizer *symbolizer, struct fault 
 {
 	struct stacks *s = calloc(1, sizeof(*s));
 
-	if (s)
-		s->table = calloc(TABLE_FIRST, sizeof(*s->table));
-	if (!s || !s->table) {
-		free(s);
+	if (!s)
 		return fault_no_memory(why);
-	}
-	s->size = TABLE_FIRST;
 	s->symbolizer = symbolizer;
 	randombytes_buf(s->key, sizeof(s->key));
 	*out = s;
@@ -54,64 +43,32 @@ int stacks_new(struct stacks **out, struct symbolizer *symbolizer, struct fault 
 void stacks_free(struct stacks *s)
 {
 	if (s)
-		free(s->table);
+		map_clear(&s->numbers);
 	free(s);
 }
 
 void stacks_forget(struct stacks *s)
 {
-	memset(s->table, 0, s->size * sizeof(*s->table));
+	map_clear(&s->numbers);
 	s->nstacks = 0;
 	s->nlate = 0;
-}
-
-static struct known *find(struct known *table, uint32_t size, const uint8_t *hash)
-{
-	uint32_t at;
-
-	memcpy(&at, hash, sizeof(at));
-	while (table[at & (size - 1)].id && memcmp(table[at & (size - 1)].hash, hash, sizeof(table->hash)))
-		at++;
-	return &table[at & (size - 1)];
-}
-
-static int grow(struct stacks *s, struct fault *why)
-{
-	struct known *bigger;
-
-	if (s->nstacks < s->size / 2)
-		return 0;
-	bigger = calloc((size_t)s->size * 2, sizeof(*bigger));
-	if (!bigger)
-		return fault_no_memory(why);
-	for (uint32_t i = 0; i < s->size; i++)
-		if (s->table[i].id)
-			*find(bigger, s->size * 2, s->table[i].hash) = s->table[i];
-	free(s->table);
-	s->table = bigger;
-	s->size *= 2;
-	return 0;
 }
 
 int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	while (s->nemitted < symbolizer_nmodules(s->symbolizer)) {
 		const struct module *m = symbolizer_module_at(s->symbolizer, s->nemitted + 1);
-		const char *text[NFIELDS_module] = {0};
-		uint64_t v[NFIELDS_module] = {0};
+		struct row row = row_of(KIND_module, at_ns);
 		int r;
 
-		v[F_module_at] = at_ns;
-		v[F_module_id] = m->id;
-		v[F_module_device] = m->device;
-		v[F_module_inode] = m->inode;
-		v[F_module_build_id] = strlen(m->build_id);
-		text[F_module_build_id] = m->build_id;
-		v[F_module_path] = strlen(m->path);
-		text[F_module_path] = m->path;
-		v[F_module_deleted] = m->deleted;
-		v[F_module_mount] = m->mount_namespace;
-		r = writer_add(w, KIND_module, v, text, why);
+		row.v[F_module_id] = m->id;
+		row.v[F_module_device] = m->device;
+		row.v[F_module_inode] = m->inode;
+		row_text(&row, F_module_build_id, m->build_id);
+		row_text(&row, F_module_path, m->path);
+		row.v[F_module_deleted] = m->deleted;
+		row.v[F_module_mount] = m->mount_namespace;
+		r = row_emit(&row, w, why);
 		if (r < 0)
 			return r;
 		s->nemitted++;
@@ -122,21 +79,18 @@ int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, stru
 static int emit_frame(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t id, size_t depth, uint64_t address,
 		      const struct place *place, struct fault *why)
 {
-	const char *text[NFIELDS_frame] = {0};
-	uint64_t v[NFIELDS_frame] = {0};
+	struct row row = row_of(KIND_frame, at_ns);
 	int r = stacks_emit_modules(s, w, at_ns, why);
 
 	if (r < 0)
 		return r;
-	v[F_frame_at] = at_ns;
-	v[F_frame_stack] = id;
-	v[F_frame_depth] = depth;
-	v[F_frame_address] = address;
-	v[F_frame_module] = place->module;
-	v[F_frame_offset] = place->offset;
-	v[F_frame_symbol] = strlen(place->symbol);
-	text[F_frame_symbol] = place->symbol;
-	return writer_add(w, KIND_frame, v, text, why);
+	row.v[F_frame_stack] = id;
+	row.v[F_frame_depth] = depth;
+	row.v[F_frame_address] = address;
+	row.v[F_frame_module] = place->module;
+	row.v[F_frame_offset] = place->offset;
+	row_text(&row, F_frame_symbol, place->symbol);
+	return row_emit(&row, w, why);
 }
 
 /* Place all frames. *late: not all is known yet. */
@@ -185,35 +139,30 @@ int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end
 int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t pid, uint64_t start_ns,
 		  const uint64_t *frames, size_t nframes, uint32_t *id, struct fault *why)
 {
-	uint64_t whole[STACK_FRAMES + 2] = {pid, start_ns};
-	uint8_t hash[crypto_generichash_BYTES_MIN];
+	uint64_t whole[STACK_FRAMES + 2] = {pid, start_ns}, hash[2];
 	struct late stack = {.id = s->nstacks + 1, .pid = pid, .start_ns = start_ns};
-	struct known *known;
 	bool late = false;
 	int r;
 
 	stack.nframes = nframes < STACK_FRAMES ? nframes : STACK_FRAMES;
 	memcpy(whole + 2, frames, stack.nframes * sizeof(*frames));
 	memcpy(stack.frame, frames, stack.nframes * sizeof(*frames));
-	crypto_generichash(hash, sizeof(hash), (const uint8_t *)whole, (stack.nframes + 2) * sizeof(*whole), s->key,
-			   sizeof(s->key));
-	known = find(s->table, s->size, hash);
-	if (known->id || s->nstacks >= STACKS_MAX) {
-		*id = known->id;
+	crypto_generichash((uint8_t *)hash, sizeof(hash), (const uint8_t *)whole, (stack.nframes + 2) * sizeof(*whole),
+			   s->key, sizeof(s->key));
+	*id = map_get(&s->numbers, hash[0], hash[1]);
+	if (*id || s->nstacks >= STACKS_MAX)
 		return 0;
-	}
-	r = grow(s, why);
-	if (r >= 0)
-		r = place_all(s, &stack, at_ns, &late, why);
+	if (map_put(&s->numbers, hash[0], hash[1], stack.id))
+		return fault_no_memory(why);
+	r = place_all(s, &stack, at_ns, &late, why);
 	if (r >= 0 && late && s->nlate < STACKS_LATE_MAX)
 		s->late[s->nlate++] = stack;
 	else if (r >= 0)
 		r = emit_all(s, &stack, w, at_ns, why);
-	if (r < 0)
+	if (r < 0) {
+		map_remove(&s->numbers, hash[0], hash[1]);
 		return r;
-	known = find(s->table, s->size, hash);
-	memcpy(known->hash, hash, sizeof(hash));
-	known->id = ++s->nstacks;
-	*id = known->id;
+	}
+	s->nstacks = *id = stack.id;
 	return 0;
 }

@@ -3,24 +3,23 @@
 #ifndef GPUREC_RECORD_SYMBOLS_SYMBOLIZE_INTERNAL_H
 #define GPUREC_RECORD_SYMBOLS_SYMBOLIZE_INTERNAL_H
 
+#include "format/base/map.h"
 #include "record/symbols/symbolize.h"
 
 /* A module, and what is needed to know it again and to name functions in it. */
 struct known {
 	struct module module; /* what the outside sees; never changes */
-	struct known *older;  /* in the same bucket */
+	struct known *older;  /* of the same device and inode */
 	bool seen;            /* `stamp` is of the file: it could be opened once */
 	bool refused;         /* no symbols can be had from it: not tried again */
 	struct stamp stamp;   /* distinguishes a file from a later one with its inode number */
 };
 
-#define BUCKETS 4096
-
 /* Every module. */
 struct registry {
 	struct known *known[SYMBOLIZE_MODULES_MAX]; /* module id - 1 */
 	uint32_t n;
-	struct known *bucket[BUCKETS]; /* by device and inode, newest first */
+	struct map newest; /* module id by device and inode */
 };
 
 void registry_clear(struct registry *reg);

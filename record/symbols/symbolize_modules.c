@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t bucket_of(uint64_t device, uint64_t inode)
+static struct known *newest_of(const struct registry *reg, uint64_t device, uint64_t inode)
 {
-	uint64_t h = (inode ^ device * 0x9e3779b97f4a7c15ULL) * 0x9e3779b97f4a7c15ULL;
+	uint32_t id = map_get(&reg->newest, device, inode);
 
-	return (size_t)(h >> 52) % BUCKETS;
+	return id ? reg->known[id - 1] : NULL;
 }
 
 void registry_clear(struct registry *reg)
@@ -18,6 +18,7 @@ void registry_clear(struct registry *reg)
 		free((char *)reg->known[i]->module.path);
 		free(reg->known[i]);
 	}
+	map_clear(&reg->newest);
 	memset(reg, 0, sizeof(*reg));
 }
 
@@ -25,8 +26,8 @@ void registry_clear(struct registry *reg)
 static int add_known(struct registry *reg, const struct mapping *m, const char *build_id, struct known **out,
 		     struct symbolizer_counts *counts, struct fault *why)
 {
-	size_t bucket = bucket_of(mapping_device(m), m->inode);
-	struct known *k;
+	uint64_t device = mapping_device(m);
+	struct known *k, *older;
 	char *path;
 
 	*out = NULL;
@@ -34,32 +35,25 @@ static int add_known(struct registry *reg, const struct mapping *m, const char *
 		counts->modules_over++;
 		return 0;
 	}
+	older = newest_of(reg, device, m->inode);
 	k = calloc(1, sizeof(*k));
 	path = strdup(m->path);
-	if (!k || !path) {
+	if (!k || !path || map_put(&reg->newest, device, m->inode, reg->n + 1)) {
 		free(k);
 		free(path);
 		return fault_no_memory(why);
 	}
 	k->module.id = reg->n + 1;
-	k->module.device = mapping_device(m);
+	k->module.device = device;
 	k->module.inode = m->inode;
 	k->module.path = path;
 	k->module.deleted = m->deleted;
 	k->module.mount_namespace = m->mount_namespace;
 	memcpy(k->module.build_id, build_id, strlen(build_id) + 1);
-	k->older = reg->bucket[bucket];
-	reg->bucket[bucket] = k;
+	k->older = older;
 	reg->known[reg->n++] = k;
 	*out = k;
 	return 0;
-}
-
-static struct known *next_of(struct known *k, const struct mapping *m)
-{
-	while (k && (k->module.device != mapping_device(m) || k->module.inode != m->inode))
-		k = k->older;
-	return k;
 }
 
 /* The same file, touched since? Without a build-id, only its length can show. */
@@ -72,8 +66,7 @@ static bool same_content(const struct known *k, const struct inspect_file *file)
 int registry_find(struct registry *reg, const struct inspect_file *file, const struct mapping *m, struct known **known,
 		  struct symbolizer_counts *counts, struct fault *why)
 {
-	struct known *first = next_of(reg->bucket[bucket_of(mapping_device(m), m->inode)], m);
-	struct known *k;
+	struct known *first = newest_of(reg, mapping_device(m), m->inode), *k;
 	int err;
 
 	if (!file) {
@@ -85,9 +78,8 @@ int registry_find(struct registry *reg, const struct inspect_file *file, const s
 		return 0;
 	}
 	counts->files_refused += !file->elf;
-	for (k = first; k; k = next_of(k->older, m))
-		if (same_content(k, file))
-			break;
+	for (k = first; k && !same_content(k, file);)
+		k = k->older;
 	if (!k) {
 		err = add_known(reg, m, file->build_id, &k, counts, why);
 		if (err)
@@ -104,8 +96,7 @@ int registry_find(struct registry *reg, const struct inspect_file *file, const s
 
 const struct module *registry_newest(const struct registry *reg, dev_t device, uint64_t inode)
 {
-	for (const struct known *k = reg->bucket[bucket_of(device, inode)]; k; k = k->older)
-		if (k->module.device == device && k->module.inode == inode)
-			return &k->module;
-	return NULL;
+	const struct known *k = newest_of(reg, device, inode);
+
+	return k ? &k->module : NULL;
 }

@@ -25,15 +25,15 @@ static int begin(void **state)
 	s->o.key_path = strdup(key);
 	s->o.passphrase_fd = -1;
 	s->o.rotate_ns = SAMPLE_SECOND;
-	s->epoll_fd = s->signal_fd = s->kmsg_fd = s->health.fd = -1;
+	s->waits.epoll_fd = s->waits.signal_fd = s->host.kmsg_fd = s->host.health.fd = -1;
 	assert_int_equal(rotate_prepare(s, &why), 0);
 	assert_int_equal(capture_identity(s, &id, &why), 0);
 	assert_int_equal(stacks_new(&s->stacks, NULL, &why), 0);
-	assert_int_equal(cpus_new(&s->cpus, "/none", &why), 0);
+	assert_int_equal(cpus_new(&s->host.cpus, "/none", &why), 0);
 	s->counters.rows = calloc(nprobes * NCOUNTS, sizeof(*s->counters.rows));
 	assert_non_null(s->counters.rows);
 	probe_describe(probes);
-	assert_int_equal(sink_open_file(&sink, s->path, true, &why), 0);
+	assert_int_equal(sink_open_file(&sink, s->capture.path, true, &why), 0);
 	assert_int_equal(writer_open(&s->writer, sink, &id, probes, nprobes, &start, &why), 0);
 	writer_watch(s->writer, standing_saw, s->rotation.standing);
 	s->translator = (struct translator){
@@ -50,7 +50,7 @@ static int finish(void **state)
 	writer_close(s->writer);
 	rotate_clear(s);
 	stacks_free(s->stacks);
-	cpus_free(s->cpus);
+	cpus_free(s->host.cpus);
 	free(s->counters.rows);
 	free((void *)(uintptr_t)s->o.path);
 	free((void *)(uintptr_t)s->o.key_path);
@@ -156,7 +156,7 @@ static void records_of_either_side_of_the_joint_are_reported_and_counted_on_thei
 	fire(s, CUT + 9, false); /* fired, and its record comes later */
 	seal(s, CUT, false, &rows, &nrows);
 	assert_int_equal(rotate_join(s, rows, nrows, NULL), 0);
-	assert_string_equal(s->path, made_path("run-00002.cap"));
+	assert_string_equal(s->capture.path, made_path("run-00002.cap"));
 	fire(s, CUT + 20, true);
 	end(s);
 	assert_int_equal(verdict("run-00001.cap", KIND_switch, &n, &fired), VERDICT_OK);
@@ -243,7 +243,7 @@ static void a_key_that_has_changed_begins_no_capture(void **state)
 	fire(s, CUT + 5, true);
 	seal(s, CUT, false, &rows, &nrows);
 	assert_int_equal(rotate_join(s, rows, nrows, NULL), 0);
-	assert_string_equal(s->path, made_path("run-00001.cap"));
+	assert_string_equal(s->capture.path, made_path("run-00001.cap"));
 	assert_int_equal(access(made_path("run-00002.cap"), F_OK), -1);
 	end(s);
 	assert_int_equal(verdict("run-00001.cap", KIND_switch, &n, &fired), VERDICT_OK);
