@@ -330,6 +330,8 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 	}
 	if (r >= 0)
 		r = stacks_go_on(s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);
+	if (r >= 0)
+		r = kernels_go_on(s->kernels, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);
 	return r < 0 ? r : 0;
 }
 

@@ -20,6 +20,12 @@ struct function_name {
 	bool emitted; /* its row is written, or there is nothing to be written */
 };
 
+/* It was launched, and its place is not known yet. */
+struct late_function {
+	struct kernel_of of;
+	uint32_t name;
+};
+
 struct kernels {
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
@@ -29,6 +35,8 @@ struct kernels {
 	size_t ntext, text_room;
 	struct map names; /* by the keyed hash of a name: where it begins in `text`, plus 1 */
 	uint8_t hash_key[crypto_generichash_KEYBYTES];
+	struct late_function late[KERNELS_LATE_MAX];
+	size_t nlate;
 	struct place place; /* large: not for the stack */
 };
 
@@ -153,14 +161,15 @@ static size_t whole_symbol(const char *symbol)
 
 /*
  * Write the row of a function whose name is at text[name], or is that of its symbol. Nothing known: no row.
- * INSPECT_LATER.
+ * INSPECT_LATER, unless it is to be `at_once`: answers are still to come.
  */
-static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, struct fault *why)
+static int emit(struct kernels *k, struct writer *w, const struct kernel_of *of, uint32_t name, uint64_t now_ns,
+		bool at_once, struct fault *why)
 {
 	struct row row = row_of(KIND_kernel, of->at_ns);
-	int r = symbolizer_place(k->symbolizer, of->pid, of->start_ns, of->function, false, of->at_ns, &k->place, why);
+	int r = symbolizer_place(k->symbolizer, of->pid, of->start_ns, of->function, false, now_ns, &k->place, why);
 
-	if (r == 0 && symbolizer_late(k->symbolizer))
+	if (r == 0 && !at_once && symbolizer_late(k->symbolizer))
 		return INSPECT_LATER;
 	if (r == 0)
 		r = stacks_emit_modules(k->stacks, w, of->at_ns, why);
@@ -187,8 +196,32 @@ int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of
 		return 0;
 	if (!known)
 		return ERR_MEMORY;
-	r = emit(k, w, of, known->name, why);
-	known->emitted = r != INSPECT_LATER; /* then with a later launch */
+	r = emit(k, w, of, known->name, of->at_ns, k->nlate == KERNELS_LATE_MAX, why);
+	known->emitted = true;
+	if (r == INSPECT_LATER)
+		k->late[k->nlate++] = (struct late_function){*of, known->name};
+	return r < 0 ? r : 0;
+}
+
+int kernels_go_on(struct kernels *k, struct writer *w, uint64_t now_ns, bool at_end, struct fault *why)
+{
+	size_t kept = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < k->nlate; i++) {
+		struct late_function late = k->late[i];
+		const struct function_name *known = find(k, &late.of);
+
+		if (known && known->name != late.name) /* the address has come to another function since */
+			continue;
+		if (late.of.at_ns < writer_begin_ns(w))
+			late.of.at_ns = writer_begin_ns(w);
+		if (r >= 0)
+			r = emit(k, w, &late.of, late.name, now_ns, at_end, why);
+		if (r < 0 || r == INSPECT_LATER)
+			k->late[kept++] = k->late[i];
+	}
+	k->nlate = kept;
 	return r < 0 ? r : 0;
 }
 

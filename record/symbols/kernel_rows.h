@@ -15,6 +15,7 @@
 
 #define KERNELS_MAX (1u << 17)             /* functions that are kept */
 #define KERNEL_NAMES_BYTES_MAX (16u << 20) /* of their names */
+#define KERNELS_LATE_MAX 1024              /* that wait for answers */
 
 struct kernels;
 
@@ -41,8 +42,17 @@ int kernels_name(struct kernels *k, const struct kernel_of *of, const char *name
  */
 int kernels_alias(struct kernels *k, struct writer *w, const struct kernel_of *of, uint64_t other, struct fault *why);
 
-/* It was launched: its row is written if it has none and its name can be known. */
+/*
+ * It was launched: its row is written if it has none and its name can be known. Where answers about its place are still
+ * to come, kernels_go_on() writes it.
+ */
 int kernels_launched(struct kernels *k, struct writer *w, const struct kernel_of *of, struct fault *why);
+
+/*
+ * Write rows for which the answers are there by now, before their launches if that epoch is still open. at_end: all of
+ * them, without their place if need be.
+ */
+int kernels_go_on(struct kernels *k, struct writer *w, uint64_t now_ns, bool at_end, struct fault *why);
 
 /* The process ended or became another program at that time: what was known before does not hold any more. */
 void kernels_forget(struct kernels *k, uint32_t pid, uint64_t at_ns);

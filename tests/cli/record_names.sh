@@ -11,11 +11,14 @@ if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
 	finish
 fi
 
-# kernels: `function name` of each launch of the capture, by the last `kernel` row before it
+# kernels: `function name` of each launch of the capture, by the last `kernel` row before it, or by the first behind it,
+# where the answer came in a later epoch
 kernels() {
 	"$BUILD/gpureplay" -q --json "$cap" | json_awk '
-		/"kind":"kernel"/ { name[value("pid"), value("function")] = value("name") }
-		/"kind":"launch"/ { print value("function"), name[value("pid"), value("function")] }'
+		{ key = value("pid") " " value("function") }
+		/"kind":"kernel"/ { name[key] = value("name"); if (!(key in first)) first[key] = name[key] }
+		/"kind":"launch"/ { launch[++n] = key; known[n] = key in name; before[n] = known[n] ? name[key] : "" }
+		END { for (i = 1; i <= n; i++) { split(launch[i], of, " "); print of[2], known[i] ? before[i] : first[launch[i]] } }'
 }
 
 if [ -x "$names" ]; then
@@ -30,6 +33,16 @@ if [ -x "$names" ]; then
 			"$BUILD/gpureplay" -q --json "$cap" | grep '"kind":"kernel"' | grep driver_kernel | grep -q '"module":0,'
 	}
 	check "with the file of its stub, and the place in it" has_file
+	# Of a second process, while the helpers that read mappings and files do not answer until recording ends.
+	# shellcheck disable=SC2016 # of that shell
+	unread='"$0" >"$1"; keeper=$(pgrep -P $PPID gpurec-inspect); kill -STOP $keeper $(pgrep -P $keeper); exec "$0" >>"$1"'
+	check "a program is recorded whose mappings cannot be read before recording ends" \
+		"$gpurec" -q --force -o "$cap" -- sh -c "$unread" "$names" "$TMP/made"
+	kernels >"$TMP/told"
+	registered() { # by a call that has the name: what only a symbol says is not known of the second
+		grep -v unregistered "$TMP/made" | cmp - <(grep -vE 'unregistered| $' "$TMP/told")
+	}
+	check "every launch has the name that was registered for it" registered
 	late() {
 		local pid recorder status=0
 		rm -f "$cap"

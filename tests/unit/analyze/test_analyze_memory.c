@@ -242,6 +242,7 @@ static void without_memory_nothing_is_missing_in_silence(void **state)
 	(void)state;
 }
 
+#ifdef CAN_FAIL_MALLOC
 #define FIRST_FAULTS 400 /* are all tried; of later ones every so many more */
 
 /* A report in one form; false: it is said to have failed. */
@@ -278,6 +279,7 @@ static unsigned long fail_each(const struct report *r, enum form form)
 	forms_clear(&whole);
 	return nfaults;
 }
+#endif
 
 static void without_memory_no_report_is_another_one(void **state)
 {

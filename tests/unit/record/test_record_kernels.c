@@ -16,6 +16,7 @@ struct writer {
 	unsigned n;
 	uint64_t v[FIELDS_MAX];
 	char name[NAME_MAX_BYTES + 1];
+	uint64_t begin_ns;
 	enum err answer;
 };
 
@@ -28,6 +29,11 @@ int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *c
 	memcpy(w->v, v, NFIELDS_kernel * sizeof(*v));
 	(void)snprintf(w->name, sizeof(w->name), "%.*s", (int)v[F_kernel_name], text[F_kernel_name]);
 	return 0;
+}
+
+uint64_t writer_begin_ns(const struct writer *w)
+{
+	return w->begin_ns;
 }
 
 static bool answer_is_late;
@@ -134,15 +140,78 @@ static void a_name_is_written_at_the_first_launch_and_only_there(void **state)
 	assert_null(launched(m, 1, 0x100, 9));
 }
 
-static void a_stub_that_is_not_known_yet_is_named_at_a_later_launch(void **state)
+/* kernels_go_on(): how many rows it writes. */
+static unsigned goes_on(struct made *m, uint64_t now_ns, bool at_end)
+{
+	unsigned before = m->w.n;
+
+	assert_int_equal(kernels_go_on(m->k, &m->w, now_ns, at_end, &m->why), 0);
+	return m->w.n - before;
+}
+
+static void a_stub_that_is_not_known_yet_is_named_when_it_is(void **state)
 {
 	struct made *m = *state;
 
 	answer_is_late = true;
 	assert_null(launched(m, 1, 0x400100, 5));
+	assert_null(launched(m, 1, 0x400100, 6));
+	assert_int_equal(goes_on(m, 7, false), 0);
 	answer_is_late = false;
-	assert_string_equal(launched(m, 1, 0x400100, 6), "stub_4001");
-	assert_null(launched(m, 1, 0x400100, 7));
+	assert_int_equal(goes_on(m, 8, false), 1);
+	assert_int_equal(m->w.v[F_kernel_at], 5); /* before its launch */
+	assert_string_equal(m->w.name, "stub_4001");
+	assert_int_equal(m->w.v[F_kernel_module], 7);
+	assert_int_equal(goes_on(m, 9, true), 0);
+	assert_null(launched(m, 1, 0x400100, 10));
+}
+
+static void a_process_that_ended_meanwhile_has_its_names(void **state)
+{
+	struct made *m = *state;
+
+	named(m, 1, 0x100, 4, "one");
+	answer_is_late = true;
+	assert_null(launched(m, 1, 0x100, 5));
+	kernels_forget(m->k, 1, 6);
+	assert_int_equal(goes_on(m, 7, false), 0);
+	m->w.begin_ns = 6;                        /* of another epoch */
+	assert_int_equal(goes_on(m, 8, true), 1); /* and recording ends before the answer */
+	answer_is_late = false;
+	assert_int_equal(m->w.v[F_kernel_at], 6);
+	assert_string_equal(m->w.name, "one");
+	assert_int_equal(m->w.v[F_kernel_module], 0);
+}
+
+static void a_late_name_is_not_given_to_what_came_to_its_address(void **state)
+{
+	struct made *m = *state;
+
+	named(m, 1, 0x100, 4, "one");
+	answer_is_late = true;
+	assert_null(launched(m, 1, 0x100, 5));
+	answer_is_late = false;
+	named(m, 1, 0x100, 6, "two");
+	assert_string_equal(launched(m, 1, 0x100, 7), "two");
+	assert_int_equal(goes_on(m, 8, true), 0);
+}
+
+static void more_than_may_wait_are_written_without_their_place(void **state)
+{
+	struct made *m = *state;
+
+	answer_is_late = true;
+	for (uint64_t i = 0; i < KERNELS_LATE_MAX; i++) {
+		named(m, 1, 0x100 + i, 4, "one");
+		assert_null(launched(m, 1, 0x100 + i, 5));
+	}
+	named(m, 1, 0x99, 4, "more");
+	assert_string_equal(launched(m, 1, 0x99, 5), "more");
+	answer_is_late = false;
+	m->w.answer = ERR_IO;
+	assert_int_equal(kernels_go_on(m->k, &m->w, 6, false, &m->why), ERR_IO);
+	m->w.answer = ERR_NONE;
+	assert_int_equal(goes_on(m, 7, false), KERNELS_LATE_MAX);
 }
 
 static void a_function_means_something_in_its_own_process_only(void **state)
@@ -290,7 +359,10 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(a_name_is_written_at_the_first_launch_and_only_there),
-		T(a_stub_that_is_not_known_yet_is_named_at_a_later_launch),
+		T(a_stub_that_is_not_known_yet_is_named_when_it_is),
+		T(a_process_that_ended_meanwhile_has_its_names),
+		T(a_late_name_is_not_given_to_what_came_to_its_address),
+		T(more_than_may_wait_are_written_without_their_place),
 		T(a_function_means_something_in_its_own_process_only),
 		T(a_stub_that_nobody_reported_of_bears_the_name_of_its_symbol),
 		T(a_reported_name_goes_before_the_symbol),
