@@ -423,9 +423,11 @@ static void an_array_grows_for_the_element_that_is_asked_for(void **state)
 	}
 	for (uint64_t i = 0; i < 1000; i++)
 		assert_true(pairs[i].a == i && pairs[i].b == ~i);
+#ifndef __SANITIZE_ADDRESS__ /* which ends the program then */
 	pair = pairs;
 	assert_null(array_at(&pairs, &room, SIZE_MAX / sizeof(*pair), sizeof(*pair)));
 	assert_ptr_equal(pairs, pair);
+#endif
 	assert_int_equal(pairs[999].a, 999);
 	free(pairs);
 }
