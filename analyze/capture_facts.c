@@ -213,16 +213,6 @@ bool about_is_chosen(const struct about *a)
 	return begins(a, "mode", "command") || begins(a, "mode", "processes");
 }
 
-/* The next name of "sched_switch, sys_enter" at *at, of *n characters; NULL: there is none. */
-static const char *next_absent(const char **at, size_t *n)
-{
-	const char *name = *at + strspn(*at, ", ");
-
-	*n = strcspn(name, ", ");
-	*at = name + *n;
-	return *n ? name : NULL;
-}
-
 /* The value of the fact that names the absent tracepoints; "" without it. */
 static const char *absent(const struct about *a)
 {
@@ -234,13 +224,7 @@ static const char *absent(const struct about *a)
 
 bool about_lacks(const struct about *a, const char *tracepoint)
 {
-	const char *name, *at = absent(a);
-	size_t n;
-
-	while ((name = next_absent(&at, &n)))
-		if (n == strlen(tracepoint) && memcmp(name, tracepoint, n) == 0)
-			return true;
-	return false;
+	return tracepoint_named(absent(a), tracepoint);
 }
 
 /* In words where there are some; of what is not known the name. */
@@ -249,7 +233,7 @@ static void add_tracepoints(const struct about *a, struct text *t)
 	const char *name, *between = "", *at = absent(a);
 	size_t n;
 
-	for (; (name = next_absent(&at, &n)); between = "; ") {
+	for (; (name = tracepoint_next(&at, &n)); between = "; ") {
 		const struct tracepoint *known = tracepoint_find(name, n);
 
 		text_add(t, "%s%s%s", between, known ? known->lacks : "", known ? " (" : "");
@@ -326,7 +310,7 @@ static bool lacks_much(const struct about *a)
 	const char *name, *at = absent(a);
 	size_t n;
 
-	while ((name = next_absent(&at, &n))) {
+	while ((name = tracepoint_next(&at, &n))) {
 		const struct tracepoint *known = tracepoint_find(name, n);
 
 		if (!known || !known->small)

@@ -19,7 +19,7 @@ const char domain_seal[DOMAIN_BYTES] = "gpurec.seal.1";
 const char domain_end[DOMAIN_BYTES] = "gpurec.end.1";
 
 /* libsodium's hash functions only fail on wrong lengths, which are constants here. */
-void crypt_hash(uint8_t hash[HASH_BYTES], const char domain[DOMAIN_BYTES], const uint8_t *bytes, size_t n)
+void crypt_hash(uint8_t hash[HASH_BYTES], const char domain[DOMAIN_BYTES], const void *bytes, size_t n)
 {
 	crypto_generichash_state state;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hashes and signatures of a capture, each with a domain of its own: BLAKE2b-256 (RFC 7693) over
- * domain[16] ‖ ..., and Ed25519ph (RFC 8032, empty context) over domain[16] ‖ hash[32]. Internal to format/.
+ * Hashes and signatures, each with a domain of its own: BLAKE2b-256 (RFC 7693) over
+ * domain[16] ‖ ..., and Ed25519ph (RFC 8032, empty context) over domain[16] ‖ hash[32], so that no file that the key
+ * signs elsewhere is one of them. keys/ signs its statements in the same way, in domains of its own; else this is
+ * internal to format/.
  */
 #ifndef GPUREC_FORMAT_CRYPT_H
 #define GPUREC_FORMAT_CRYPT_H
@@ -16,7 +18,7 @@ extern const char domain_seal[DOMAIN_BYTES];
 extern const char domain_end[DOMAIN_BYTES];
 
 /* H(domain ‖ bytes) */
-void crypt_hash(uint8_t hash[HASH_BYTES], const char domain[DOMAIN_BYTES], const uint8_t *bytes, size_t n);
+void crypt_hash(uint8_t hash[HASH_BYTES], const char domain[DOMAIN_BYTES], const void *bytes, size_t n);
 
 /* H(domain_chunk ‖ capture id ‖ epoch le64 ‖ index le32 ‖ salt ‖ LZ4 frame) */
 void crypt_commit(uint8_t commitment[HASH_BYTES], const uint8_t capture_id[CAPTURE_ID_BYTES], uint64_t epoch,
@@ -26,7 +28,8 @@ void crypt_sign(uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYT
 		const uint8_t secret_key[SECRET_KEY_BYTES]);
 bool crypt_signed_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 		     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
-/* The same by plain Ed25519, as captures without FEATURE_PREHASHED are signed. Nothing is signed so any more. */
+/* The same by plain Ed25519, as captures without FEATURE_PREHASHED and statements of version 1 are signed. Nothing is
+ * signed so any more. */
 bool crypt_signed_plainly_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 			     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "format/writer.h"
+#include "format/base/output_file.h"
 
 struct file_sink {
 	int fd;
@@ -17,19 +16,8 @@ struct file_sink {
 static int file_write(void *self, const void *buf, size_t n, struct fault *why)
 {
 	const struct file_sink *file = self;
-	const uint8_t *from = buf;
 
-	while (n > 0) {
-		ssize_t put = write(file->fd, from, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return fault_errno(why, "cannot write the capture");
-		from += put;
-		n -= (size_t)put;
-	}
-	return 0;
+	return write_all(file->fd, buf, n) < 0 ? fault_errno(why, "cannot write the capture") : 0;
 }
 
 static int file_sync(void *self, struct fault *why)
@@ -47,25 +35,6 @@ static void file_close(void *self)
 
 	close(file->fd); /* all that counts has been synced */
 	free(file);
-}
-
-/* So that the new name survives a power cut too. */
-static int sync_folder(const char *path, struct fault *why)
-{
-	char copy[PATH_MAX];
-	int fd, r = 0;
-
-	if (strlen(path) >= sizeof(copy))
-		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the path is too long");
-	strcpy(copy, path);
-	fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return fault_errno(why, "cannot open the folder of the capture");
-	/* Some file systems cannot sync a folder (EINVAL): there is nothing to do about it. */
-	if (fsync(fd) < 0 && errno != EINVAL)
-		r = fault_errno(why, "cannot bring the folder of the capture to disk");
-	close(fd);
-	return r;
 }
 
 static int remove_old(const char *path, struct fault *why)
@@ -112,11 +81,12 @@ int sink_open_file(struct sink *sink, const char *path, bool force, struct fault
 				 "the output exists already; choose another name, or give --force to replace it");
 	if (fd < 0)
 		return fault_errno(why, "cannot make the output");
-	r = sync_folder(path, why);
-	if (r < 0)
-		close(fd);
-	else
+	if (sync_folder_of(path) == 0) {
 		r = take_fd(sink, fd, why);
+	} else {
+		r = fault_errno(why, "cannot bring the folder of the capture to disk");
+		close(fd);
+	}
 	if (r < 0)
 		unlink(path);
 	return r;

@@ -29,3 +29,23 @@ const struct tracepoint *tracepoint_find(const char *name, size_t n)
 			return &tracepoints[i];
 	return NULL;
 }
+
+const char *tracepoint_next(const char **at, size_t *n)
+{
+	const char *name = *at + strspn(*at, ", ");
+
+	*n = strcspn(name, ", ");
+	*at = name + *n;
+	return *n ? name : NULL;
+}
+
+bool tracepoint_named(const char *text, const char *tracepoint)
+{
+	const char *name;
+	size_t n;
+
+	while ((name = tracepoint_next(&text, &n)))
+		if (n == strlen(tracepoint) && memcmp(name, tracepoint, n) == 0)
+			return true;
+	return false;
+}

@@ -19,6 +19,11 @@ struct tracepoint {
 /* NULL: none of those that are used. The name need not end after its `n` characters. */
 const struct tracepoint *tracepoint_find(const char *name, size_t n);
 
+/* The next name of the fact's text ("sched_switch, sys_enter"), of *n characters, from *at on; NULL after the last. */
+const char *tracepoint_next(const char **at, size_t *n);
+/* Whether the fact's text names it. */
+bool tracepoint_named(const char *text, const char *tracepoint);
+
 extern const struct tracepoint tracepoints[];
 extern const size_t ntracepoints;
 

@@ -15,6 +15,7 @@
 
 #include "keys/custody.h"
 #include "keys/files.h"
+#include "format/base/output_file.h"
 
 #define FILE_MODE 0644
 #define LOCK_TRIES 100 /* of 50 ms: who holds the lock writes one line */
@@ -159,22 +160,6 @@ static int append_locked(int fd, const char *path, struct custody_line *l, const
 	return r;
 }
 
-/* The name of a file just made is on disk only when its folder is. */
-static int sync_folder_of(const char *path, struct fault *why)
-{
-	char folder[PATH_MAX];
-	int fd, r = 0;
-
-	file_folder(folder, path);
-	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		return 0; /* a folder that may be entered, not read */
-	if (fsync(fd) < 0 && errno != EINVAL)
-		r = fault_errno(why, "the folder %.150s cannot be written", folder);
-	close(fd);
-	return r;
-}
-
 int custody_append(const char *path, struct custody_line *l, const struct custody_subject *s, const struct identity *id,
 		   struct fault *why)
 {
@@ -193,7 +178,7 @@ int custody_append(const char *path, struct custody_line *l, const struct custod
 	if (close(fd) < 0 && r == 0)
 		r = fault_errno(why, "%.150s: cannot be written", path);
 	if (r == 0 && l->number == 1)
-		r = sync_folder_of(path, why);
+		r = sync_folder_of(path) < 0 ? fault_errno(why, "the folder of %.150s cannot be written", path) : 0;
 	return r;
 }
 

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "keys/custody.h"
-#include "keys/statement.h"
+#include "format/crypt.h"
 
 #define VERSION_PLAIN 1 /* signed by plain Ed25519 */
 #define VERSION 2
@@ -20,8 +20,8 @@
 #define ESCAPED_MAX 3           /* characters for a byte */
 #define SIGNATURE_CHARS 88      /* of base64 */
 
-static const char domain_start[STATEMENT_DOMAIN_BYTES + 1] = "gpurec.custody.0";
-static const char domain_line[STATEMENT_DOMAIN_BYTES + 1] = "gpurec.custody.1";
+static const char domain_start[DOMAIN_BYTES + 1] = "gpurec.custody.0";
+static const char domain_line[DOMAIN_BYTES + 1] = "gpurec.custody.1";
 
 enum line_field {
 	AT_VERSION,
@@ -67,7 +67,7 @@ int custody_action_parse(enum custody_action *a, const char *word, struct fault 
 
 void custody_start(uint8_t hash[HASH_BYTES], const uint8_t capture_id[CAPTURE_ID_BYTES])
 {
-	statement_hash(hash, domain_start, capture_id, CAPTURE_ID_BYTES);
+	crypt_hash(hash, domain_start, capture_id, CAPTURE_ID_BYTES);
 }
 
 /* Printable ASCII but '%' stands as it is, every other byte as %XX. */
@@ -149,13 +149,15 @@ void custody_line_sign(struct custody_line *l, const struct identity *id)
 
 	l->version = VERSION;
 	key_of_identity(&l->key, id);
-	statement_hash(l->hash, domain_line, text, format_hashed(text, l));
-	statement_sign(l->signature, domain_line, l->hash, id);
+	crypt_hash(l->hash, domain_line, text, format_hashed(text, l));
+	crypt_sign(l->signature, domain_line, l->hash, id->secret_key);
 }
 
 bool custody_line_signed(const struct custody_line *l)
 {
-	return statement_signed_by(l->signature, domain_line, l->hash, l->key.key, l->version == VERSION_PLAIN);
+	if (l->version == VERSION_PLAIN)
+		return crypt_signed_plainly_by(l->signature, domain_line, l->hash, l->key.key);
+	return crypt_signed_by(l->signature, domain_line, l->hash, l->key.key);
 }
 
 static bool parse_hex(uint8_t *out, size_t n, const char *text)
@@ -280,7 +282,7 @@ int custody_line_parse(struct custody_line *l, const char *text, size_t len, str
 	/* There is one way to write a line: the one that comes out again. */
 	if (custody_line_format(again, &parsed) != len + 1 || memcmp(again, text, len) != 0)
 		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "it is written in another way than it should be");
-	statement_hash(parsed.hash, domain_line, text, len - SIGNATURE_CHARS - 1);
+	crypt_hash(parsed.hash, domain_line, text, len - SIGNATURE_CHARS - 1);
 	*l = parsed;
 	return 0;
 }

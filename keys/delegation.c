@@ -8,7 +8,7 @@
 
 #include "keys/files.h"
 #include "keys/plain_text.h"
-#include "keys/statement.h"
+#include "format/crypt.h"
 #include "format/base/bytes.h"
 
 #define COMMENT_PREFIX "untrusted comment: "
@@ -39,7 +39,7 @@ enum statement_at {
 
 static_assert(CHARS_MAX == BASE64_CHARS_MAX, "the longest delegation can be decoded");
 
-static const char domain[STATEMENT_DOMAIN_BYTES] = "gpurec.deleg.1";
+static const char domain[DOMAIN_BYTES] = "gpurec.deleg.1";
 
 /* The statement's bytes into raw; returns how many. */
 static size_t lay_out(uint8_t raw[STATEMENT_MAX], const struct delegation *d)
@@ -74,8 +74,8 @@ int delegation_make(struct delegation *d, const struct public_key *host, const c
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "a delegation must end after it begins");
 	strcpy(made.name, name);
 	key_of_identity(&made.authority, authority);
-	statement_hash(made.hash, domain, raw, lay_out(raw, &made));
-	statement_sign(made.signature, domain, made.hash, authority);
+	crypt_hash(made.hash, domain, raw, lay_out(raw, &made));
+	crypt_sign(made.signature, domain, made.hash, authority->secret_key);
 	*d = made;
 	return 0;
 }
@@ -148,6 +148,14 @@ static int take_fields(struct delegation *d, const uint8_t *raw, size_t n, struc
 	return 0;
 }
 
+/* Statements of version 1 are signed in another way. */
+static bool signed_by_authority(const struct delegation *d)
+{
+	if (d->version == VERSION_PLAIN)
+		return crypt_signed_plainly_by(d->signature, domain, d->hash, d->authority.key);
+	return crypt_signed_by(d->signature, domain, d->hash, d->authority.key);
+}
+
 int delegation_parse(struct delegation *d, const char *text, size_t len, struct fault *why)
 {
 	uint8_t raw[RAW_MAX];
@@ -159,9 +167,8 @@ int delegation_parse(struct delegation *d, const char *text, size_t len, struct 
 	r = take_fields(&taken, raw, (size_t)n, why);
 	if (r < 0)
 		return r;
-	statement_hash(taken.hash, domain, raw, (size_t)n - SIGNATURE_BYTES);
-	if (!statement_signed_by(taken.signature, domain, taken.hash, taken.authority.key,
-				 taken.version == VERSION_PLAIN))
+	crypt_hash(taken.hash, domain, raw, (size_t)n - SIGNATURE_BYTES);
+	if (!signed_by_authority(&taken))
 		return fault_set(why, ERR_FORGED, FAULT_NOWHERE,
 				 "a forged delegation: the authority that it names did not sign it");
 	*d = taken;

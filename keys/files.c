@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "keys/strict_path.h"
+#include "format/base/output_file.h"
 
 #define FOLDER_MODE 0755
 
@@ -71,22 +72,6 @@ int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t siz
 	return r;
 }
 
-static int write_all(int fd, const char *bytes, size_t len)
-{
-	ssize_t n;
-
-	while (len > 0) {
-		n = write(fd, bytes, len);
-		if (n < 0 && errno != EINTR)
-			return -1;
-		if (n > 0) {
-			bytes += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* Give `temp` its name, which must not be taken. 0, or -1 with errno. */
 static int rename_to_new(const char *temp, const char *path)
 {
@@ -131,20 +116,6 @@ void file_folder(char folder[PATH_MAX], const char *path)
 		snprintf(folder, PATH_MAX, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
-/* A new name is on disk only when its folder is. */
-static int sync_folder(const char *folder)
-{
-	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r, saved;
-
-	if (fd < 0)
-		return -1;
-	r = fsync(fd);
-	saved = errno;
-	close(fd);
-	errno = saved;
-	return r < 0 && errno != EINVAL ? -1 : 0;
-}
-
 int file_make(const char *path, mode_t mode, bool replace, const void *bytes, size_t len, struct fault *why)
 {
 	char folder[PATH_MAX], temp[PATH_MAX + NAME_MAX];
@@ -168,7 +139,7 @@ int file_make(const char *path, mode_t mode, bool replace, const void *bytes, si
 	if (r == 0)
 		r = replace ? rename(temp, path) : rename_to_new(temp, path);
 	if (r == 0)
-		r = sync_folder(folder);
+		r = sync_folder_of(path);
 	if (r < 0) {
 		r = fault_errno(why, "%.150s: cannot be written", path);
 		unlink(temp); /* gone already when only the last step failed */

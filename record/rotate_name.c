@@ -28,7 +28,7 @@ int rotate_path(char *buf, size_t size, const char *path, uint64_t number, struc
 		       : fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the name of the output is too long");
 }
 
-/* The number in the name of a capture of the series `base`; 0: it is none's. */
+/* The number in the name of a capture of the series `base`; 0: it has no such name. */
 static uint64_t number_of(const char *name, const char *base)
 {
 	size_t n = stem_bytes(base), digits;

@@ -25,13 +25,23 @@ static int check_free(const struct target *t, struct fault *why)
 	return 0;
 }
 
+static void folder_of(char folder[PATH_MAX], const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash)
+		snprintf(folder, PATH_MAX, "%.*s", (int)(slash + 1 - path), path);
+	else
+		strcpy(folder, ".");
+}
+
 /* The folder of t->path; its name need not lead there later. */
 static int open_folder(struct target *t, struct fault *why)
 {
 	char folder[PATH_MAX];
 
-	snprintf(folder, sizeof(folder), "%.*s", (int)(t->leaf - t->path), t->path);
-	t->folder = open(*folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	folder_of(folder, t->path);
+	t->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return t->folder < 0 ? fault_errno(why, "cannot write %.150s", t->path) : 0;
 }
 
@@ -114,16 +124,29 @@ static int check_ours(const struct target *t, struct fault *why)
 	return 0;
 }
 
-/* Some file systems cannot sync a folder: then there is nothing more that could be done. */
-static int sync_folder(const struct target *t, struct fault *why)
+static int sync_folder(int dir, const char *folder)
 {
-	int fd = openat(t->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	int fd = openat(dir, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r, saved;
 
-	if (fd < 0 || (fsync(fd) != 0 && errno != EINVAL && errno != EROFS))
-		r = fault_errno(why, "cannot bring the folder of %.150s to disk", t->path);
-	if (fd >= 0)
-		close(fd);
-	return r;
+	if (fd < 0)
+		return errno == EACCES ? 0 : -1;
+	r = fsync(fd);
+	saved = errno;
+	close(fd);
+	errno = saved;
+	return r < 0 && errno != EINVAL && errno != EROFS ? -1 : 0;
+}
+
+int sync_folder_of(const char *path)
+{
+	char folder[PATH_MAX];
+
+	if (strlen(path) >= sizeof(folder)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	folder_of(folder, path);
+	return sync_folder(AT_FDCWD, folder);
 }
 
 int target_commit(struct target *t, struct fault *why)
@@ -144,7 +167,8 @@ int target_commit(struct target *t, struct fault *why)
 		goto out;
 	}
 	t->temporary[0] = '\0';
-	r = sync_folder(t, why);
+	if (sync_folder(t->folder, ".") < 0)
+		r = fault_errno(why, "cannot bring the folder of %.150s to disk", t->path);
 out:
 	target_discard(t);
 	return r;

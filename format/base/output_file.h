@@ -40,6 +40,13 @@ int output_write(const char *path, const void *bytes, size_t n, bool force, mode
 /* 0, or -1 with errno. */
 int write_all(int fd, const void *bytes, size_t n);
 
+/*
+ * The folder of `path` to disk, so that the name just given to a file survives a power cut too. Passed over, as nothing
+ * more can be done: file systems that cannot (EINVAL, EROFS), and a folder that may be written but not read (EACCES).
+ * 0, or -1 with errno.
+ */
+int sync_folder_of(const char *path);
+
 /* Throw the temporary file away, if there is one. Async-signal-safe. */
 void target_discard(struct target *t);
 

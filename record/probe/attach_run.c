@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "format/tracepoints.h"
+
 int attach_refused(struct fault *why, const char *what)
 {
 	if (errno == EPERM || errno == EACCES)
@@ -109,12 +111,7 @@ bool attach_may_sample(uint32_t kind)
 
 bool attach_lacks(const struct attach *a, const char *tracepoint)
 {
-	size_t n = strlen(tracepoint);
-
-	for (const char *at = strstr(a->facts.absent, tracepoint); at; at = strstr(at + 1, tracepoint))
-		if ((at == a->facts.absent || at[-1] == ' ') && (!at[n] || at[n] == ','))
-			return true;
-	return false;
+	return tracepoint_named(a->facts.absent, tracepoint);
 }
 
 size_t attach_refusals(const struct attach *a, const struct refusal **list)

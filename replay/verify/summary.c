@@ -3,8 +3,9 @@
 
 void withheld_add(struct withheld_run *run, uint64_t epoch, const struct chunk *c)
 {
-	if (run->chunks++ == 0)
-		*run = (struct withheld_run){.chunks = 1, .first_epoch = epoch, .first_ns = c->first_ns};
+	if (run->chunks == 0)
+		*run = (struct withheld_run){.first_epoch = epoch, .first_ns = c->first_ns};
+	run->chunks++;
 	run->rows += c->nrows;
 	run->last_epoch = epoch;
 	if (c->first_ns < run->first_ns)

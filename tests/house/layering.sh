@@ -31,7 +31,7 @@ forbids() {
 }
 check "format/base/ includes nothing but itself" forbids format/base 'format/base/[a-z_0-9]+\.h'
 check "format/ includes nothing from above" forbids format "$(own format)"
-check "keys/ includes format's public headers only" forbids keys "$FORMAT|$(own keys)"
+check "keys/ includes format's public headers only, and its signatures" forbids keys "$FORMAT|format/crypt\.h|$(own keys)"
 check "record/ includes format, keys and the ring only" forbids record \
 	"$FORMAT|$KEYS|$(own record)|bpf/ring\.h|bpf/gpurec\.skel\.h"
 check "replay/ includes format and keys only" forbids replay "$FORMAT|$KEYS|$(own replay)"

@@ -19,7 +19,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 BUILD=${BUILD:-build} LIMIT=${LIMIT:-60} JOBS=${JOBS:-$(nproc)}
 FILES=(format/{reader,frames,extensions,schema,chunk,columns,pack,verify,cursor,narrow,crypt}.c
-	keys/{evidence,minisign,roles,store,store_change,strict_path,signature,statement,delegation,revocation,trust,custody,custody_line,custody_file}.c
+	keys/{evidence,minisign,roles,store,store_change,strict_path,signature,delegation,revocation,trust,custody,custody_line,custody_file}.c
 	replay/verify/continuity.c)
 LIBRARIES=(libanalyze.a libreplay.a libkeys.a libformat.a)
 SYSTEM=(-lcmocka -lsqlite3 -lseccomp -lcap -lsodium -llz4 -lxxhash -lm -pthread)
@@ -30,7 +30,6 @@ tests_of() {
 	case $1 in
 	format/*) all="test_format_forged test_format_parts test_format_records test_format_walk test_format_files" ;;
 	replay/verify/continuity.c) all="test_continuity" ;;
-	keys/statement.c) all="test_keys_delegation test_keys_custody_line" ;;
 	keys/custody_line.c) all="test_keys_custody_line test_keys_custody" ;;
 	keys/custody*) all="test_keys_custody test_keys_faults" ;;
 	keys/roles.c) all="test_keys_roles test_keys_faults_trust" ;;

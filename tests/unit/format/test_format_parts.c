@@ -12,6 +12,7 @@
 #include "format/base/escape.h"
 #include "format/pack.h"
 #include "format/frames.h"
+#include "format/tracepoints.h"
 #include "tests/tools/lz4_form.h"
 
 #define MANY 3
@@ -567,6 +568,26 @@ static void text_is_made_safe_to_show(void **state)
 	}
 }
 
+static void tracepoints_are_found_in_a_list_by_their_whole_name(void **state)
+{
+	const char *list = "sched_switch, sys_enter", *at = list;
+	size_t n;
+
+	(void)state;
+	assert_ptr_equal(tracepoint_next(&at, &n), list);
+	assert_int_equal(n, strlen("sched_switch"));
+	assert_ptr_equal(tracepoint_next(&at, &n), list + strlen("sched_switch, "));
+	assert_int_equal(n, strlen("sys_enter"));
+	assert_null(tracepoint_next(&at, &n));
+	assert_true(tracepoint_named(list, "sched_switch"));
+	assert_true(tracepoint_named(list, "sys_enter"));
+	assert_false(tracepoint_named(list, "sys"));
+	assert_false(tracepoint_named(list, "enter"));
+	assert_false(tracepoint_named("sys_enter_futex", "sys_enter"));
+	assert_false(tracepoint_named("sys", "sys_enter"));
+	assert_false(tracepoint_named("", "sys_enter"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -588,6 +609,7 @@ int main(void)
 		cmocka_unit_test(a_chunk_is_bound_to_its_capture_epoch_and_index),
 		cmocka_unit_test(errors_of_the_system_keep_their_reason),
 		cmocka_unit_test(text_is_made_safe_to_show),
+		cmocka_unit_test(tracepoints_are_found_in_a_list_by_their_whole_name),
 	};
 
 	if (sodium_init() < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Output files that appear when they are whole, and replace nothing unasked. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -71,11 +73,37 @@ static void an_output_is_written_whole_and_replaces_nothing_unasked(void **state
 	assert_int_equal(unlink(path), 0);
 }
 
+/* As nobody, where root runs the tests: root may read every folder. */
+static void a_folder_that_may_be_written_but_not_read_holds_outputs(void **state)
+{
+	char folder[] = "/tmp/gpurec-target.XXXXXX", path[64];
+	struct fault why;
+	bool root = geteuid() == 0;
+	int made, synced, gone;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/out", folder);
+	assert_int_equal(chmod(folder, 0333), 0);
+	assert_true(!root || seteuid(65534) == 0);
+	made = output_write(path, "new", 3, false, 0666, &why);
+	synced = sync_folder_of(path);
+	assert_true(!root || seteuid(0) == 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	gone = sync_folder_of(path);
+	assert_int_equal(made, 0);
+	assert_int_equal(synced, 0);
+	assert_int_equal(gone, -1);
+	assert_int_equal(errno, ENOENT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_target_appears_when_it_is_whole_and_not_before),
 		cmocka_unit_test(an_output_is_written_whole_and_replaces_nothing_unasked),
+		cmocka_unit_test(a_folder_that_may_be_written_but_not_read_holds_outputs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
