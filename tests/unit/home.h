@@ -3,6 +3,8 @@
 #ifndef GPUREC_TESTS_HOME_H
 #define GPUREC_TESTS_HOME_H
 
+#include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +26,31 @@ static inline int make_home(void **state)
 	return 0;
 }
 
+static inline int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	(void)at;
+	return remove(path);
+}
+
+/* As rm -rf, without a process: tests of faults do this thousands of times. 0, or -1 with errno. */
+static inline int remove_tree(const char *path)
+{
+	int r = nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+
+	return r < 0 && errno == ENOENT ? 0 : r;
+}
+
 static inline int remove_home(void **state)
 {
-	char command[PATH_MAX];
+	int r;
 
 	if (chdir("/") < 0)
 		return -1;
-	snprintf(command, sizeof(command), "rm -rf '%s'", (char *)*state);
+	r = remove_tree(*state);
 	free(*state);
-	return system(command);
+	return r;
 }
 
 #endif

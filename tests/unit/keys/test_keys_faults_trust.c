@@ -32,7 +32,7 @@ static void trust_key(uint8_t seed, const char *name)
 
 static void nothing_trusted(void)
 {
-	assert_int_equal(system("rm -rf trust run.cap.delegation"), 0);
+	assert_int_equal(remove_tree("trust") + remove_tree("run.cap.delegation"), 0);
 }
 
 static void trusted_host(void)
@@ -181,7 +181,7 @@ static struct revocation of_two[2];
 static void no_list(void)
 {
 	nothing_trusted();
-	assert_int_equal(system("rm -f host.revocations host.revocations.minisig"), 0);
+	assert_int_equal(remove_tree("host.revocations") + remove_tree("host.revocations.minisig"), 0);
 	for (size_t i = 0; i < 2; i++)
 		of_two[i] = (struct revocation){.key = public_of((uint8_t)(HOST + i)), .reason = "lost"};
 	two_revoked = (struct revocations){.items = of_two, .n = 2};
