@@ -82,6 +82,15 @@ static void without_a_home_there_is_no_place_for_keys(void **state)
 	assert_int_equal(strlen(path), PATH_MAX - 1);
 	assert_int_equal(store_path(path, "leaf1", &why), ERR_INPUT);
 	assert_non_null(strstr(why.text, "the folder for keys is too long"));
+
+	longest[0] = 'x';
+	longest[PATH_MAX - 1 - strlen("/etc/gpurec/")] = '\0';
+	assert_int_equal(store_system_path(path, longest, &why), 0);
+	assert_int_equal(strlen(path), PATH_MAX - 1);
+	longest[strlen(longest)] = 'x';
+	longest[PATH_MAX - strlen("/etc/gpurec/")] = '\0';
+	assert_int_equal(store_system_path(path, longest, &why), ERR_INPUT);
+	assert_non_null(strstr(why.text, "the folder for keys is too long"));
 }
 
 static void a_store_holds_so_many_files_and_names_so_long(void **state)
