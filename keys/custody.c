@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A chain of custody: judging it. keys/custody_line.c knows a line, keys/custody_file.c files. */
 #include "keys/custody.h"
+#include "format/base/array.h"
 #include "format/base/units.h"
 
 #include <inttypes.h>
@@ -75,20 +76,6 @@ static bool no_memory(struct custody *c)
 	return false;
 }
 
-static bool make_room(struct custody *c, size_t *room)
-{
-	struct custody_line *more;
-
-	if (c->nlines < *room)
-		return true;
-	*room = *room ? *room * 2 : 8;
-	more = realloc(c->lines, *room * sizeof(*more));
-	if (!more)
-		return no_memory(c);
-	c->lines = more;
-	return true;
-}
-
 /* All whole lines. False: c->state says why not. */
 static bool parse_lines(struct custody *c, const char *text, size_t len)
 {
@@ -98,6 +85,7 @@ static bool parse_lines(struct custody *c, const char *text, size_t len)
 	while (at < len) {
 		const char *eol = memchr(text + at, '\n', len - at);
 		size_t n = eol ? (size_t)(eol - text) - at : len - at;
+		struct custody_line *line;
 		int r;
 
 		if (!eol) {
@@ -106,9 +94,10 @@ static bool parse_lines(struct custody *c, const char *text, size_t len)
 		}
 		if (c->nlines == CUSTODY_LINES_MAX)
 			return bad(c, CUSTODY_MALFORMED, "it has more than %d lines", CUSTODY_LINES_MAX);
-		if (!make_room(c, &room))
-			return false;
-		r = custody_line_parse(&c->lines[c->nlines], text + at, n, &inner);
+		line = array_at(&c->lines, &room, c->nlines, sizeof(*line));
+		if (!line)
+			return no_memory(c);
+		r = custody_line_parse(line, text + at, n, &inner);
 		if (r < 0)
 			return bad(c, r == ERR_VERSION ? CUSTODY_UNCHECKED : CUSTODY_MALFORMED, "line %zu: %s",
 				   c->nlines + 1, inner.text);

@@ -11,6 +11,7 @@
 
 #include "keys/files.h"
 #include "keys/plain_text.h"
+#include "format/base/array.h"
 
 #define FIRST_LINE "gpurec revocations 1"
 #define ALWAYS "always"
@@ -52,16 +53,16 @@ const struct revocation *revocations_find(const struct revocations *r, const str
 
 static int append(struct revocations *r, const struct revocation *item, struct fault *why)
 {
-	struct revocation *more;
+	struct revocation *added;
 
 	if (r->n >= REVOCATIONS_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "the list has %d lines already; begin another one",
 				 REVOCATIONS_MAX);
-	more = reallocarray(r->items, r->n + 1, sizeof(*more));
-	if (!more)
+	added = array_at(&r->items, &r->room, r->n, sizeof(*added));
+	if (!added)
 		return fault_no_memory(why);
-	r->items = more;
-	more[r->n++] = *item;
+	*added = *item;
+	r->n++;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct revocation {
 
 struct revocations {
 	struct revocation *items;
-	size_t n;
+	size_t n, room;
 };
 
 /* What is said about a key or a delegation, or NULL. */

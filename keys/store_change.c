@@ -64,9 +64,8 @@ int trust_add(const struct public_key *pk, const char *name, unsigned roles, str
 int trust_roles_path(char path[PATH_MAX], const struct trusted *entry, struct fault *why)
 {
 	int stem = (int)file_stem(entry->file.path, PUBLIC_SUFFIX);
-	int n = snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, stem, entry->file.path);
 
-	if (n < 0 || n >= PATH_MAX)
+	if (snprintf(path, PATH_MAX, "%.*s" ROLES_SUFFIX, stem, entry->file.path) >= PATH_MAX)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%.100s...: the path is too long", entry->file.path);
 	return 0;
 }

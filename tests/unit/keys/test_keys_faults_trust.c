@@ -283,7 +283,7 @@ static const struct operation trust_operations[] = {
 	{"a capture of a revoked authority is judged", revoked_authority, judge, check_host_revoked, 0, 20, 10, true,
 	 false},
 	{"a revocation list is written", no_list, write_revocations, check_list_written, 0, 8, 2, false, false},
-	{"a revocation list is read", a_list, read_revocations, check_list_read, 0, 6, 3, false, false},
+	{"a revocation list is read", a_list, read_revocations, check_list_read, 0, 6, 2, false, false},
 	{"a longer list replaces a shorter one", longer_list, add_revocations, check_still_revoked, 0, 20, 6, true,
 	 false},
 };

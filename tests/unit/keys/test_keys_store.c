@@ -138,7 +138,7 @@ static void a_store_that_is_no_folder_is_not_taken_for_an_empty_one(void **state
 /* A folder whose own path may just be, but with a file's name no more. */
 static void a_file_whose_path_is_too_long_is_reported_and_not_passed_over(void **state)
 {
-	char home[PATH_MAX], part[201];
+	char home[PATH_MAX], roles_path[PATH_MAX], part[201];
 	struct trust_list list;
 	struct fault why;
 
@@ -161,6 +161,9 @@ static void a_file_whose_path_is_too_long_is_reported_and_not_passed_over(void *
 	put("trust/a.pub");
 	assert_int_equal(trust_list_read(&list, &why), 0);
 	assert_int_equal(list.nkeys, 1);
+	assert_int_equal(strlen(list.keys[0].file.path), PATH_MAX - 1);
+	assert_int_equal(trust_roles_path(roles_path, &list.keys[0], &why), ERR_INPUT);
+	assert_non_null(strstr(why.text, "the path is too long"));
 	trust_list_clear(&list);
 	for (unsigned i = 0; i < 3; i++) {
 		static const char *const names[] = {"trust/ab.pub", "trust/a.delegation", "trust/a.revocations"};
@@ -170,6 +173,23 @@ static void a_file_whose_path_is_too_long_is_reported_and_not_passed_over(void *
 		assert_non_null(strstr(why.text, "the path is too long"));
 		assert_int_equal(unlink(names[i]), 0);
 	}
+}
+
+static void where_no_folder_can_be_made_nothing_is_trusted(void **state)
+{
+	static char longest[PATH_MAX];
+	struct public_key pk = {.keynum = {1}};
+	struct fault why;
+
+	(void)state;
+	put("file");
+	setenv("GPUREC_HOME", "file", 1);
+	assert_int_equal(trust_add(&pk, "a", ROLE_RECORD, &why), ERR_IO);
+	assert_non_null(strstr(why.text, "the folder file/trust cannot be made"));
+	memset(longest, 'x', sizeof(longest) - 1);
+	setenv("GPUREC_HOME", longest, 1);
+	assert_int_equal(trust_add(&pk, "a", ROLE_RECORD, &why), ERR_INPUT);
+	assert_non_null(strstr(why.text, "the folder for keys is too long"));
 }
 
 static void what_cannot_be_removed_is_reported(void **state)
@@ -202,6 +222,7 @@ int main(void)
 		IN_HOME(without_a_home_there_is_no_place_for_keys),
 		IN_HOME(a_store_holds_so_many_files_and_names_so_long),
 		IN_HOME(a_file_whose_path_is_too_long_is_reported_and_not_passed_over),
+		IN_HOME(where_no_folder_can_be_made_nothing_is_trusted),
 		IN_HOME(what_cannot_be_removed_is_reported),
 		IN_HOME(a_store_that_is_no_folder_is_not_taken_for_an_empty_one),
 	};
