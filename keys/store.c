@@ -17,9 +17,7 @@
 
 static bool join(char path[PATH_MAX], const char *folder, const char *middle, const char *leaf)
 {
-	int n = snprintf(path, PATH_MAX, "%s%s%s%s", folder, middle, leaf ? "/" : "", leaf ? leaf : "");
-
-	return n >= 0 && n < PATH_MAX;
+	return snprintf(path, PATH_MAX, "%s%s%s%s", folder, middle, leaf ? "/" : "", leaf ? leaf : "") < PATH_MAX;
 }
 
 int store_path(char path[PATH_MAX], const char *leaf, struct fault *why)
@@ -63,13 +61,10 @@ bool trust_name_valid(const char *name)
 /* The name of what lies in a file called `leaf`; false if such a file is none of the store's with this suffix. */
 static bool name_of_leaf(char name[TRUST_NAME_MAX + 1], const char *leaf, const char *suffix)
 {
-	size_t len = strlen(leaf), cut = strlen(suffix);
+	size_t len = file_stem(leaf, suffix);
 
-	if (len <= cut || len - cut > TRUST_NAME_MAX || strcmp(leaf + len - cut, suffix) != 0)
-		return false;
-	memcpy(name, leaf, len - cut);
-	name[len - cut] = '\0';
-	return trust_name_valid(name);
+	return leaf[len] && snprintf(name, TRUST_NAME_MAX + 1, "%.*s", (int)len, leaf) <= TRUST_NAME_MAX &&
+	       trust_name_valid(name);
 }
 
 static int check_file(const char *path, struct fault *why)

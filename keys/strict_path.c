@@ -71,7 +71,7 @@ static int start(struct descent *d, const char *path, struct fault *why)
 	if (path[0] != '/' && !getcwd(here, sizeof(here)))
 		return fault_errno(why, "%.150s: the current folder has no name", path);
 	n = snprintf(d->rest, sizeof(d->rest), "%s/%s", here, path);
-	if (n < 0 || (size_t)n >= sizeof(d->rest)) {
+	if ((size_t)n >= sizeof(d->rest)) {
 		errno = ENAMETOOLONG;
 		return fault_errno(why, "%.100s...: cannot be opened", path);
 	}
@@ -118,7 +118,7 @@ static int follow(struct descent *d, int fd, struct fault *why)
 		return fault_errno(why, "%.150s: cannot be followed", d->place);
 	target[n] = '\0';
 	len = snprintf(rest, sizeof(rest), "%s/%s", target, d->rest);
-	if (len < 0 || (size_t)len >= sizeof(rest)) {
+	if ((size_t)len >= sizeof(rest)) {
 		errno = ENAMETOOLONG;
 		return fault_errno(why, "%.150s: cannot be followed", d->place);
 	}

@@ -106,6 +106,33 @@ static void what_is_not_there_is_said_as_by_open(void **state)
 	assert_int_equal(errno, ENAMETOOLONG);
 }
 
+/* "./././.../none", which names the current folder when its end is cut off. Returns `path`. */
+static char *put_dots(char *path, size_t n, const char *end)
+{
+	path[0] = '\0';
+	for (size_t i = 0; i < n; i++)
+		strcpy(path + 2 * i, "./");
+	return strcat(path, end);
+}
+
+static void a_path_that_is_too_long_is_not_cut(void **state)
+{
+	static char path[4 * PATH_MAX];
+	struct fault why;
+
+	(void)state;
+	put_dots(path, PATH_MAX, "none");
+	assert_int_equal(strict_open(path, O_RDONLY, S_IWGRP | S_IWOTH, "it", &why), ERR_IO);
+	assert_int_equal(errno, ENAMETOOLONG);
+	assert_int_equal(symlink(put_dots(path, PATH_MAX / 2 - 1, ""), "dots"), 0);
+	expect_open("dots");
+	strcpy(path, "dots/");
+	put_dots(path + 5, PATH_MAX - 300, "none");
+	assert_int_equal(strict_open(path, O_RDONLY, S_IWGRP | S_IWOTH, "it", &why), ERR_IO);
+	assert_int_equal(errno, ENAMETOOLONG);
+	assert_non_null(strstr(why.text, "cannot be followed"));
+}
+
 static void a_file_or_folder_that_others_may_write_to_is_refused(void **state)
 {
 	(void)state;
@@ -160,7 +187,15 @@ static void what_belongs_to_another_is_refused(void **state)
 	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(seteuid(1), 0);
 	expect_refused("o/x/f", "o/x: user 65534 owns it");
+	/* Of the user who called sudo, for root alone. */
+	setenv("SUDO_UID", "65534", 1);
+	expect_refused("o/x/f", "o/x: user 65534 owns it");
 	assert_int_equal(seteuid(0), 0);
+	expect_open("o/x/f");
+	setenv("SUDO_UID", "6553", 1);
+	expect_refused("o/x/f", "o/x: user 65534 owns it");
+	unsetenv("SUDO_UID");
+	expect_refused("o/x/f", "o/x: user 65534 owns it");
 }
 
 static void a_secret_key_that_others_could_replace_is_refused(void **state)
@@ -203,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(it_opens_what_open_opens),
 		cmocka_unit_test(what_is_not_there_is_said_as_by_open),
+		cmocka_unit_test(a_path_that_is_too_long_is_not_cut),
 		cmocka_unit_test(a_file_or_folder_that_others_may_write_to_is_refused),
 		cmocka_unit_test(what_belongs_to_another_is_refused),
 		cmocka_unit_test(a_secret_key_that_others_could_replace_is_refused),
