@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/losses.h"
+#include "analyze/facts/losses.h"
 #include "replay/model/timeline_feed.h"
 
 #define KINDS_SEEN 128 /* rows of kinds with greater numbers no rule knows */

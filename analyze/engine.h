@@ -6,7 +6,7 @@
 #ifndef GPUREC_ANALYZE_ENGINE_H
 #define GPUREC_ANALYZE_ENGINE_H
 
-#include "analyze/call_stats.h"
+#include "analyze/stats/call_stats.h"
 #include "analyze/rule.h"
 
 struct engine;

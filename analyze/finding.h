@@ -4,8 +4,8 @@
 #define GPUREC_ANALYZE_FINDING_H
 
 #include "analyze/explain.h"
-#include "analyze/hist.h"
-#include "analyze/min_levels.h"
+#include "analyze/stats/hist.h"
+#include "analyze/stats/min_levels.h"
 #include "analyze/report/picture_timeline.h"
 
 enum severity { SEVERITY_INFO = 0, SEVERITY_WARNING, SEVERITY_ERROR, SEVERITIES };

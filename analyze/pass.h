@@ -5,8 +5,8 @@
 
 #include "analyze/at.h"
 #include "analyze/engine.h"
-#include "analyze/gpu_gauges.h"
-#include "analyze/handover.h"
+#include "analyze/facts/gpu_gauges.h"
+#include "analyze/facts/handover.h"
 #include "analyze/user_rules.h"
 #include "keys/evidence.h"
 

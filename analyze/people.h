@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-#include "analyze/capture_facts.h"
-#include "analyze/cpu_groups.h"
-#include "analyze/syscall_names.h"
+#include "analyze/facts/capture_facts.h"
+#include "analyze/facts/cpu_groups.h"
+#include "analyze/facts/syscall_names.h"
 #include "format/base/table.h"
 #include "replay/model/kernel_names.h"
 #include "replay/model/stop_signals.h"

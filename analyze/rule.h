@@ -6,7 +6,7 @@
 #ifndef GPUREC_ANALYZE_RULE_H
 #define GPUREC_ANALYZE_RULE_H
 
-#include "analyze/callers.h"
+#include "analyze/stats/callers.h"
 #include "analyze/finding.h"
 #include "analyze/people.h"
 #include "analyze/rules/groups.h"

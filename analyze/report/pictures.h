@@ -6,7 +6,7 @@
 #ifndef GPUREC_ANALYZE_REPORT_PICTURES_H
 #define GPUREC_ANALYZE_REPORT_PICTURES_H
 
-#include "analyze/gpu_gauges.h"
+#include "analyze/facts/gpu_gauges.h"
 #include "analyze/report/html.h"
 #include "analyze/report/report.h"
 

@@ -5,7 +5,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "analyze/losses.h"
+#include "analyze/facts/losses.h"
 #include "format/base/units.h"
 #include "keys/tool/tool.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/handover.h"
+#include "analyze/facts/handover.h"
 #include "format/base/units.h"
 #include "keys/tool/tool.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/handover.h"
+#include "analyze/facts/handover.h"
 #include "analyze/report/report_json.h"
 #include "replay/demangle/demangle.h"
 #include "keys/tool/tool.h"

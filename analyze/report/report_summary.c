@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/losses.h"
+#include "analyze/facts/losses.h"
 #include "analyze/report/report.h"
 
 #define NAMED 5          /* functions named in a line */

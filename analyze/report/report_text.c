@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/callsite.h"
+#include "analyze/stats/callsite.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_times.h"
 #include "format/base/units.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Memory that is allocated and soon freed, again and again, at a cost that shows. */
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_LIFE, SET_COUNT, SET_TOTAL, SET_SHARE };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/losses.h"
+#include "analyze/facts/losses.h"
 #include "analyze/rule.h"
 
 enum { SET_STEP };

@@ -2,8 +2,8 @@
 /* Threads that use the GPU and that the CPU quota of their control group kept from running. */
 #include <inttypes.h>
 
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_WAIT, SET_COUNT, SET_TOTAL, SET_SHARE };
 

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "analyze/codes.h"
-#include "analyze/callsite.h"
+#include "analyze/facts/codes.h"
+#include "analyze/stats/callsite.h"
 
 enum { SET_COUNT };
 

@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "analyze/lock_convoy.h"
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/lock_convoy.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 #include "analyze/rule.h"
 
 enum {

@@ -4,8 +4,8 @@
  * CPU, read from disk, faulted pages in, or computed. Locks are rule futex-stall's; sleeping by choice (a timer, a
  * socket, a queue) is no fault; and gaps that come regularly are taken for checkpoints.
  */
-#include "analyze/losses.h"
-#include "analyze/top_threads.h"
+#include "analyze/facts/losses.h"
+#include "analyze/stats/top_threads.h"
 #include "analyze/rule.h"
 
 enum { SET_FACTOR, SET_MIN, SET_WARM_UP, SET_REPEAT, SET_ALONE, SET_BUSY, SET_REGULAR };

@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "analyze/callsite.h"
-#include "analyze/losses.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/facts/losses.h"
 #include "analyze/rule.h"
 
 enum { SET_FACTOR, SET_MIN, SET_MIN_CPU, SET_MIN_WAIT, SET_WARM_UP, SET_THREAD, SET_REPEAT, SET_ALONE };

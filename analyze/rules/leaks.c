@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "analyze/callsite.h"
-#include "analyze/losses.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/facts/losses.h"
 
 /* What became of a process by the time at which it is judged. */
 enum fate { FATE_RUNS, FATE_ENDED, FATE_REPLACED };

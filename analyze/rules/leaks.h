@@ -6,7 +6,7 @@
 #ifndef GPUREC_ANALYZE_RULES_LEAKS_H
 #define GPUREC_ANALYZE_RULES_LEAKS_H
 
-#include "analyze/alloc_sites.h"
+#include "analyze/stats/alloc_sites.h"
 #include "analyze/rule.h"
 
 /* Constants of a rule. */

@@ -3,9 +3,9 @@
  * Large copies between the GPU and host memory that is not page-locked: the driver copies them once more through a
  * buffer of its own, and the Async calls wait for that.
  */
-#include "analyze/callsite.h"
-#include "analyze/intervals.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/intervals.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_BYTES, SET_COUNT, SET_TOTAL };
 

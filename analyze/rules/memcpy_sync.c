@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Copies that keep their thread waiting until they are done, where a copy that does not is to be had. */
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_COUNT, SET_TOTAL, SET_SHARE };
 

@@ -2,8 +2,8 @@
 /* Memory that ran out: allocations that CUDA refused, and processes that the kernel killed. */
 #include <inttypes.h>
 
-#include "analyze/codes.h"
-#include "analyze/callsite.h"
+#include "analyze/facts/codes.h"
+#include "analyze/stats/callsite.h"
 #include "replay/model/gauge_fields.h"
 
 enum { SET_COUNT, SET_RETRY };

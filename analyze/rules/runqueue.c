@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads that use the GPU and have to wait for a CPU, and who has it meanwhile. */
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_WAIT, SET_COUNT, SET_TOTAL, SET_SHARE };
 

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "analyze/callsite.h"
+#include "analyze/stats/callsite.h"
 
 enum { SET_ROUNDS, SET_LAST, SET_LAG, SET_SHARE, SET_PEERS, SET_LAUNCHES, SET_SLOWER };
 

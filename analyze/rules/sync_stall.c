@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "analyze/callsite.h"
-#include "analyze/top_threads.h"
+#include "analyze/stats/callsite.h"
+#include "analyze/stats/top_threads.h"
 
 enum { SET_LAUNCHES, SET_COUNT, SET_TOTAL, SET_SHARE, SET_LONG };
 

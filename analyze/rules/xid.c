@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyze/codes.h"
-#include "analyze/callsite.h"
+#include "analyze/facts/codes.h"
+#include "analyze/stats/callsite.h"
 #include "replay/model/gauge_fields.h"
 
 enum { SET_COUNT };

@@ -2,8 +2,8 @@
 /* The analysis's small parts: tables, quantiles, rings, levels, allocations, texts, JSON, settings. */
 #include <unistd.h>
 
-#include "analyze/call_stats.h"
-#include "analyze/alloc_sites.h"
+#include "analyze/stats/call_stats.h"
+#include "analyze/stats/alloc_sites.h"
 #include "format/base/json.h"
 #include "replay/model/recent_intervals.h"
 #include "tests/unit/feed.h"

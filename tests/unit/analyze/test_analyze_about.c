@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/capture_facts.h"
-#include "analyze/lock_convoy.h"
+#include "analyze/facts/capture_facts.h"
+#include "analyze/stats/lock_convoy.h"
 #include "analyze/finding.h"
-#include "analyze/losses.h"
+#include "analyze/facts/losses.h"
 #include "tests/unit/event.h"
 
 static void emit(struct about *a, const char *name, const char *value)

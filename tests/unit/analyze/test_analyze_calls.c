@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each call goes through: who made it, what is usual for it, and which rules are shown it. */
-#include "analyze/callers.h"
+#include "analyze/stats/callers.h"
 #include "tests/unit/feed.h"
 
 #define LOCK 0x7f0000001000

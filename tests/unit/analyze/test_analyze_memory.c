@@ -5,7 +5,7 @@
  * missing from a report in silence.
  */
 #undef _FORTIFY_SOURCE
-#include "analyze/gpu_gauges.h"
+#include "analyze/facts/gpu_gauges.h"
 #include "analyze/report/report_formats.h"
 #include "tests/unit/faults.h"
 #include "tests/unit/feed.h"

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/codes.h"
-#include "analyze/intervals.h"
-#include "analyze/top_threads.h"
+#include "analyze/facts/codes.h"
+#include "analyze/stats/intervals.h"
+#include "analyze/stats/top_threads.h"
 #include "analyze/rule.h"
 
 #define MS UINT64_C(1000000)

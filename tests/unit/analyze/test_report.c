@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "analyze/report/report_formats.h"
-#include "analyze/gpu_gauges.h"
+#include "analyze/facts/gpu_gauges.h"
 #include "analyze/report/pictures.h"
 #include "analyze/report/svg.h"
 #include "tests/unit/feed.h"
