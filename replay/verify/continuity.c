@@ -72,9 +72,10 @@ static bool same(const struct jointed *a, const struct jointed *b)
 	return !memcmp(a->id, b->id, sizeof(a->id));
 }
 
+/* A capture of no series has the number 0, and a series of zeros. */
 static bool same_series(const struct jointed *a, const struct jointed *b)
 {
-	return a->number && b->number && !memcmp(a->series, b->series, sizeof(a->series));
+	return a->number && !memcmp(a->series, b->series, sizeof(a->series));
 }
 
 /* The capture of c's series with this number. */

@@ -648,6 +648,43 @@ static void a_cursor_stops_at_forged_rows_with_the_verifier_s_words(void **state
 	assert_int_equal(tried, 19);
 }
 
+static void assert_some(const uint8_t *bytes, size_t n)
+{
+	uint8_t *as_put = some(n);
+
+	assert_non_null(bytes);
+	assert_memory_equal(bytes, as_put, n);
+	free(as_put);
+}
+
+/* For who knows the algorithm. */
+static void a_second_signature_is_read_as_it_was_written(void **state)
+{
+	const struct forgery forgery = {.moment = ON_RECORDS, .change = second};
+	struct forged *f = calloc(1, sizeof(*f));
+	struct source src;
+	struct reader r;
+	struct fault why;
+
+	(void)state;
+	assert_non_null(f);
+	forge_load(f);
+	forge_write(f, &forgery);
+	source_open_memory(&src, f->out.data, f->out.len);
+	assert_int_equal(reader_open(&r, &src, &why), 0);
+	assert_int_equal(r.header.second.header_bytes, 7856);
+	assert_some(r.header.appendix, 7856);
+	for (uint64_t e = 0; e < r.nepochs; e++) {
+		assert_int_equal(r.epochs[e].appendix_bytes, 1100);
+		assert_some(r.epochs[e].appendix, 1100);
+	}
+	assert_int_equal(r.end.appendix_bytes, 33);
+	assert_some(r.end.appendix, 33);
+	reader_close(&r);
+	forge_clear(f);
+	free(f);
+}
+
 /* What this build cannot check is signed by what it can. */
 static void no_byte_of_a_second_signature_can_be_changed(void **state)
 {
@@ -727,6 +764,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_cursor_stops_at_forged_rows_with_the_verifier_s_words),
+		cmocka_unit_test(a_second_signature_is_read_as_it_was_written),
 		cmocka_unit_test(no_byte_of_a_second_signature_can_be_changed),
 		cmocka_unit_test(a_second_signature_that_is_longer_than_the_header_is_refused),
 		cmocka_unit_test(a_second_signature_that_there_is_no_memory_for_is_no_capture),
