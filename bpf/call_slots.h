@@ -89,6 +89,14 @@ static __always_inline struct open_calls *calls_to_leave(struct task_struct *t)
 	return c ? c : spare_of(t);
 }
 
+/* Those of any thread, with its state; NULL: it has entered none. */
+static __always_inline struct open_calls *calls_of(struct task_struct *t, struct thread_state *s)
+{
+	struct open_calls *seat = s->seat ? seat_by(s->seat - 1) : 0;
+
+	return seat ? seat : bpf_task_storage_get(&spares, t, 0, 0);
+}
+
 /* The thread ends, or runs another program: then it may have taken over the number of its leader. */
 static __always_inline void abandon_calls(struct task_struct *t, enum counter_index why)
 {

@@ -8,6 +8,7 @@
 #include "bpf/metrics.h"
 #include "bpf/names.h"
 #include "bpf/signals.h"
+#include "bpf/states.h"
 #include "bpf/syscalls.h"
 #include "bpf/throttle.h"
 
@@ -396,33 +397,37 @@ int on_suspend(__u64 *ctx)
 
 /* --- lives --- */
 
+/* A process that is not tracked: its number may be that of one which was. */
+static __always_inline void track_not(struct task_struct *t)
+{
+	__u32 pid = t->tgid;
+
+	if (track_of(pid))
+		bpf_map_delete_elem(&tracked, &pid);
+}
+
 SEC("tp_btf/sched_process_fork")
 int on_fork(__u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
 	struct track *track = track_of(parent->tgid);
-	bool is_process = parent->tgid != child->tgid;
+	bool is_process = parent->tgid != child->tgid, follows = !is_process || follow_children;
 	struct ring_fork *r;
 
-	if (!track) {
-		__u32 pid = child->tgid;
-
-		/* A number that a tracked process had before. */
-		if (track_of(pid))
-			bpf_map_delete_elem(&tracked, &pid);
-		return 0;
-	}
-	if (!running)
+	if (is_process && !(track && follow_children))
+		track_not(child);
+	if (!running || !track)
 		return 0;
 	count(PROBE_FORK, COUNT_fired);
-	if (is_process && !track_add(child, track->flags & TRACK_OURS)) {
+	if (is_process && follows && !track_add(child, track->flags & TRACK_OURS)) {
 		count(PROBE_FORK, COUNT_no_state);
 		return 0;
 	}
 	/* For what it will do. In a burst of forks there may be no memory: it is tried again when it is needed. */
-	bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (follows)
+		bpf_task_storage_get(&threads, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	emit(parent, true);
-	emit(child, true);
+	emit(child, follows);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_FORK, COUNT_ring_full);
@@ -541,17 +546,23 @@ int on_rename(__u64 *ctx)
 	return 0;
 }
 
-/* --- threads that already run when their process becomes tracked --- */
+/* --- threads as they are now: that ran before their process became tracked, and what they are in --- */
 
 SEC("iter/task")
 int on_each_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
+	struct thread_state *s;
 
 	if (!t || !track_of(t->tgid))
 		return 0;
-	bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (running)
+	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (running || states_moment)
 		emit(t, true);
+	if (!states_moment)
+		return 0;
+	emit_state(t);
+	if (s)
+		emit_open_calls(t, s);
 	return 0;
 }

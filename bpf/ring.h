@@ -71,6 +71,8 @@ enum host_probe {
 	PROBE_THROTTLED = 13,
 	PROBE_LIBRARY_CALL = 14, /* whichever function's: only what the kernel skipped is counted here */
 	PROBE_SIGNAL = 15,
+	PROBE_STATE = 16,
+	PROBE_IN_FLIGHT = 17,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -126,6 +128,8 @@ enum ring_type {
 	RING_METRIC,
 	RING_THROTTLED,
 	RING_SIGNAL,
+	RING_STATE,
+	RING_IN_FLIGHT,
 	RING_TYPES
 };
 
@@ -239,6 +243,26 @@ struct ring_signal {
 	__s32 code;
 	__u32 sender_tid;
 	__u32 pad;
+};
+
+/* As the fields of kind state, but for `state`, which has the kernel's bits. */
+#define STATE_GONE 0xb0 /* it ends, or has ended: TASK_DEAD, EXIT_DEAD, EXIT_ZOMBIE */
+struct ring_state {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 moment, state;
+	__u64 syscall;
+	__u64 argument;
+};
+
+/* As the fields of kind in_flight. */
+struct ring_in_flight {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 moment;
+	__u16 probe, flags;
+	__u64 dur_ns;
+	__u64 argument;
 };
 
 struct ring_oom {

@@ -55,6 +55,8 @@
 	K(27, metric, events, COUNTED)                                                                                 \
 	K(28, throttled, events, COUNTED)                                                                              \
 	K(29, signal, events, COUNTED)                                                                                 \
+	K(30, state, events, COUNTED)                                                                                  \
+	K(31, in_flight, events, COUNTED)                                                                              \
 	K(32, process, process, PLAIN)                                                                                 \
 	K(33, thread, process, PLAIN)                                                                                  \
 	K(34, namespaces, process, PLAIN)                                                                              \
@@ -340,6 +342,44 @@
 	F(exit, tid, UINT, ID)                                                                                         \
 	F(exit, code, UINT, NUMBER)                                                                                    \
 	F(exit, last, UINT, NUMBER)
+
+/*
+ * What a thread of a recorded process is in at a moment. state: THREAD_*. syscall: number + 1 of the system call that
+ * it waits in, 0: none; argument: the first one of that.
+ */
+#define FIELDS_state(F)                                                                                                \
+	F(state, at, TIME, BOOT_NS)                                                                                    \
+	F(state, pid, UINT, ID)                                                                                        \
+	F(state, tid, UINT, ID)                                                                                        \
+	F(state, moment, UINT, ENUM)                                                                                   \
+	F(state, state, UINT, ENUM)                                                                                    \
+	F(state, syscall, UINT, NUMBER)                                                                                \
+	F(state, argument, UINT, ADDRESS)
+
+#define MOMENT_BEGIN 1 /* the capture's: of the recording, or where it continues another */
+#define MOMENT_END 2   /* of the recording */
+
+#define THREAD_RUNNING 0 /* or ready to run */
+#define THREAD_SLEEPING 1
+#define THREAD_UNINTERRUPTIBLE 2 /* asleep, and no signal wakes it */
+#define THREAD_STOPPED 3         /* by a signal */
+#define THREAD_TRACED 4          /* by a debugger */
+#define THREAD_DEAD 5            /* it ends, or waits for its parent to see that */
+#define THREAD_OTHER 6
+
+/*
+ * A call that a recorded thread has entered and not left at a moment. dur: so far. probe: which function, or futex.
+ * argument: its first one; of a futex call the address. flags: CALL_NESTED.
+ */
+#define FIELDS_in_flight(F)                                                                                            \
+	F(in_flight, at, TIME, BOOT_NS)                                                                                \
+	F(in_flight, pid, UINT, ID)                                                                                    \
+	F(in_flight, tid, UINT, ID)                                                                                    \
+	F(in_flight, moment, UINT, ENUM)                                                                               \
+	F(in_flight, dur, UINT, NS)                                                                                    \
+	F(in_flight, probe, UINT, ID)                                                                                  \
+	F(in_flight, argument, UINT, ADDRESS)                                                                          \
+	F(in_flight, flags, UINT, FLAGS)
 
 /* The kernel chose a process to kill because memory ran out, any process. rss: of it, 0: unknown. */
 #define FIELDS_oom(F)                                                                                                  \

@@ -169,6 +169,11 @@ static void emit_losses(const struct recording_result *result)
 
 		if (!counter_is_loss(c->id) || absence_of_loss(c->id) == ABSENCE_LEFT_OUT)
 			continue;
+		if (c->id == COUNTER_in_flight || c->id == COUNTER_no_entry) {
+			tool_note("  %s: %llu %s", probe ? probe->name : "?", (unsigned long long)c->value,
+				  counter_text(c->id));
+			continue;
+		}
 		tool_note("  %s: %llu %s: %s%s", probe ? probe->name : "?", (unsigned long long)c->value,
 			  absence_of_loss(c->id) == ABSENCE_LOST ? "lost"
 			  : c->value == 1                        ? "call not recorded"
@@ -198,11 +203,37 @@ static void emit_missing(const struct recording_result *result)
 		if (!m->ordinary || tool_verbose || (m->calls && !calls))
 			tool_note("  not recorded: %s", m->text);
 	}
-	if (!calls)
+	if (!calls && result->nlibraries)
+		tool_note("  no CUDA calls, although probes were on %zu librar%s: gpuanalyze --report has what the processes "
+			  "were in",
+			  result->nlibraries, result->nlibraries == 1 ? "y" : "ies");
+	else if (!calls)
 		tool_note(
 			blind ? "  no CUDA calls in the processes and libraries that could be inspected"
 			      : "  no CUDA calls: no recorded process used a CUDA library; if it is linked statically: "
 				"--lib PROGRAM");
+}
+
+/* Who goes on where recording ended because somebody did. At any other end most of them do. */
+static void emit_survivors(const struct recording_result *result)
+{
+	size_t shown = 0;
+	char list[SURVIVORS_NAMED * 100] = "";
+
+	if (!result->nsurvivors || (result->reason != REASON_command && result->reason != REASON_processes))
+		return;
+	for (; shown < result->nsurvivors && shown < SURVIVORS_NAMED; shown++) {
+		const struct survivor *one = &result->survivors[shown];
+		char name[sizeof(one->name) * ESCAPE_GROWTH + 1];
+		size_t len = strlen(list);
+
+		escape_terminal(name, sizeof(name), one->name, strnlen(one->name, sizeof(one->name)));
+		(void)snprintf(list + len, sizeof(list) - len, "%s%.60s%s%u", shown ? ", " : "", name,
+			       name[0] ? " " : "process ", one->pid);
+	}
+	tool_note("  %zu recorded process%s still ran, and %s no longer recorded (--wait=all waits): %s%s",
+		  result->nsurvivors, result->nsurvivors == 1 ? "" : "es", result->nsurvivors == 1 ? "is" : "are", list,
+		  shown < result->nsurvivors ? ", ..." : "");
 }
 
 static void emit_self(const struct settings *s, const struct recording_result *result)
@@ -244,6 +275,7 @@ static void emit_result(const struct settings *s, const struct recording_result 
 	else if (result->skipped_runs)
 		tool_note("  runs of probes that the kernel skipped, for recorded threads or others: %s",
 			  result->skipped);
+	emit_survivors(result);
 	emit_self(s, result);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);

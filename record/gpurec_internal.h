@@ -14,6 +14,7 @@ struct settings {
 	struct tool_list libs;   /* likewise */
 	uint64_t max_rate;
 	int uprobes; /* enum uprobes */
+	int wait;    /* enum waits */
 	bool check, json;
 };
 

@@ -19,6 +19,9 @@ enum uprobes { UPROBES_MULTI, UPROBES_PLAIN, UPROBES_SINGLE };
 static const char *const uprobes[] = {
 	[UPROBES_MULTI] = "multi", [UPROBES_PLAIN] = "plain", [UPROBES_SINGLE] = "single", NULL};
 
+enum waits { WAIT_COMMAND, WAIT_ALL };
+static const char *const waits[] = {[WAIT_COMMAND] = "command", [WAIT_ALL] = "all", NULL};
+
 /* "1200", "1200,1201". */
 static int take_pids(void *settings, const char *value, struct fault *why)
 {
@@ -103,7 +106,13 @@ static const struct tool_option option_table[] = {
 	 TOOL_CALL, .take = take_sample},
 	{"metrics", 0, "TIME", "sample how busy each CPU is, once in TIME, from 1ms to 1h", TOOL_DURATION,
 	 AT(o.metrics_ns), .min = MS_NS, .max = 3600 * S_NS},
-	{"pid", 'p', "PID,...", "record these processes and their children (repeatable)", TOOL_CALL, .take = take_pids},
+	{"pid", 'p', "PID,...", "record these processes and what descends from them (repeatable)", TOOL_CALL,
+	 .take = take_pids},
+	{"no-children", 0, NULL, "with -p or COMMAND: do not record the children of these processes", TOOL_SET,
+	 AT(o.no_children)},
+	{"wait", 0, "FOR",
+	 "record until COMMAND, or the last process of -p, has ended (command), or all recorded ones (all)", TOOL_WORD,
+	 AT(wait), .words = waits},
 	{"lib", 0, "PATH", "probe this library or program too (repeatable)", TOOL_LIST, AT(libs), .max = LIBS_MAX},
 	{"key", 0, "FILE", "sign with this secret key instead of the host's", TOOL_FILE, AT(o.key_path)},
 	{"passphrase-fd", 0, "N", "read the key's passphrase from descriptor N, not from the terminal", TOOL_DESCRIPTOR,
@@ -161,6 +170,10 @@ static int check_settings(struct settings *s)
 		return tool_usage("--check takes no COMMAND");
 	if (s->o.rotate_ns && s->o.force)
 		return tool_usage("--rotate and --force cannot be combined: a rotation never replaces a file");
+	if (s->o.no_children && !s->o.npids && !s->o.command)
+		return tool_usage("--no-children goes with -p or COMMAND");
+	if (s->o.wait_all && !s->o.npids && !s->o.command)
+		return tool_usage("--wait=all goes with -p or COMMAND");
 	if (!s->check && !s->o.path)
 		return tool_usage("no output: -o FILE is needed");
 	return -1;
@@ -184,6 +197,7 @@ int settings_read(struct settings *s, int argc, char **argv)
 	s->o.libs = s->libs.items;
 	s->o.nlibs = s->libs.n;
 	s->o.budget.max_rate = (uint32_t)s->max_rate;
+	s->o.wait_all = s->wait == WAIT_ALL;
 	s->o.single = s->uprobes == UPROBES_SINGLE;
 	s->o.plain = s->uprobes == UPROBES_PLAIN;
 	if (operands == argc && !strcmp(argv[argc - 1], "--"))

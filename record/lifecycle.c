@@ -341,6 +341,11 @@ static int on_throttled(struct recording *s, const struct ring_throttled *t, str
 	return recording_look_at_cgroup(s, t->pid, why);
 }
 
+static int on_state(struct recording *s, const struct ring_state *state, struct fault *why)
+{
+	return state->moment == MOMENT_END && !(state->state & STATE_GONE) ? pid_set_add(&s->processes.survivors, state->pid, why) : 0;
+}
+
 int recording_notice(void *self, const struct ring_head *record, struct fault *why)
 {
 	struct recording *s = self;
@@ -357,6 +362,8 @@ int recording_notice(void *self, const struct ring_head *record, struct fault *w
 		return on_throttled(s, any, why);
 	case RING_MAPPED:
 		return on_mapped(s, any, why);
+	case RING_STATE:
+		return on_state(s, any, why);
 	default:
 		return 0;
 	}

@@ -139,7 +139,7 @@ static enum budget_state size_state(const struct recording *s)
  */
 static int seal_when_due(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), ncaptures = s->rotation.ncaptures;
 	int r;
 
 	if (!s->due.cut_ns) {
@@ -159,6 +159,9 @@ static int seal_when_due(struct recording *s, struct fault *why)
 	r = seal(s, s->due.cut_ns, false, why);
 	s->due.seal_ns = s->due.cut_ns + EPOCH_NS;
 	s->due.cut_ns = 0;
+	/* Without rights it can be done once: at the end. */
+	if (s->rotation.ncaptures > ncaptures && s->o.late_attach)
+		recording_emit_states(s, MOMENT_BEGIN);
 	return r;
 }
 
@@ -215,20 +218,30 @@ static uint32_t take_signal(struct recording *s)
 	return REASON_terminated;
 }
 
+/* Those that were named have ended: with wait_all their children may not have. */
+static uint32_t named_ended(struct recording *s, uint32_t reason)
+{
+	s->waits.named_ended = true;
+	return s->o.wait_all ? 0 : reason;
+}
+
 static uint32_t take_event(struct recording *s, int fd)
 {
 	if (fd == s->waits.signal_fd)
 		return take_signal(s);
 	if (s->command.pid && fd == s->command.pidfd) {
 		command_poll(&s->command);
-		return s->command.ended ? REASON_command : 0;
+		if (!s->command.ended)
+			return 0;
+		epoll_ctl(s->waits.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+		return named_ended(s, REASON_command);
 	}
 	for (size_t i = 0; i < s->waits.npidfds; i++) {
 		if (s->waits.pidfds[i] != fd)
 			continue;
 		epoll_ctl(s->waits.epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 		s->waits.nalive--;
-		return !s->waits.nalive && !s->command.pid ? REASON_processes : 0;
+		return !s->waits.nalive && !s->command.pid ? named_ended(s, REASON_processes) : 0;
 	}
 	return 0; /* a ring: all are drained anyway */
 }
@@ -281,6 +294,8 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 		if (*reason)
 			break;
 		r = drain_now(s, why);
+		if (r > 0 && s->o.wait_all && s->waits.named_ended && recording_all_ended(s))
+			*reason = REASON_processes;
 		if (r >= 0)
 			r = recording_go_on(s, false, why);
 		if (r >= 0)
@@ -338,8 +353,13 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 
 	if (r == 0)
 		r = drain_last(s, why);
+	if (r == 0) {
+		recording_emit_states(s, MOMENT_END);
+		r = drain_last(s, why);
+	}
 	if (r == 0)
 		r = recording_go_on(s, true, why);
+	recording_list_survivors(s, result);
 	if (r == 0)
 		r = discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
 	attach_count_skipped(s->attach, &s->counters);
@@ -349,6 +369,7 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	if (r == 0)
 		r = recording_emit_missing(s, why);
 	result->nmissing = recording_list_missing(s, result->missing);
+	result->nlibraries = discover_counts(s->discover)->libraries;
 	if (r == 0)
 		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
 	await_command(s, reason);

@@ -383,7 +383,7 @@ struct lack {
 	uint64_t n;
 	bool ordinary, calls;
 };
-#define NLACKS 13
+#define NLACKS 15
 
 static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 {
@@ -418,6 +418,12 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"cgroups_not_looked_at", "control group skipped: scan limit for CPU quotas reached",
 		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->host.quotas), false,
 		 false},
+		{"states_unread", "moment at which the kernel did not report what threads were in",
+		 "moments at which the kernel did not report what threads were in", s->processes.states_unread, false,
+		 false},
+		{"states_beyond", "thread or open call at the beginning or end is not listed: limit reached",
+		 "threads and open calls at the beginning or end are not listed: limit reached",
+		 attach_states_beyond(s->attach), false, false},
 		{"processes_gone", "process ended before all of it could be read",
 		 "processes ended before all of them could be read", s->instances.gone, true, false},
 		{"files_gone", "short-lived process ended before its libraries could be inspected",

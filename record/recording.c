@@ -137,6 +137,8 @@ static int watch(const struct recording *s, int fd, uint32_t events, struct faul
 	return 0;
 }
 
+#define FILES_WANTED 4096
+
 static int open_signals(struct recording *s, sigset_t *before, struct fault *why)
 {
 	sigset_t set;
@@ -210,6 +212,20 @@ static void await_detaching(const struct recording *s)
 		;
 }
 
+/* Programs, maps and links take some hundred; old kernels two more for each probed function. COMMAND keeps its limit.
+ */
+static void raise_files_limit(void)
+{
+	struct rlimit files, more = {FILES_WANTED, FILES_WANTED};
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return;
+	if (files.rlim_max < FILES_WANTED && setrlimit(RLIMIT_NOFILE, &more) == 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static int open_kernel_side(struct recording *s, struct fault *why)
 {
 	struct attach_options o = {
@@ -219,19 +235,16 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.signals = s->o.signals,
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = records_all(s),
+		.no_children = s->o.no_children,
 		.single = s->o.single,
 		.plain = s->o.plain,
 		.metrics_ns = s->o.metrics_ns,
 		.verifier = s->o.verifier,
 	};
 	const struct attach_facts *facts;
-	struct rlimit files;
 	int r;
 
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* old kernels take two descriptors for each probed function */
-		files.rlim_cur = files.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &files);
-	}
+	raise_files_limit();
 	budget_to_attach(&s->o.budget, &o);
 	r = attach_open(&s->attach, &o, why);
 	if (r < 0)
@@ -305,15 +318,8 @@ static int find_targets(struct recording *s, struct fault *why)
 		r = discover_new(&s->discover, &s->fs, s->inspector, s->symbolizer, s->attach, why);
 	for (size_t i = 0; i < s->o.nlibs && r == 0; i++)
 		r = discover_add_file(s->discover, s->o.libs[i], why);
-	for (size_t i = 0; i < s->o.npids && r == 0; i++) {
-		r = attach_track(s->attach, s->o.pids[i], 0, 0, why);
-		if (r == 0)
-			r = discover_process(s->discover, s->o.pids[i], why);
-		if (r > 0)
-			r = 0;
-		if (r == 0)
-			r = pid_set_add(&s->processes.tracked, s->o.pids[i], why);
-	}
+	if (r == 0 && s->o.npids)
+		r = recording_track_named(s, why);
 	if (r == 0 && s->command.pid)
 		r = attach_track(s->attach, (uint32_t)s->command.pid, 0, TRACK_OURS, why);
 	if (r == 0 && records_all(s))
@@ -349,9 +355,12 @@ static int find_again(struct recording *s, struct fault *why)
 	int r;
 
 	discover_anew(s->discover);
-	r = recording_look_again(s, why);
-	if (r == 0 && !s->command.pid)
-		r = attach_scan_threads(s->attach, why);
+	r = s->o.npids ? recording_track_named(s, why) : 0;
+	if (r == 0)
+		r = recording_look_again(s, why);
+	if (r == 0 && (s->o.npids || !s->command.pid)) /* COMMAND has not begun */
+		recording_emit_states(s, MOMENT_BEGIN);
+	attach_prepare_states(s->attach);
 	if (r == 0)
 		r = recording_drain(s, why);
 	discover_anew_end(s->discover);
@@ -499,6 +508,7 @@ uint64_t recording_close(struct recording *s)
 		close(s->waits.signal_fd);
 	free(s->waits.pidfds);
 	free(s->processes.tracked.pids);
+	free(s->processes.survivors.pids);
 	free(s->instances.list);
 	free(s->processes.gone.pids);
 	free(s->processes.long_gone.pids);

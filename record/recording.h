@@ -32,6 +32,8 @@ struct recording_options {
 	bool quota;         /* report when a CPU quota keeps threads from running */
 	bool command_lines; /* record the arguments of processes */
 	bool late_attach;
+	bool no_children;   /* only the processes that were named */
+	bool wait_all;      /* until the last recorded process has ended, not only those that were named */
 	bool single, plain; /* see struct attach_options */
 	const uint32_t *pids;
 	size_t npids;
@@ -56,11 +58,21 @@ struct missing {
 };
 #define MISSING_MAX 24
 
+/* A recorded process that still ran when recording ended. */
+struct survivor {
+	uint32_t pid;
+	char name[64]; /* raw; "": not known */
+};
+#define SURVIVORS_NAMED 8
+
 struct recording_result {
 	enum reason reason;
 	bool command_ended;
 	int command_status;  /* wait(2) */
 	int64_t command_pid; /* it goes on, unrecorded; 0: it does not */
+	struct survivor survivors[SURVIVORS_NAMED];
+	size_t nsurvivors; /* there may be more than are named */
+	size_t nlibraries; /* that carried probes */
 	char key_id[32];
 	char path[4096];        /* of the last capture */
 	uint64_t ncaptures;     /* 1 without rotation */

@@ -35,6 +35,7 @@
 #define CGROUP_AGAIN_NS 1000000000ull /* a throttled process's control group is read again, at most so often */
 
 #define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
+#define STATES_MAX 8192     /* rows of what threads are in, at one moment; less with a small ring */
 #define NOT_ATTACHED_MAX 64 /* that are reported one by one */
 
 #define INSTANCE_FACTS 4
@@ -65,11 +66,13 @@ struct pid_set {
 
 /* Of lifecycle.c: which processes there are, and what they have mapped. */
 struct processes {
-	struct pid_set tracked; /* that are known to live: inspected again when no system call reports mappings */
-	struct pid_set scanned; /* all of their mappings were inspected once */
+	struct pid_set tracked;   /* that are known to live: inspected again when no system call reports mappings */
+	struct pid_set scanned;   /* all of their mappings were inspected once */
+	struct pid_set survivors; /* that still run when recording ends */
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	struct deferred_queue deferred;
 	uint64_t not_attached;
+	uint64_t states_unread;    /* moments at which the kernel did not report what threads are in */
 	uint64_t libraries_unseen; /* CUDA libraries that live processes mapped, but /proc does not show */
 	struct {
 		size_t refused, unread, stripped;
@@ -81,6 +84,8 @@ struct wait_set {
 	int epoll_fd, signal_fd;
 	int *pidfds; /* of -p */
 	size_t npidfds, nalive;
+	bool all_gone;    /* recording_all_ended() saw none that lives when it looked last */
+	bool named_ended; /* COMMAND, or the last process of -p: with wait_all recording goes on */
 };
 
 /* Of loop.c: when something is to be done. Boot clock; 0: never. */
@@ -229,6 +234,16 @@ int recording_drain(struct recording *s, struct fault *why);
 
 /* Look for libraries that are mapped by now, in every process or in those to be recorded; discover_tell() reports. */
 int recording_look_again(struct recording *s, struct fault *why);
+
+/* What recorded threads are in now, as rows. */
+void recording_emit_states(struct recording *s, uint32_t moment);
+
+/* Track the processes of -p and, unless they are not wanted, all that descend from them and are not tracked yet. */
+int recording_track_named(struct recording *s, struct fault *why);
+/* Who still runs at the end: of what was reported as MOMENT_END. */
+void recording_list_survivors(const struct recording *s, struct recording_result *result);
+/* Whether none of those that are tracked lives any more. */
+bool recording_all_ended(struct recording *s);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

@@ -214,6 +214,48 @@ static void fill_signal(struct row *row, const void *record)
 	row->v[F_signal_sender_tid] = s->sender_tid;
 }
 
+/* The kernel's bits, from include/linux/sched.h: the most important first. */
+static uint64_t state_of(uint32_t bits)
+{
+	static const struct {
+		uint32_t bit;
+		uint8_t state;
+	} states[] = {
+		{STATE_GONE, THREAD_DEAD},     {0x8, THREAD_TRACED},   {0x4, THREAD_STOPPED},
+		{0x2, THREAD_UNINTERRUPTIBLE}, {0x1, THREAD_SLEEPING},
+	};
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		if (bits & states[i].bit)
+			return states[i].state;
+	return bits ? THREAD_OTHER : THREAD_RUNNING;
+}
+
+static void fill_state(struct row *row, const void *record)
+{
+	const struct ring_state *s = record;
+
+	row->v[F_state_pid] = s->pid;
+	row->v[F_state_tid] = s->tid;
+	row->v[F_state_moment] = s->moment;
+	row->v[F_state_state] = state_of(s->state);
+	row->v[F_state_syscall] = s->syscall;
+	row->v[F_state_argument] = s->argument;
+}
+
+static void fill_in_flight(struct row *row, const void *record)
+{
+	const struct ring_in_flight *f = record;
+
+	row->v[F_in_flight_pid] = f->pid;
+	row->v[F_in_flight_tid] = f->tid;
+	row->v[F_in_flight_moment] = f->moment;
+	row->v[F_in_flight_dur] = f->dur_ns;
+	row->v[F_in_flight_probe] = f->probe;
+	row->v[F_in_flight_argument] = f->argument;
+	row->v[F_in_flight_flags] = f->flags;
+}
+
 static void fill_oom(struct row *row, const void *record)
 {
 	const struct ring_oom *o = record;
@@ -344,6 +386,8 @@ static const struct record_type {
 	[RING_METRIC] = {FILLED(metric, PROBE_METRIC)},
 	[RING_THROTTLED] = {FILLED(throttled, PROBE_THROTTLED), .noticed = true},
 	[RING_SIGNAL] = {FILLED(signal, PROBE_SIGNAL)},
+	[RING_STATE] = {FILLED(state, PROBE_STATE), .noticed = true},
+	[RING_IN_FLIGHT] = {FILLED(in_flight, PROBE_IN_FLIGHT)},
 #undef FILLED
 #undef CALL
 };

@@ -246,6 +246,7 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->life_half_bytes = LIFE_RING_BYTES / 2;
 	s->rodata->bulk_half_bytes = (uint32_t)o->ring_bytes / 2;
 	s->rodata->track_all = o->track_all;
+	s->rodata->follow_children = !o->no_children;
 	s->rodata->futex_on = a->facts.futex;
 	s->rodata->notice_maps = a->facts.notice_maps;
 	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;
@@ -361,6 +362,9 @@ static void share(struct attach *a)
 	a->facts.life_fd = bpf_map__fd(s->maps.life);
 	a->facts.bulk_fd = bpf_map__fd(s->maps.bulk);
 	a->facts.tallies_fd = bpf_map__fd(s->maps.tallies);
+	a->states_moment = &s->bss->states_moment;
+	a->states_room = &s->bss->states_room;
+	a->states_beyond = &s->bss->states_beyond;
 	a->running = &s->bss->running;
 	a->life_woken = &s->bss->life_woken;
 	a->bulk_woken = &s->bss->bulk_woken;
@@ -376,7 +380,7 @@ static int load_refused(const struct attach *a, struct fault *why)
 	const struct bpf_program *culprit = refusals_culprit(&a->refusals, a->skel->obj);
 	char reason[200];
 
-	if (culprit) {
+	if (culprit && errno != EMFILE) {
 		verifier_reason(refusals_log(&a->refusals), reason, sizeof(reason));
 		return fault_set(why, ERR_IO, FAULT_NOWHERE, "%s: %s: %s", what, bpf_program__name(culprit), reason);
 	}
@@ -480,6 +484,7 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 
 	if (!a)
 		return fault_no_memory(why);
+	a->each_task_fd = -1;
 	r = load_what_may(a, o, why);
 	if (r < 0)
 		goto fail;
@@ -502,6 +507,8 @@ uint64_t attach_close(struct attach *a)
 
 	if (!a)
 		return 0;
+	if (a->each_task_fd >= 0)
+		close(a->each_task_fd);
 	left_ns = attach_detach_all(a);
 	free(a->links);
 	free(a->multi_fds);

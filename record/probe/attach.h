@@ -20,6 +20,7 @@ struct attach_options {
 	bool quota;          /* report when a CPU quota keeps a thread from running */
 	bool notice_maps;    /* the same: report CUDA libraries that are mapped later (RING_MAPPED) */
 	bool track_all;      /* track every process that uses a CUDA library */
+	bool no_children;    /* do not track what tracked processes fork off */
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
@@ -97,6 +98,16 @@ void attach_untrack(struct attach *a, uint32_t pid);
 
 /* Prepare and name the threads that tracked processes have now. Without it they are as they are first seen. */
 int attach_scan_threads(struct attach *a, struct fault *why);
+
+/*
+ * The same, and records of what each of these threads is in now (kinds state, in_flight), `most` of them at most; the
+ * probes need not be on. Where the right to go through the threads is given up before, attach_prepare_states() keeps
+ * it for one time. A kernel that refuses the program reports none.
+ */
+void attach_prepare_states(struct attach *a);
+int attach_emit_states(struct attach *a, uint32_t moment, uint64_t most, struct fault *why);
+/* How many were not reported, for there were more. */
+uint64_t attach_states_beyond(const struct attach *a);
 
 /* The file was inspected: when it is mapped, a notice is needed only if it carries probes. */
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why);

@@ -7,6 +7,7 @@
 #include <linux/membarrier.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -14,12 +15,20 @@
 
 int attach_refused(struct fault *why, const char *what)
 {
+	struct rlimit files;
+
 	if (errno == EPERM || errno == EACCES)
 		return fault_set(
 			why, ERR_DENIED, FAULT_NOWHERE,
 			"%s: not permitted; run as root, or with CAP_BPF and CAP_PERFMON, before Linux 6.6 with "
 			"CAP_SYS_ADMIN, too (setcap, or --cap-add in a container)",
 			what);
+	if (errno == EMFILE && getrlimit(RLIMIT_NOFILE, &files) == 0)
+		return fault_set(
+			why, ERR_IO, FAULT_NOWHERE,
+			"%s: only %llu files may be open at once here (ulimit -n), and some hundred are needed: "
+			"raise the limit, or run as root, who may",
+			what, (unsigned long long)files.rlim_cur);
 	return fault_errno(why, "%s", what);
 }
 
@@ -58,29 +67,60 @@ void attach_untrack(struct attach *a, uint32_t pid)
 		(void)bpf_map_delete_elem(a->tracked_fd, &pid);
 }
 
-int attach_scan_threads(struct attach *a, struct fault *why)
+/* A descriptor by which on_each_task runs once, for each thread of the host, or -1 with errno. */
+static int each_task_open(const struct attach *a)
 {
-	struct bpf_link *link;
+	struct bpf_link *link = bpf_program__attach_iter(a->on_each_task, NULL);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1, error = errno;
+
+	bpf_link__destroy(link);
+	errno = error;
+	return fd;
+}
+
+/* Uses fd up. */
+static int each_task_run(int fd, struct fault *why)
+{
 	char buf[256];
 	ssize_t n = -1;
-	int fd;
+	int r;
+
+	while (fd >= 0 && ((n = read(fd, buf, sizeof(buf))) > 0 || (n < 0 && errno == EAGAIN)))
+		;
+	r = n < 0 ? attach_refused(why, "cannot go through the threads") : 0;
+	if (fd >= 0)
+		close(fd);
+	return r;
+}
+
+int attach_scan_threads(struct attach *a, struct fault *why)
+{
+	return a->on_each_task ? each_task_run(each_task_open(a), why) : 0;
+}
+
+void attach_prepare_states(struct attach *a)
+{
+	if (a->on_each_task && a->each_task_fd < 0)
+		a->each_task_fd = each_task_open(a);
+}
+
+int attach_emit_states(struct attach *a, uint32_t moment, uint64_t most, struct fault *why)
+{
+	int fd = a->each_task_fd, r;
 
 	if (!a->on_each_task)
 		return 0;
-	link = bpf_program__attach_iter(a->on_each_task, NULL);
-	if (!link)
-		return attach_refused(why, "cannot go through the threads");
-	fd = bpf_iter_create(bpf_link__fd(link));
-	if (fd >= 0) {
-		do {
-			n = read(fd, buf, sizeof(buf));
-		} while (n > 0 || (n < 0 && errno == EAGAIN));
-		close(fd);
-	}
-	bpf_link__destroy(link);
-	if (fd < 0 || n < 0)
-		return attach_refused(why, "cannot go through the threads");
-	return 0;
+	a->each_task_fd = -1;
+	*a->states_room = most;
+	__atomic_store_n(a->states_moment, moment, __ATOMIC_SEQ_CST);
+	r = each_task_run(fd < 0 ? each_task_open(a) : fd, why);
+	__atomic_store_n(a->states_moment, 0, __ATOMIC_SEQ_CST);
+	return r;
+}
+
+uint64_t attach_states_beyond(const struct attach *a)
+{
+	return *a->states_beyond;
 }
 
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why)

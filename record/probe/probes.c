@@ -93,6 +93,8 @@ const struct probe_spec probe_table[] = {
 	HOST(PROBE_THROTTLED, quota_throttled, KIND_throttled)
 	HOST(PROBE_LIBRARY_CALL, library_call, 0)
 	HOST(PROBE_SIGNAL, signal_sent, KIND_signal)
+	HOST(PROBE_STATE, thread_state, KIND_state)
+	HOST(PROBE_IN_FLIGHT, call_in_flight, KIND_in_flight)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probe/probes_runtime.h"
 #undef LIBRARY

@@ -131,7 +131,9 @@ const char *refusal_effect(const struct refusal *r, char buf[REFUSAL_EFFECT_MAX]
 		const char *program, *effect;
 	} others[] = {
 		{"on_metrics", "not recorded: how busy the CPUs are"},
-		{"on_each_task", "threads that ran before recording began are named only once they are seen"},
+		{"on_each_task",
+		 "threads that ran before recording began are named only once they are seen; not recorded: what threads "
+		 "are in when recording begins and ends"},
 		{"on_suspend", "times are read from a slower clock"},
 	};
 	const struct tracepoint *t = tracepoint_find(r->tracepoint, strlen(r->tracepoint));

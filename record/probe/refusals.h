@@ -20,7 +20,7 @@ struct refusal {
 	char reason[200];    /* see verifier_reason() */
 };
 
-#define REFUSAL_EFFECT_MAX 128
+#define REFUSAL_EFFECT_MAX 192
 
 /* What that means for the capture, in words, into buf, which it returns. */
 const char *refusal_effect(const struct refusal *r, char buf[REFUSAL_EFFECT_MAX]);

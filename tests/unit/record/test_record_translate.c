@@ -61,6 +61,8 @@ union record {
 	struct ring_fault fault;
 	struct ring_oom oom;
 	struct ring_metric metric;
+	struct ring_state state;
+	struct ring_in_flight in_flight;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -90,6 +92,8 @@ static const struct {
 	[RING_METRIC] = {sizeof(struct ring_metric), KIND_metric, PROBE_METRIC, false},
 	[RING_THROTTLED] = {sizeof(struct ring_throttled), KIND_throttled, PROBE_THROTTLED, true},
 	[RING_SIGNAL] = {sizeof(struct ring_signal), KIND_signal, PROBE_SIGNAL, false},
+	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
+	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},
 };
 
 struct made {
@@ -353,6 +357,54 @@ static void newer_futex_calls_are_reported_as_the_old_ones(void **state)
 	}
 }
 
+static void states_of_threads_are_those_of_the_kernel_by_their_weight(void **state)
+{
+	/* include/linux/sched.h */
+	static const struct {
+		uint32_t bits, state;
+	} states[] = {
+		{0, THREAD_RUNNING},           {0x1, THREAD_SLEEPING},
+		{0x2001, THREAD_SLEEPING},                                      /* freezable */
+		{0x2, THREAD_UNINTERRUPTIBLE}, {0x102, THREAD_UNINTERRUPTIBLE}, /* killable */
+		{0x4, THREAD_STOPPED},         {0x8, THREAD_TRACED},
+		{0x80, THREAD_DEAD},           {0x10, THREAD_DEAD},
+		{0x20, THREAD_DEAD},           {0x40, THREAD_OTHER},
+		{0x8000, THREAD_OTHER},
+	};
+	struct made *m = *state;
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		struct ring_state *s = &begin(m, RING_STATE)->state;
+
+		s->pid = 7, s->tid = 8, s->moment = MOMENT_END, s->syscall = 203, s->argument = 0x1234;
+		s->state = states[i].bits;
+		assert_int_equal(take(m), 0);
+		assert_int_equal(m->writer.v[F_state_pid], 7);
+		assert_int_equal(m->writer.v[F_state_tid], 8);
+		assert_int_equal(m->writer.v[F_state_moment], MOMENT_END);
+		assert_int_equal(m->writer.v[F_state_state], states[i].state);
+		assert_int_equal(m->writer.v[F_state_syscall], 203);
+		assert_int_equal(m->writer.v[F_state_argument], 0x1234);
+	}
+}
+
+static void a_call_in_flight_carries_its_fields(void **state)
+{
+	struct made *m = *state;
+	struct ring_in_flight *f = &begin(m, RING_IN_FLIGHT)->in_flight;
+
+	f->pid = 7, f->tid = 8, f->moment = MOMENT_BEGIN, f->probe = SOME_CALL, f->flags = CALL_NESTED;
+	f->dur_ns = 99, f->argument = 0x1234;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_in_flight_pid], 7);
+	assert_int_equal(m->writer.v[F_in_flight_tid], 8);
+	assert_int_equal(m->writer.v[F_in_flight_moment], MOMENT_BEGIN);
+	assert_int_equal(m->writer.v[F_in_flight_dur], 99);
+	assert_int_equal(m->writer.v[F_in_flight_probe], SOME_CALL);
+	assert_int_equal(m->writer.v[F_in_flight_argument], 0x1234);
+	assert_int_equal(m->writer.v[F_in_flight_flags], CALL_NESTED);
+}
+
 static void no_memory_is_a_counted_loss_and_any_other_error_ends_it(void **state)
 {
 	struct made *m = *state;
@@ -384,6 +436,8 @@ int main(void)
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_reported_as_the_old_ones),
+		T(states_of_threads_are_those_of_the_kernel_by_their_weight),
+		T(a_call_in_flight_carries_its_fields),
 		T(no_memory_is_a_counted_loss_and_any_other_error_ends_it),
 	};
 
