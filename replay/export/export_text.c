@@ -131,6 +131,14 @@ static void write_value(struct text *t, const struct walk *w, const struct event
 	case STYLE_COUNTER:
 		write_counter(t, v);
 		break;
+	case STYLE_STATUS:
+		out_u64(o, v);
+		if (!v)
+			break;
+		out_string(o, " (");
+		out_string(o, status_words((char[STATUS_WORDS]){0}, v));
+		out_char(o, ')');
+		break;
 	case STYLE_UINT:
 	case STYLE_NESTED:
 	case STYLE_SWITCH_FLAGS:

@@ -24,6 +24,7 @@ enum style {
 	STYLE_PROBE,
 	STYLE_KIND,
 	STYLE_COUNTER,
+	STYLE_STATUS,
 };
 
 struct step {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay/model/enum_names.h"
 
+#include <stdio.h>
+
 #include "format/schema.h"
 
 static const struct enum_word words[] = {
@@ -95,6 +97,17 @@ static const struct enum_word words[] = {
 	{KIND_signal, F_signal_code, (uint64_t)SIGNAL_BY_QUEUE, "sigqueue"},
 	{KIND_signal, F_signal_code, (uint64_t)SIGNAL_BY_TKILL, "tgkill"},
 	{KIND_signal, F_signal_code, SIGNAL_BY_KERNEL, "kernel"},
+	{KIND_state, F_state_moment, MOMENT_BEGIN, "begin"},
+	{KIND_state, F_state_moment, MOMENT_END, "end"},
+	{KIND_state, F_state_state, THREAD_RUNNING, "running"},
+	{KIND_state, F_state_state, THREAD_SLEEPING, "sleeping"},
+	{KIND_state, F_state_state, THREAD_UNINTERRUPTIBLE, "uninterruptible"},
+	{KIND_state, F_state_state, THREAD_STOPPED, "stopped"},
+	{KIND_state, F_state_state, THREAD_TRACED, "traced"},
+	{KIND_state, F_state_state, THREAD_DEAD, "dead"},
+	{KIND_state, F_state_state, THREAD_OTHER, "other"},
+	{KIND_in_flight, F_in_flight_moment, MOMENT_BEGIN, "begin"},
+	{KIND_in_flight, F_in_flight_moment, MOMENT_END, "end"},
 };
 
 const struct enum_word *enum_words(size_t *n)
@@ -109,6 +122,21 @@ const char *enum_word(uint16_t kind, uint8_t field, uint64_t value)
 		if (words[i].kind == kind && words[i].field == field && words[i].value == value)
 			return words[i].word;
 	return NULL;
+}
+
+char *status_words(char *buf, uint64_t status)
+{
+	unsigned signal = status & 0x7f; /* as wait(2) has it on every Linux */
+	const char *name = enum_word(KIND_signal, F_signal_signal, signal),
+		   *core = status & 0x80 ? ", core dumped" : "";
+
+	if (!signal)
+		snprintf(buf, STATUS_WORDS, "exit status %u", (unsigned)(status >> 8 & 0xff));
+	else if (name)
+		snprintf(buf, STATUS_WORDS, "killed by %s%s", name, core);
+	else
+		snprintf(buf, STATUS_WORDS, "killed by signal %u%s", signal, core);
+	return buf;
 }
 
 const char *state_word(uint64_t state)

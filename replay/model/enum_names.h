@@ -19,6 +19,13 @@ const struct enum_word *enum_words(size_t *n);
 /* NULL: no word for it. */
 const char *enum_word(uint16_t kind, uint8_t field, uint64_t value);
 
+/*
+ * What a wait(2) status says: "exit status 1", "killed by SIGKILL", "killed by SIGSEGV, core dumped". Returns `buf`, of
+ * STATUS_WORDS bytes.
+ */
+#define STATUS_WORDS 48
+char *status_words(char *buf, uint64_t status);
+
 /* Why a thread left its CPU, from the kernel's state bits: "preempted", "sleeping", ... */
 const char *state_word(uint64_t state);
 

@@ -212,6 +212,16 @@ static int feed_call(struct tasks *t, const struct event *ev, struct fault *why)
 _Static_assert((int)F_futex_pid == (int)F_call_pid && (int)F_futex_tid == (int)F_call_tid, "feed_call() serves both");
 _Static_assert((int)F_fault_pid == (int)F_call_pid && (int)F_fault_tid == (int)F_call_tid, "feed_call() serves both");
 
+/* What a thread is in at a moment: likewise. */
+static int feed_moment(struct tasks *t, const struct event *ev, struct fault *why)
+{
+	struct thread *unused;
+
+	return name_both(t, (uint32_t)ev->v[F_state_pid], (uint32_t)ev->v[F_state_tid], ev->at_ns, &unused, why);
+}
+_Static_assert((int)F_state_pid == (int)F_in_flight_pid && (int)F_state_tid == (int)F_in_flight_tid,
+	       "feed_moment() serves both");
+
 static int feed_switch(struct tasks *t, const struct event *ev, struct fault *why)
 {
 	struct thread *unused;
@@ -293,20 +303,45 @@ static int feed_executable(struct tasks *t, const struct event *ev, struct fault
 	return set_text(&process->path, NULL, ev->text[F_executable_path], ev->v[F_executable_path], why);
 }
 
+static int feed_namespaces(struct tasks *t, const struct event *ev, struct fault *why)
+{
+	struct process *process = NULL;
+
+	if (tasks_name_process(t, (uint32_t)ev->v[F_namespaces_pid], ev->at_ns, &process, why))
+		return ERR_MEMORY;
+	if (process && process_is(process, ev->v[F_namespaces_start]))
+		process->pid_inside = (uint32_t)ev->v[F_namespaces_pid_inside];
+	return 0;
+}
+
 int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 {
 	static int (*const feeders[])(struct tasks *, const struct event *, struct fault *) = {
-		[KIND_launch] = feed_call,     [KIND_alloc] = feed_call,
-		[KIND_free] = feed_call,       [KIND_copy] = feed_call,
-		[KIND_set] = feed_call,        [KIND_wait] = feed_call,
-		[KIND_stream] = feed_call,     [KIND_graph] = feed_call,
-		[KIND_collective] = feed_call, [KIND_context] = feed_call,
-		[KIND_map] = feed_call,        [KIND_load] = feed_call,
-		[KIND_futex] = feed_call,      [KIND_fault] = feed_call,
-		[KIND_switch] = feed_switch,   [KIND_waking] = feed_waking,
-		[KIND_fork] = feed_fork,       [KIND_exec] = feed_exec,
-		[KIND_exit] = feed_exit,       [KIND_process] = feed_process,
-		[KIND_thread] = feed_thread,   [KIND_executable] = feed_executable,
+		[KIND_launch] = feed_call,
+		[KIND_alloc] = feed_call,
+		[KIND_free] = feed_call,
+		[KIND_copy] = feed_call,
+		[KIND_set] = feed_call,
+		[KIND_wait] = feed_call,
+		[KIND_stream] = feed_call,
+		[KIND_graph] = feed_call,
+		[KIND_collective] = feed_call,
+		[KIND_context] = feed_call,
+		[KIND_map] = feed_call,
+		[KIND_load] = feed_call,
+		[KIND_futex] = feed_call,
+		[KIND_fault] = feed_call,
+		[KIND_switch] = feed_switch,
+		[KIND_waking] = feed_waking,
+		[KIND_fork] = feed_fork,
+		[KIND_exec] = feed_exec,
+		[KIND_exit] = feed_exit,
+		[KIND_process] = feed_process,
+		[KIND_thread] = feed_thread,
+		[KIND_executable] = feed_executable,
+		[KIND_state] = feed_moment,
+		[KIND_in_flight] = feed_moment,
+		[KIND_namespaces] = feed_namespaces,
 	};
 
 	if (ev->kind < sizeof(feeders) / sizeof(feeders[0]) && feeders[ev->kind])

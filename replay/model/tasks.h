@@ -30,9 +30,10 @@ struct process {
 	bool tracked;  /* recorded; from tracked_since_ns on */
 	bool executed; /* an exec row was seen: its program began while recording */
 	uint32_t ppid, uid;
-	uint64_t start_ns; /* boot clock, as are all; of its first row that has one; NO_TIME */
-	uint64_t first_ns; /* first event that names it */
-	uint64_t end_ns;   /* its last thread's exit; NO_TIME */
+	uint32_t pid_inside; /* as it knows itself, in its own pid namespace; 0: not known */
+	uint64_t start_ns;   /* boot clock, as are all; of its first row that has one; NO_TIME */
+	uint64_t first_ns;   /* first event that names it */
+	uint64_t end_ns;     /* its last thread's exit; NO_TIME */
 	uint64_t tracked_since_ns;
 	uint64_t
 		cpu_group; /* number of the control group it was in last, by the code that numbers them; 0: not known */

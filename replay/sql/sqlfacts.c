@@ -117,9 +117,10 @@ int facts_tasks(struct facts *facts, const struct tasks *p, struct fault *why)
 					{.number = x->end_ns, .absent = x->end_ns == NO_TIME},
 					{.number = x->status, .absent = x->end_ns == NO_TIME},
 					{.text = x->shown, .absent = !x->shown},
-					{.text = x->path, .absent = !x->path}};
+					{.text = x->path, .absent = !x->path},
+					{.number = x->pid_inside, .absent = !x->pid_inside}};
 
-		r = insert_once(db, "INSERT INTO processes VALUES(?,?,?,?,?,?,?,?,?,?,?)", v, 11, why);
+		r = insert_once(db, "INSERT INTO processes VALUES(?,?,?,?,?,?,?,?,?,?,?,?)", v, 12, why);
 	}
 	for (uint32_t i = 1; !r && i <= p->nthreads; i++) {
 		const struct thread *x = &p->threads[i];

@@ -26,7 +26,7 @@ const char *const sqlschema_tables[] = {
 
 	/* Who is who. */
 	"CREATE TABLE processes(process INTEGER PRIMARY KEY, pid INTEGER, ppid INTEGER, uid INTEGER, tracked INTEGER,"
-	" start_ns INTEGER, first_ns INTEGER, end_ns INTEGER, status INTEGER, name TEXT, path TEXT)",
+	" start_ns INTEGER, first_ns INTEGER, end_ns INTEGER, status INTEGER, name TEXT, path TEXT, pid_inside INTEGER)",
 	"CREATE TABLE threads(thread INTEGER PRIMARY KEY, tid INTEGER, process INTEGER, start_ns INTEGER,"
 	" first_ns INTEGER, end_ns INTEGER, status INTEGER, name TEXT)",
 
@@ -52,6 +52,11 @@ const char *const sqlschema_tables[] = {
 	" thread INTEGER, cpu INTEGER, wait_ns INTEGER)",
 	"CREATE TABLE signals(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, cpu INTEGER, signal INTEGER, code INTEGER, sender_tid INTEGER, sender INTEGER)",
+	"CREATE TABLE states(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
+	" thread INTEGER, moment INTEGER, state INTEGER, syscall INTEGER, argument INTEGER)",
+	"CREATE TABLE in_flight(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
+	" thread INTEGER, moment INTEGER, start_ns INTEGER, dur_ns INTEGER, probe INTEGER, argument INTEGER,"
+	" flags INTEGER)",
 	"CREATE TABLE forks(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, child_pid INTEGER, child_tid INTEGER, child INTEGER)",
 	"CREATE TABLE execs(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
@@ -223,6 +228,17 @@ const char *const sqlschema_views[] = {
 
 	"CREATE VIEW loads AS SELECT " CALL_COLUMNS ", " HEX("c.module") " AS module, " HEX("c.function") " AS function,"
 	" c.stack" CALL_JOINS " WHERE c.kind = 12",
+
+	"CREATE VIEW thread_states AS SELECT s.id, s.at_ns, s.process, s.thread, s.pid, s.tid, p.name AS process_name,"
+	" t.name AS thread_name, " WORD("30", "moment", "s.moment") " AS moment, " WORD("30", "state", "s.state") " AS state,"
+	" nullif(s.syscall, 0) - 1 AS syscall, CASE WHEN s.syscall > 0 THEN " HEX("s.argument") " END AS argument"
+	" FROM states s LEFT JOIN processes p ON p.process = s.process LEFT JOIN threads t ON t.thread = s.thread",
+
+	"CREATE VIEW calls_in_flight AS SELECT c.id, c.at_ns, c.start_ns, c.dur_ns, c.process, c.thread,"
+	" c.pid, c.tid, p.name AS process_name, t.name AS thread_name, f.name AS function_name,"
+	" " WORD("31", "moment", "c.moment") " AS moment, " HEX("c.argument") " AS argument, c.flags & 1 AS nested"
+	" FROM in_flight c LEFT JOIN processes p ON p.process = c.process LEFT JOIN threads t ON t.thread = c.thread"
+	" LEFT JOIN probes f ON f.probe = c.probe",
 
 	"CREATE VIEW failed_calls AS SELECT " CALL_COLUMNS ", k.name AS kind, c.bytes, c.stack" CALL_JOINS
 	" LEFT JOIN kinds k ON k.kind = c.kind WHERE c.ret <> 0",

@@ -22,6 +22,8 @@
 	T(27, metric, metrics, NULL, NULL, NULL)                                                                       \
 	T(28, throttled, throttles, pid, tid, NULL)                                                                    \
 	T(29, signal, signals, pid, nullif(tid, 0), NULL)                                                              \
+	T(30, state, states, pid, tid, NULL)                                                                           \
+	T(31, in_flight, in_flight, pid, tid, dur_ns)                                                                  \
 	T(32, process, process_rows, pid, NULL, NULL)                                                                  \
 	T(33, thread, thread_rows, pid, tid, NULL)                                                                     \
 	T(34, namespaces, namespaces, pid, NULL, NULL)                                                                 \

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "format/base/escape.h"
 #include "format/base/units.h"
@@ -11,6 +10,7 @@
 #include "keys/plain_text.h"
 #include "keys/tool/tool.h"
 #include "replay/verify/summary.h"
+#include "replay/model/enum_names.h"
 #include "replay/model/walk.h"
 #include "replay/verify/withheld.h"
 
@@ -106,6 +106,7 @@ static void print_end(FILE *f, const struct evidence *e, const struct summary *s
 {
 	const struct end *end = &e->reader.end;
 	const char *reason = reason_text(end->reason);
+	char words[STATUS_WORDS];
 
 	if (!s->ended) {
 		fprintf(f, "  ended      unknown: no end is sealed\n");
@@ -115,10 +116,9 @@ static void print_end(FILE *f, const struct evidence *e, const struct summary *s
 		fprintf(f, "  ended      %s", reason);
 	else
 		fprintf(f, "  ended      for reason %" PRIu32 ", which a later version knows", end->reason);
-	if (end->has_exit_status && WIFEXITED(end->exit_status))
-		fprintf(f, " with exit status %d", WEXITSTATUS(end->exit_status));
-	else if (end->has_exit_status && WIFSIGNALED(end->exit_status))
-		fprintf(f, " by signal %d", WTERMSIG(end->exit_status));
+	if (end->has_exit_status)
+		fprintf(f, "%s%s", end->exit_status & 0x7f ? ", " : " with ",
+			status_words(words, (uint32_t)end->exit_status));
 	fputc('\n', f);
 }
 
@@ -139,21 +139,62 @@ static void print_events(FILE *f, const struct evidence *e, const struct summary
 	fputc('\n', f);
 }
 
-/* Counters of one role, for counters_grown(): lines of text, or objects of JSON. */
+/* Counters of one kind, for counters_grown(): lines of text, or objects of JSON. */
 struct tally {
 	FILE *f; /* NULL: JSON */
 	struct json *j;
-	uint8_t role;
+	bool (*counts)(const struct schema *schema, const struct counter_type *c);
+	const struct schema *schema;
 	const char *head; /* before the first line; afterwards blanks */
 	uint64_t n;
 };
+
+static bool is_lost(const struct schema *schema, const struct counter_type *c)
+{
+	return absence_of(schema, c->id) == ABSENCE_LOST;
+}
+
+static bool is_left_out(const struct schema *schema, const struct counter_type *c)
+{
+	return absence_of(schema, c->id) == ABSENCE_LEFT_OUT;
+}
+
+static bool is_in_flight(const struct schema *schema, const struct counter_type *c)
+{
+	return absence_of(schema, c->id) == ABSENCE_OPEN && (c->id == COUNTER_in_flight || c->id == COUNTER_no_entry);
+}
+
+/* Entered, and left in another way. */
+static bool is_unreturned(const struct schema *schema, const struct counter_type *c)
+{
+	return absence_of(schema, c->id) == ABSENCE_OPEN && !is_in_flight(schema, c);
+}
+
+static bool is_partial(const struct schema *schema, const struct counter_type *c)
+{
+	(void)schema;
+	return c->role == ROLE_NOTED;
+}
+
+/* In the order in which they are shown: heads of lines, names in JSON. */
+static const struct {
+	const char *head, *name;
+	bool (*counts)(const struct schema *schema, const struct counter_type *c);
+} groups[] = {
+	{"lost", "lost", is_lost},
+	{"left out", "left_out", is_left_out},
+	{"in flight", "in_flight", is_in_flight},
+	{"no return", "no_return", is_unreturned},
+	{"partial", "incomplete", is_partial},
+};
+#define NGROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static int tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
 {
 	struct tally *t = arg;
 
 	(void)delta;
-	if (c->role != t->role)
+	if (!t->counts(t->schema, c))
 		return 0;
 	if (t->f) {
 		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
@@ -168,9 +209,12 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 	return 0;
 }
 
-static uint64_t tally(struct tally t, const struct evidence *e, const struct summary *s)
+static uint64_t tally(struct tally t, size_t group, const struct evidence *e, const struct summary *s)
 {
-	counters_grown(&e->reader.header.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
+	t.counts = groups[group].counts;
+	t.head = groups[group].head;
+	t.schema = &e->reader.header.schema;
+	counters_grown(t.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
 	return t.n;
 }
 
@@ -244,9 +288,9 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_clock(f, e);
 	print_end(f, e, &s);
 	print_events(f, e, &s);
-	if (tally((struct tally){.f = f, .role = ROLE_LOST, .head = "lost"}, e, &s) == 0)
-		fprintf(f, "  lost       nothing\n");
-	tally((struct tally){.f = f, .role = ROLE_NOTED, .head = "partial"}, e, &s);
+	for (size_t i = 0; i < NGROUPS; i++)
+		if (tally((struct tally){.f = f}, i, e, &s) == 0 && groups[i].counts == is_lost)
+			fprintf(f, "  lost       nothing\n");
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
 	if (e->reader.header.incompatible & FEATURE_CONTINUES)
@@ -278,12 +322,11 @@ static void json_counts(struct json *j, const struct evidence *e, const struct s
 			json_u64(j, schema->kinds[i].name, n);
 	}
 	json_close(j, '}');
-	json_open(j, "lost", '[');
-	tally((struct tally){.j = j, .role = ROLE_LOST}, e, s);
-	json_close(j, ']');
-	json_open(j, "incomplete", '[');
-	tally((struct tally){.j = j, .role = ROLE_NOTED}, e, s);
-	json_close(j, ']');
+	for (size_t i = 0; i < NGROUPS; i++) {
+		json_open(j, groups[i].name, '[');
+		tally((struct tally){.j = j}, i, e, s);
+		json_close(j, ']');
+	}
 	withheld_json(j, &e->reader, s);
 }
 

@@ -86,6 +86,8 @@ static const struct {
 	{"ncclCommInitRank", KIND_collective},
 	{"quota_throttled", KIND_throttled},
 	{"signal_sent", KIND_signal},
+	{"thread_state", KIND_state},
+	{"call_in_flight", KIND_in_flight},
 };
 
 struct staged {

@@ -455,6 +455,20 @@ static void the_ending_of_a_name_says_what_to_write(void **state)
 	assert_int_equal(exporter_for(&e, "", &why), ERR_INPUT);
 }
 
+static void statuses_have_words(void **state)
+{
+	char words[STATUS_WORDS];
+
+	(void)state;
+	assert_string_equal(status_words(words, 0), "exit status 0");
+	assert_string_equal(status_words(words, 1 << 8), "exit status 1");
+	assert_string_equal(status_words(words, 0xff00), "exit status 255");
+	assert_string_equal(status_words(words, 9), "killed by SIGKILL");
+	assert_string_equal(status_words(words, 11 | 0x80), "killed by SIGSEGV, core dumped");
+	assert_string_equal(status_words(words, 34), "killed by signal 34");
+	assert_string_equal(status_words(words, 34 | 0x80), "killed by signal 34, core dumped");
+}
+
 static void states_have_words(void **state)
 {
 	(void)state;
@@ -489,6 +503,7 @@ int main(void)
 		cmocka_unit_test(a_filter_cuts_by_time_kind_thread_and_process),
 		cmocka_unit_test(a_filter_knows_the_process_of_a_thread_in_a_switch),
 		cmocka_unit_test(the_ending_of_a_name_says_what_to_write),
+		cmocka_unit_test(statuses_have_words),
 		cmocka_unit_test(states_have_words),
 	};
 
