@@ -160,6 +160,8 @@ static void add_what(struct page *p, const struct finding *f)
 	if (process) {
 		html_text(h, " · process %" PRIu32 " ", process->pid);
 		html_captured(h, process->name.s, process->name.len);
+		if (process->pid_inside && process->pid_inside != process->pid)
+			html_text(h, " (PID %" PRIu32 " inside)", process->pid_inside);
 	}
 	html_close(h);
 }

@@ -192,8 +192,8 @@ static void add_finding(const struct report *r, struct text *t, const struct fin
 	text_add(t, "\n  [%zu] %s %s: %s (confidence: %s)", number, f->rule, severity_name(f->severity), f->class,
 		 confidence_name(f->confidence));
 	if (p) {
-		text_add(t, ", process %" PRIu32 "%s", p->pid, p->name.len ? " " : "");
-		text_add_escaped(t, p->name.s, p->name.len);
+		text_add(t, ", ");
+		process_add(t, engine_context(r->engine), f->process);
 	}
 	text_add(t, "\n      %s.\n", text_string(&f->headline));
 	add_line(t, "", &f->sure);

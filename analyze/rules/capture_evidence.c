@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "analyze/facts/losses.h"
+#include "analyze/facts/moments.h"
 #include "analyze/rule.h"
+#include "analyze/stats/callsite.h"
+#include "format/base/units.h"
 
 enum { SET_STEP };
 
@@ -16,6 +19,7 @@ static const struct setting settings[] = {
 };
 
 #define NAMED_PROBES 8
+#define NAMED_PROCESSES 4
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
 #define SKIPPED_UNTOLD "not known" /* where the kernel did not say; no finding, but reported as what was not seen */
 
@@ -26,6 +30,7 @@ struct seen {
 	uint64_t begin_mono_ns; /* the monotonic clock when the capture begins; 0: not known */
 	uint64_t nrefused;      /* functions of libraries that could not be probed */
 	uint16_t refused[NAMED_PROBES];
+	struct moments moments;
 	struct text skipped; /* probe runs that the kernel left out, as the recorder reported them */
 };
 
@@ -64,6 +69,8 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
 		seen->nrefused++;
 	}
+	if (moments_feed(&seen->moments, ctx->schema, ev) < 0)
+		return ERR_MEMORY;
 	if (reports_of_skipped(ev))
 		text_add_escaped(&seen->skipped, ev->text[F_fact_value], ev->v[F_fact_value]);
 	return seen->skipped.failed ? ERR_MEMORY : 0;
@@ -122,15 +129,36 @@ static void report_reduced(const struct context *ctx, struct findings *out)
 	finding_number(f, "events", f->count);
 }
 
-static void report_open(const struct context *ctx, struct findings *out)
+/* "process 200 driver", by its number in the capture. */
+static void add_process(struct text *t, const struct context *ctx, uint64_t pid)
+{
+	const struct process *p = names_process(ctx->names, pid, ctx->now_ns);
+
+	process_add(t, ctx, p ? p->number : 0);
+}
+
+static void add_longest(struct text *t, const struct context *ctx, const struct open_call *call)
+{
+	if (!call->dur_ns)
+		return;
+	text_add(t, "; the longest, %s of ", call_name(ctx->schema, call->probe));
+	add_process(t, ctx, call->pid);
+	if (call->tid != call->pid)
+		text_add(t, ", thread %llu", (unsigned long long)call->tid);
+	text_add(t, ", for ");
+	text_add_ns(t, call->dur_ns);
+}
+
+static void report_open(const struct seen *seen, const struct context *ctx, struct findings *out)
 {
 	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
 					   "GPU calls had not returned when recording ended");
 
 	if (!f)
 		return;
+	add_longest(&f->headline, ctx, &seen->moments.longest);
 	text_clear(&f->cost);
-	text_add(&f->cost, "Nothing else is known of them than when recording ended");
+	text_add(&f->cost, "Whether they returned later is unknown");
 	text_add(&f->advice, "If the program hung, these are the calls it hung in");
 	finding_number(f, "events", f->count);
 }
@@ -202,8 +230,31 @@ static void report_blind(const struct context *ctx, struct findings *out)
 	text_clear(&lines);
 }
 
+/* What the main threads of those were in that ran before recording began; true: one of them waited all the time. */
+static bool add_waiting(struct text *t, const struct seen *seen, const struct context *ctx)
+{
+	uint64_t pids[NAMED_PROCESSES];
+	size_t n = moments_processes(&seen->moments, MOMENT_BEGIN, pids, NAMED_PROCESSES);
+	bool waits = false;
+
+	for (size_t i = 0; i < n && i < NAMED_PROCESSES; i++) {
+		const struct thread_moments *thread = moments_main(&seen->moments, pids[i]);
+
+		if (!thread)
+			continue;
+		text_add(t, "; ");
+		add_process(t, ctx, pids[i]);
+		text_add(t, " ");
+		moments_add(t, thread, ctx->names->machine);
+		waits |= moments_waits(thread);
+	}
+	if (n > NAMED_PROCESSES)
+		text_add(t, "; and %zu other%s", n - NAMED_PROCESSES, plural(n - NAMED_PROCESSES));
+	return waits;
+}
+
 /* A capture without one call: nothing can be concluded from nothing being found. */
-static void report_empty(const struct context *ctx, struct findings *out)
+static void report_empty(const struct seen *seen, const struct context *ctx, struct findings *out)
 {
 	uint32_t n;
 	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
@@ -220,8 +271,39 @@ static void report_empty(const struct context *ctx, struct findings *out)
 	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");
 	text_add(&f->sure, "Whether any call was made is unknown");
 	text_add(&f->cost, "An empty recording shows nothing about the programs");
-	text_add(&f->advice,
-		 "Check that the program used CUDA during the recording, and what the capture could not see");
+	text_add(&f->advice, "%s",
+		 add_waiting(&f->headline, seen, ctx)
+			 ? "If it should have worked, it hangs: see what it waits for (gdb -p, py-spy dump), and with "
+			   "--kind state what its other threads wait for"
+			 : "Check that the program used CUDA during the recording, and what the capture could not see");
+}
+
+/* Recording ended with those that were named, and others that it covered went on. */
+static void report_survivors(const struct seen *seen, const struct context *ctx, struct findings *out)
+{
+	uint32_t reason = ctx->reader->tail == TAIL_END ? ctx->reader->end.reason : 0;
+	uint64_t pids[NAMED_PROCESSES];
+	size_t n = moments_processes(&seen->moments, MOMENT_END, pids, NAMED_PROCESSES);
+	struct finding *f;
+
+	if (!n || (reason != REASON_command && reason != REASON_processes))
+		return;
+	f = report(out, SEVERITY_WARNING, "still-running");
+	text_add(&f->headline, "%s ended, and with %s the recording; %zu recorded process%s still ran:",
+		 reason == REASON_command ? "The command" : "The processes that were named",
+		 reason == REASON_command ? "it" : "them", n, n == 1 ? "" : "es");
+	for (size_t i = 0; i < n && i < NAMED_PROCESSES; i++) {
+		text_add(&f->headline, "%s ", i ? "," : "");
+		add_process(&f->headline, ctx, pids[i]);
+	}
+	if (n > NAMED_PROCESSES)
+		text_add(&f->headline, " and %zu other%s", n - NAMED_PROCESSES, plural(n - NAMED_PROCESSES));
+	text_add(&f->sure, "High confidence: the kernel listed them when recording ended");
+	text_add(&f->cost, "What they did afterwards is not in the capture");
+	text_add(&f->advice, "Record with --wait=all, or with -p the process that does the work");
+	f->count = f->weight = n;
+	f->unit = WEIGHT_EVENTS;
+	finding_number(f, "processes", n);
 }
 
 /* What was read with --unverified is not all that there is. */
@@ -393,8 +475,9 @@ static void evidence_finish(void *state, const struct context *ctx, const uint64
 	}
 	report_losses(ctx, out);
 	report_reduced(ctx, out);
-	report_open(ctx, out);
-	report_empty(ctx, out);
+	report_open(seen, ctx, out);
+	report_empty(seen, ctx, out);
+	report_survivors(seen, ctx, out);
 	report_blind(ctx, out);
 	report_refused(seen, ctx, out);
 	report_skipped(seen, out);
@@ -407,24 +490,25 @@ static void evidence_clear(void *state)
 	struct seen *seen = state;
 
 	text_clear(&seen->skipped);
+	moments_clear(&seen->moments);
 }
 
 const struct rule evidence_rule = {
 	.name = "evidence",
 	.severity = SEVERITY_INFO,
-	.summary = "the capture itself: what was lost, left out, withheld, not probed or not seen, a missing end, "
-		   "clock steps",
+	.summary = "the capture itself: what was lost, left out, withheld, not probed or not seen, what still ran, a "
+		   "missing end, clock steps",
 	.meaning =
 		"Something about the capture itself limits what it can prove: events that were lost or left out, parts "
 		"withheld, functions that could not be probed, processes or libraries that the recorder could not look "
-		"at, tracepoints that the kernel does not have, clocks that were set, calls that never returned, or no "
-		"call at all.",
+		"at, tracepoints that the kernel does not have, clocks that were set, calls that never returned, "
+		"processes that went on when recording ended, or no call at all.",
 	.wrong = "Runs of probes that the kernel skipped are counted for the whole host. A call that had not returned "
 		 "may have been about to.",
 	.remedy = "By what is missing: a bigger buffer (--ring) or fewer processes, more rights, another kernel, or "
 		  "the whole capture.",
 	RULE_SETTINGS(settings),
-	.kinds = {KIND_attach, KIND_fact, 0},
+	.kinds = {KIND_attach, KIND_fact, KIND_state, KIND_in_flight, 0},
 	.state_size = sizeof(struct seen),
 	.feed = evidence_feed,
 	.finish = evidence_finish,

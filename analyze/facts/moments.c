@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/facts/moments.h"
+
+#include <string.h>
+
+static int feed_process(struct moments *m, const struct event *ev)
+{
+	uint64_t pid = ev->v[F_state_pid];
+	struct process_moments *p = table_find(&m->processes, pid, 0);
+
+	if (ev->v[F_state_state] == THREAD_DEAD)
+		return 0;
+	if (!p)
+		p = table_add(&m->processes, pid, 0, sizeof(*p));
+	if (!p)
+		return ERR_MEMORY;
+	p->any_tid = ev->v[F_state_tid];
+	p->begin |= ev->v[F_state_moment] == MOMENT_BEGIN;
+	p->end |= ev->v[F_state_moment] == MOMENT_END;
+	return 0;
+}
+
+static int feed_state(struct moments *m, const struct event *ev)
+{
+	uint64_t tid = ev->v[F_state_tid];
+	struct thread_moments *t = table_find(&m->threads, tid, 0);
+	struct moment *at;
+
+	if (!t && m->threads.nitems >= MOMENTS_MAX)
+		return 0;
+	if (!t)
+		t = table_add(&m->threads, tid, 0, sizeof(*t));
+	if (!t)
+		return ERR_MEMORY;
+	/* The number of a thread that has ended. */
+	if (t->pid != (uint32_t)ev->v[F_state_pid])
+		t->begin.known = false;
+	t->pid = (uint32_t)ev->v[F_state_pid];
+	at = ev->v[F_state_moment] == MOMENT_BEGIN ? &t->begin : &t->end;
+	*at = (struct moment){.known = true,
+			      .state = (uint8_t)ev->v[F_state_state],
+			      .syscall = ev->v[F_state_syscall],
+			      .argument = ev->v[F_state_argument]};
+	return feed_process(m, ev);
+}
+
+static void feed_in_flight(struct moments *m, const struct schema *schema, const struct event *ev)
+{
+	const struct probe *p = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
+	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
+
+	if (ev->v[F_in_flight_moment] == MOMENT_END && kind && kind->flags == KIND_CALL &&
+	    ev->v[F_in_flight_dur] > m->longest.dur_ns)
+		m->longest = (struct open_call){.tid = ev->v[F_in_flight_tid],
+						.pid = ev->v[F_in_flight_pid],
+						.probe = ev->v[F_in_flight_probe],
+						.dur_ns = ev->v[F_in_flight_dur]};
+}
+
+int moments_feed(struct moments *m, const struct schema *schema, const struct event *ev)
+{
+	if (ev->kind == KIND_state)
+		return feed_state(m, ev);
+	if (ev->kind == KIND_in_flight)
+		feed_in_flight(m, schema, ev);
+	return 0;
+}
+
+void moments_clear(struct moments *m)
+{
+	table_clear(&m->threads);
+	table_clear(&m->processes);
+}
+
+size_t moments_processes(const struct moments *m, unsigned moment, uint64_t *pids, size_t max)
+{
+	size_t n = 0, kept = 0;
+
+	for (size_t i = 0; i < m->processes.nitems; i++) {
+		const struct process_moments *p = (const struct process_moments *)m->processes.items[i];
+		size_t at = kept;
+
+		if (!(moment == MOMENT_BEGIN ? p->begin : p->end))
+			continue;
+		n++;
+		while (at > 0 && pids[at - 1] > p->key.a)
+			at--;
+		if (at == max)
+			continue;
+		kept += kept < max;
+		memmove(pids + at + 1, pids + at, (kept - at - 1) * sizeof(*pids));
+		pids[at] = p->key.a;
+	}
+	return n;
+}
+
+const struct thread_moments *moments_main(const struct moments *m, uint64_t pid)
+{
+	const struct process_moments *p = table_find(&m->processes, pid, 0);
+	const struct thread_moments *t = table_find(&m->threads, pid, 0);
+
+	return t || !p ? t : table_find(&m->threads, p->any_tid, 0);
+}
+
+static void add_one(struct text *t, const struct moment *at, enum machine machine)
+{
+	static const char *const words[] = {
+		[THREAD_RUNNING] = "ran or could",
+		[THREAD_SLEEPING] = "slept",
+		[THREAD_UNINTERRUPTIBLE] = "slept where no signal wakes it",
+		[THREAD_STOPPED] = "was stopped by a signal",
+		[THREAD_TRACED] = "was held by a debugger",
+		[THREAD_DEAD] = "had ended",
+		[THREAD_OTHER] = "did neither run nor sleep",
+	};
+	const char *name = at->syscall ? syscall_name(machine, at->syscall - 1) : NULL;
+
+	text_add(t, "%s", words[at->state < THREAD_OTHER ? at->state : THREAD_OTHER]);
+	if (name)
+		text_add(t, " in %s", name);
+	else if (at->syscall)
+		text_add(t, " in system call %llu", (unsigned long long)at->syscall - 1);
+}
+
+static bool same(const struct moment *a, const struct moment *b)
+{
+	return a->state == b->state && a->syscall == b->syscall;
+}
+
+void moments_add(struct text *t, const struct thread_moments *thread, enum machine machine)
+{
+	const struct moment *begin = &thread->begin, *end = &thread->end;
+
+	add_one(t, begin->known ? begin : end, machine);
+	if (begin->known && end->known && same(begin, end)) {
+		text_add(t, " when recording began and when it ended");
+		return;
+	}
+	text_add(t, begin->known ? " when recording began" : " when recording ended");
+	if (!begin->known || !end->known)
+		return;
+	text_add(t, ", and ");
+	add_one(t, end, machine);
+	text_add(t, " when it ended");
+}
+
+bool moments_waits(const struct thread_moments *thread)
+{
+	return thread->begin.known && thread->end.known && thread->begin.state != THREAD_RUNNING &&
+	       same(&thread->begin, &thread->end);
+}
