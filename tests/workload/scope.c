@@ -21,8 +21,13 @@
 int cudaStreamSynchronize(void (*)(void));
 int cudaEventSynchronize(void (*)(void));
 
-static void work(long calls, const char *go)
+/* `ready`: to be closed once it has its name and has said its number. */
+static void work(long calls, const char *go, int ready)
 {
+	prctl(PR_SET_NAME, "worker");
+	printf("%d\n", getpid());
+	fflush(stdout);
+	close(ready);
 	while (access(go, F_OK) < 0)
 		usleep(1000);
 	for (long i = 0; i < calls; i++)
@@ -65,18 +70,20 @@ static void hang(const char *how)
 
 int main(int argc, char **argv)
 {
+	int ready[2];
+
 	if (argc == 3 && !strcmp(argv[1], "hang"))
 		hang(argv[2]);
 	if (argc != 5)
 		return 2;
-	for (long n = strtol(argv[2], NULL, 10); n > 0; n--) {
-		if (fork())
-			continue;
-		prctl(PR_SET_NAME, "worker");
-		printf("%d\n", getpid());
-		fflush(stdout);
-		work(strtol(argv[3], NULL, 10), argv[4]);
-	}
+	if (pipe(ready) < 0)
+		return 3;
+	for (long n = strtol(argv[2], NULL, 10); n > 0; n--)
+		if (!fork())
+			work(strtol(argv[3], NULL, 10), argv[4], ready[1]);
+	close(ready[1]);
+	if (read(ready[0], argv[0], 1)) /* nothing comes: the last one has closed it */
+		return 3;
 	if (!strcmp(argv[1], "ranks"))
 		while (wait(NULL) > 0)
 			;
