@@ -24,6 +24,7 @@ static int feed_state(struct moments *m, const struct event *ev)
 {
 	uint64_t tid = ev->v[F_state_tid];
 	struct thread_moments *t = table_find(&m->threads, tid, 0);
+	uint64_t state = ev->v[F_state_state];
 	struct moment *at;
 
 	if (!t && m->threads.nitems >= MOMENTS_MAX)
@@ -38,7 +39,7 @@ static int feed_state(struct moments *m, const struct event *ev)
 	t->pid = (uint32_t)ev->v[F_state_pid];
 	at = ev->v[F_state_moment] == MOMENT_BEGIN ? &t->begin : &t->end;
 	*at = (struct moment){.known = true,
-			      .state = (uint8_t)ev->v[F_state_state],
+			      .state = (uint8_t)(state < THREAD_OTHER ? state : THREAD_OTHER),
 			      .syscall = ev->v[F_state_syscall],
 			      .argument = ev->v[F_state_argument]};
 	return feed_process(m, ev);
@@ -99,7 +100,9 @@ const struct thread_moments *moments_main(const struct moments *m, uint64_t pid)
 	const struct process_moments *p = table_find(&m->processes, pid, 0);
 	const struct thread_moments *t = table_find(&m->threads, pid, 0);
 
-	return t || !p ? t : table_find(&m->threads, p->any_tid, 0);
+	/* Others may go on where the main one has ended. */
+	return !p || (t && !(t->begin.known && t->begin.state == THREAD_DEAD)) ? t
+									       : table_find(&m->threads, p->any_tid, 0);
 }
 
 static void add_one(struct text *t, const struct moment *at, enum machine machine)
@@ -115,7 +118,7 @@ static void add_one(struct text *t, const struct moment *at, enum machine machin
 	};
 	const char *name = at->syscall ? syscall_name(machine, at->syscall - 1) : NULL;
 
-	text_add(t, "%s", words[at->state < THREAD_OTHER ? at->state : THREAD_OTHER]);
+	text_add(t, "%s", words[at->state]);
 	if (name)
 		text_add(t, " in %s", name);
 	else if (at->syscall)
@@ -133,19 +136,19 @@ void moments_add(struct text *t, const struct thread_moments *thread, enum machi
 
 	add_one(t, begin->known ? begin : end, machine);
 	if (begin->known && end->known && same(begin, end)) {
-		text_add(t, " when recording began and when it ended");
+		text_add(t, " when the capture began and when recording ended");
 		return;
 	}
-	text_add(t, begin->known ? " when recording began" : " when recording ended");
+	text_add(t, begin->known ? " when the capture began" : " when recording ended");
 	if (!begin->known || !end->known)
 		return;
 	text_add(t, ", and ");
 	add_one(t, end, machine);
-	text_add(t, " when it ended");
+	text_add(t, " when recording ended");
 }
 
 bool moments_waits(const struct thread_moments *thread)
 {
 	return thread->begin.known && thread->end.known && thread->begin.state != THREAD_RUNNING &&
-	       same(&thread->begin, &thread->end);
+	       thread->begin.state != THREAD_DEAD && same(&thread->begin, &thread->end);
 }

@@ -46,7 +46,7 @@ size_t moments_processes(const struct moments *m, unsigned moment, uint64_t *pid
 /* The thread that speaks for process `pid`: its main one, if it is known. NULL: none is. */
 const struct thread_moments *moments_main(const struct moments *m, uint64_t pid);
 
-/* "slept in futex when recording began and when it ended". */
+/* "slept in futex when the capture began and when recording ended". */
 void moments_add(struct text *t, const struct thread_moments *thread, enum machine machine);
 /* It was known at both moments, and could not run at either. */
 bool moments_waits(const struct thread_moments *thread);

@@ -161,7 +161,7 @@ static void add_what(struct page *p, const struct finding *f)
 		html_text(h, " · process %" PRIu32 " ", process->pid);
 		html_captured(h, process->name.s, process->name.len);
 		if (process->pid_inside && process->pid_inside != process->pid)
-			html_text(h, " (PID %" PRIu32 " inside)", process->pid_inside);
+			html_text(h, " (PID %" PRIu32 " in its namespace)", process->pid_inside);
 	}
 	html_close(h);
 }

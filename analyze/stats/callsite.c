@@ -180,7 +180,7 @@ void process_add(struct text *t, const struct context *ctx, uint64_t number)
 		text_add_escaped(t, p->name.s, p->name.len);
 	}
 	if (p->pid_inside && p->pid_inside != p->pid)
-		text_add(t, " (PID %u inside)", p->pid_inside);
+		text_add(t, " (PID %u in its namespace)", p->pid_inside);
 }
 
 bool is_async(const char *function)

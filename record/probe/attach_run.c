@@ -27,7 +27,7 @@ int attach_refused(struct fault *why, const char *what)
 		return fault_set(
 			why, ERR_IO, FAULT_NOWHERE,
 			"%s: only %llu files may be open at once here (ulimit -n), and some hundred are needed: "
-			"raise the limit, or run as root, who may",
+			"raise the limit; with CAP_SYS_RESOURCE gpurec does it itself",
 			what, (unsigned long long)files.rlim_cur);
 	return fault_errno(why, "%s", what);
 }

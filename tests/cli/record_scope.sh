@@ -113,7 +113,7 @@ for how in call lock; do
 	check "its library was probed" is 1 "SELECT count(*) > 0 FROM libraries WHERE probed > 0"
 	[ $how = call ] && what=pause || what=futex
 	check "the report says what it was in all the time" \
-		reports no-calls "; process $hung scope slept in $what when recording began and when it ended"
+		reports no-calls "; process $hung scope slept in $what when the capture began and when recording ended"
 done
 
 # In flight at the end ------------------------------------------------------------------------------------------------
