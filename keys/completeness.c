@@ -19,10 +19,11 @@ enum absence absence_of_loss(uint8_t counter)
 	case COUNTER_over_rate:
 		return ABSENCE_LEFT_OUT;
 	case COUNTER_no_entry:
-	case COUNTER_thread_exit:
 	case COUNTER_in_flight:
+		return ABSENCE_IN_FLIGHT;
+	case COUNTER_thread_exit:
 	case COUNTER_no_return:
-		return ABSENCE_OPEN;
+		return ABSENCE_NO_RETURN;
 	default:
 		return ABSENCE_LOST;
 	}
@@ -50,7 +51,8 @@ static void add_counter(struct completeness *c, const struct schema *schema, con
 	case ABSENCE_LEFT_OUT:
 		c->left_out += counter->value;
 		break;
-	case ABSENCE_OPEN:
+	case ABSENCE_IN_FLIGHT:
+	case ABSENCE_NO_RETURN:
 		c->open += counter->value;
 		break;
 	}

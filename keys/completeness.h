@@ -13,15 +13,16 @@ enum absence {
 	ABSENCE_NONE,     /* the counter is not of that role */
 	ABSENCE_LOST,     /* it should have been recorded */
 	ABSENCE_LEFT_OUT, /* on purpose: --sample, --max-rate */
-	ABSENCE_OPEN,     /* a call without a recorded begin or end: in progress when recording began or ended, or left
-			     without a return. Every host has some; they are no loss */
+	/* Calls without a recorded begin or end. Every host has some; they are no loss: */
+	ABSENCE_IN_FLIGHT, /* when recording began or ended */
+	ABSENCE_NO_RETURN, /* entered, and left in another way */
 };
 
 struct completeness {
-	uint64_t happened; /* events that the probes saw; the others are parts of it */
-	uint64_t lost, left_out, open;
-	uint64_t nwithheld; /* chunks */
-	bool ended;         /* an authentic END is there */
+	uint64_t happened;             /* events that the probes saw; the others are parts of it */
+	uint64_t lost, left_out, open; /* open: in flight, or left without a return */
+	uint64_t nwithheld;            /* chunks */
+	bool ended;                    /* an authentic END is there */
 };
 
 /* Of a counter that counts losses, by its number; one of a later version is a loss. */

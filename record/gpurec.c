@@ -150,36 +150,48 @@ static int run_check(const struct settings *s)
 	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
 }
 
-/* Calls that were in progress when recording began or ended are no losses: they happen on any host. */
+/* Calls in flight, or left without a return: a loss in the sums only, for they happen on any host. */
 static uint64_t open_calls(const struct recording_result *result)
 {
 	uint64_t n = 0;
 
-	for (size_t i = 0; i < result->ncounters; i++)
-		if (counter_is_loss(result->counters[i].id) && absence_of_loss(result->counters[i].id) == ABSENCE_OPEN)
-			n += result->counters[i].value;
+	for (size_t i = 0; i < result->ncounters; i++) {
+		const struct counter *c = &result->counters[i];
+		enum absence absence = counter_is_loss(c->id) ? absence_of_loss(c->id) : ABSENCE_NONE;
+
+		n += absence == ABSENCE_IN_FLIGHT || absence == ABSENCE_NO_RETURN ? c->value : 0;
+	}
 	return n;
+}
+
+static void emit_loss(const struct counter *c)
+{
+	const struct probe_spec *probe = probe_find(c->probe);
+	const char *name = probe ? probe->name : "?", *cause = counter_text(c->id);
+	unsigned long long n = c->value;
+
+	switch (absence_of_loss(c->id)) {
+	case ABSENCE_LOST:
+		tool_note("  %s: %llu lost: %s%s", name, n, cause,
+			  c->id == COUNTER_ring_full ? " (--ring makes it bigger)" : "");
+		break;
+	case ABSENCE_IN_FLIGHT:
+		tool_note("  %s: %llu %s", name, n, cause);
+		break;
+	case ABSENCE_NO_RETURN:
+		tool_note("  %s: %llu call%s not recorded: %s", name, n, plural(n), cause);
+		break;
+	case ABSENCE_NONE:
+	case ABSENCE_LEFT_OUT: /* in a line of its own */
+		break;
+	}
 }
 
 static void emit_losses(const struct recording_result *result)
 {
-	for (size_t i = 0; i < result->ncounters; i++) {
-		const struct counter *c = &result->counters[i];
-		const struct probe_spec *probe = probe_find(c->probe);
-
-		if (!counter_is_loss(c->id) || absence_of_loss(c->id) == ABSENCE_LEFT_OUT)
-			continue;
-		if (c->id == COUNTER_in_flight || c->id == COUNTER_no_entry) {
-			tool_note("  %s: %llu %s", probe ? probe->name : "?", (unsigned long long)c->value,
-				  counter_text(c->id));
-			continue;
-		}
-		tool_note("  %s: %llu %s: %s%s", probe ? probe->name : "?", (unsigned long long)c->value,
-			  absence_of_loss(c->id) == ABSENCE_LOST ? "lost"
-			  : c->value == 1                        ? "call not recorded"
-								 : "calls not recorded",
-			  counter_text(c->id), c->id == COUNTER_ring_full ? " (--ring makes it bigger)" : "");
-	}
+	for (size_t i = 0; i < result->ncounters; i++)
+		if (counter_is_loss(result->counters[i].id))
+			emit_loss(&result->counters[i]);
 }
 
 /* Whether a function of a library was entered. */
@@ -204,9 +216,10 @@ static void emit_missing(const struct recording_result *result)
 			tool_note("  not recorded: %s", m->text);
 	}
 	if (!calls && result->nlibraries)
-		tool_note("  no CUDA calls, although probes were on %zu librar%s: gpuanalyze --report has what the processes "
-			  "were in",
-			  result->nlibraries, result->nlibraries == 1 ? "y" : "ies");
+		tool_note(
+			"  no CUDA calls, although probes were on %zu librar%s: gpuanalyze --report has what the processes "
+			"were in",
+			result->nlibraries, result->nlibraries == 1 ? "y" : "ies");
 	else if (!calls)
 		tool_note(
 			blind ? "  no CUDA calls in the processes and libraries that could be inspected"

@@ -139,65 +139,39 @@ static void print_events(FILE *f, const struct evidence *e, const struct summary
 	fputc('\n', f);
 }
 
-/* Counters of one kind, for counters_grown(): lines of text, or objects of JSON. */
+/* In the order in which they are shown: heads of lines, names in JSON. `absence`: of counters of losses. */
+static const struct group {
+	const char *head, *name;
+	uint8_t role;
+	enum absence absence;
+} groups[] = {
+	{"lost", "lost", ROLE_LOST, ABSENCE_LOST},
+	{"left out", "left_out", ROLE_LOST, ABSENCE_LEFT_OUT},
+	{"in flight", "in_flight", ROLE_LOST, ABSENCE_IN_FLIGHT},
+	{"no return", "no_return", ROLE_LOST, ABSENCE_NO_RETURN},
+	{"partial", "incomplete", ROLE_NOTED, ABSENCE_NONE},
+};
+#define NGROUPS (sizeof(groups) / sizeof(groups[0]))
+
+/* Counters of a group, for counters_grown(): lines of text, or objects of JSON. */
 struct tally {
 	FILE *f; /* NULL: JSON */
 	struct json *j;
-	bool (*counts)(const struct schema *schema, const struct counter_type *c);
 	const struct schema *schema;
-	const char *head; /* before the first line; afterwards blanks */
+	const struct group *group;
 	uint64_t n;
 };
-
-static bool is_lost(const struct schema *schema, const struct counter_type *c)
-{
-	return absence_of(schema, c->id) == ABSENCE_LOST;
-}
-
-static bool is_left_out(const struct schema *schema, const struct counter_type *c)
-{
-	return absence_of(schema, c->id) == ABSENCE_LEFT_OUT;
-}
-
-static bool is_in_flight(const struct schema *schema, const struct counter_type *c)
-{
-	return absence_of(schema, c->id) == ABSENCE_OPEN && (c->id == COUNTER_in_flight || c->id == COUNTER_no_entry);
-}
-
-/* Entered, and left in another way. */
-static bool is_unreturned(const struct schema *schema, const struct counter_type *c)
-{
-	return absence_of(schema, c->id) == ABSENCE_OPEN && !is_in_flight(schema, c);
-}
-
-static bool is_partial(const struct schema *schema, const struct counter_type *c)
-{
-	(void)schema;
-	return c->role == ROLE_NOTED;
-}
-
-/* In the order in which they are shown: heads of lines, names in JSON. */
-static const struct {
-	const char *head, *name;
-	bool (*counts)(const struct schema *schema, const struct counter_type *c);
-} groups[] = {
-	{"lost", "lost", is_lost},
-	{"left out", "left_out", is_left_out},
-	{"in flight", "in_flight", is_in_flight},
-	{"no return", "no_return", is_unreturned},
-	{"partial", "incomplete", is_partial},
-};
-#define NGROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static int tally_one(void *arg, const struct probe *p, const struct counter_type *c, uint64_t delta, uint64_t total)
 {
 	struct tally *t = arg;
 
 	(void)delta;
-	if (!t->counts(t->schema, c))
+	if (c->role != t->group->role || absence_of(t->schema, c->id) != t->group->absence)
 		return 0;
 	if (t->f) {
-		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->head, total, p->name, counter_words(c));
+		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->group->head, total, p->name,
+			counter_words(c));
 	} else {
 		json_open(t->j, NULL, '{');
 		json_string(t->j, "probe", p->name);
@@ -209,11 +183,12 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 	return 0;
 }
 
-static uint64_t tally(struct tally t, size_t group, const struct evidence *e, const struct summary *s)
+/* `f` or `j`: where it goes. Returns how many there are. */
+static uint64_t tally(FILE *f, struct json *j, const struct group *group, const struct evidence *e,
+		      const struct summary *s)
 {
-	t.counts = groups[group].counts;
-	t.head = groups[group].head;
-	t.schema = &e->reader.header.schema;
+	struct tally t = {.f = f, .j = j, .schema = &e->reader.header.schema, .group = group};
+
 	counters_grown(t.schema, NULL, 0, s->counters, s->ncounters, tally_one, &t);
 	return t.n;
 }
@@ -289,7 +264,7 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_end(f, e, &s);
 	print_events(f, e, &s);
 	for (size_t i = 0; i < NGROUPS; i++)
-		if (tally((struct tally){.f = f}, i, e, &s) == 0 && groups[i].counts == is_lost)
+		if (tally(f, NULL, &groups[i], e, &s) == 0 && i == 0)
 			fprintf(f, "  lost       nothing\n");
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
@@ -324,7 +299,7 @@ static void json_counts(struct json *j, const struct evidence *e, const struct s
 	json_close(j, '}');
 	for (size_t i = 0; i < NGROUPS; i++) {
 		json_open(j, groups[i].name, '[');
-		tally((struct tally){.j = j}, i, e, s);
+		tally(NULL, j, &groups[i], e, s);
 		json_close(j, ']');
 	}
 	withheld_json(j, &e->reader, s);
