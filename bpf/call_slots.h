@@ -20,7 +20,7 @@ static __always_inline struct open_calls *seat_of(struct task_struct *t)
 	return c && c->tid == (__u32)t->pid && c->since_ns == t->start_boottime ? c : 0;
 }
 
-/* NULL: the current thread has none. */
+/* NULL: this thread has none. */
 static __always_inline struct open_calls *spare_of(struct task_struct *t)
 {
 	return bpf_task_storage_get(&spares, t, 0, 0);
@@ -94,21 +94,21 @@ static __always_inline struct open_calls *calls_of(struct task_struct *t, struct
 {
 	struct open_calls *seat = s->seat ? seat_by(s->seat - 1) : 0;
 
-	return seat ? seat : bpf_task_storage_get(&spares, t, 0, 0);
+	return seat ? seat : spare_of(t);
 }
 
 /* The thread ends, or runs another program: then it may have taken over the number of its leader. */
 static __always_inline void abandon_calls(struct task_struct *t, enum counter_index why)
 {
 	struct thread_state *s = bpf_task_storage_get(&threads, t, 0, 0);
-	struct open_calls *c, *seat = 0;
+	struct open_calls *c;
+	bool seated;
 
 	if (!s)
 		return;
 	s->emitted = 0;
-	if (s->seat)
-		seat = seat_by(s->seat - 1);
-	c = seat ? seat : spare_of(t);
+	seated = s->seat;
+	c = calls_of(t, s);
 	if (!c)
 		return;
 	for (int i = 0; i < CALL_DEPTH; i++)
@@ -118,8 +118,8 @@ static __always_inline void abandon_calls(struct task_struct *t, enum counter_in
 	c->over = 0;
 	c->emitted = 0;
 	s->seat = 0;
-	if (seat)
-		(void)__sync_lock_test_and_set(&seat->tid, 0); /* after all of the above */
+	if (seated)
+		(void)__sync_lock_test_and_set(&c->tid, 0); /* after all of the above */
 }
 
 #endif

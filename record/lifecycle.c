@@ -343,7 +343,9 @@ static int on_throttled(struct recording *s, const struct ring_throttled *t, str
 
 static int on_state(struct recording *s, const struct ring_state *state, struct fault *why)
 {
-	return state->moment == MOMENT_END && !(state->state & STATE_GONE) ? pid_set_add(&s->processes.survivors, state->pid, why) : 0;
+	if (state->moment != MOMENT_END || state->state & STATE_GONE)
+		return 0;
+	return pid_set_add(&s->processes.survivors, state->pid, why);
 }
 
 int recording_notice(void *self, const struct ring_head *record, struct fault *why)

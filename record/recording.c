@@ -137,8 +137,6 @@ static int watch(const struct recording *s, int fd, uint32_t events, struct faul
 	return 0;
 }
 
-#define FILES_WANTED 4096
-
 static int open_signals(struct recording *s, sigset_t *before, struct fault *why)
 {
 	sigset_t set;
@@ -211,6 +209,8 @@ static void await_detaching(const struct recording *s)
 	for (int i = 0; i < DETACH_LOOKS_MAX && poll(&p, 1, DETACH_LOOK_MS) == 0 && others_detach(s); i++)
 		;
 }
+
+#define FILES_WANTED 4096
 
 /* Programs, maps and links take some hundred; old kernels two more for each probed function. COMMAND keeps its limit.
  */

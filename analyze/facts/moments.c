@@ -40,8 +40,7 @@ static int feed_state(struct moments *m, const struct event *ev)
 	at = ev->v[F_state_moment] == MOMENT_BEGIN ? &t->begin : &t->end;
 	*at = (struct moment){.known = true,
 			      .state = (uint8_t)(state < THREAD_OTHER ? state : THREAD_OTHER),
-			      .syscall = ev->v[F_state_syscall],
-			      .argument = ev->v[F_state_argument]};
+			      .syscall = ev->v[F_state_syscall]};
 	return feed_process(m, ev);
 }
 
@@ -100,9 +99,9 @@ const struct thread_moments *moments_main(const struct moments *m, uint64_t pid)
 	const struct process_moments *p = table_find(&m->processes, pid, 0);
 	const struct thread_moments *t = table_find(&m->threads, pid, 0);
 
-	/* Others may go on where the main one has ended. */
-	return !p || (t && !(t->begin.known && t->begin.state == THREAD_DEAD)) ? t
-									       : table_find(&m->threads, p->any_tid, 0);
+	if (p && (!t || (t->begin.known && t->begin.state == THREAD_DEAD)))
+		t = table_find(&m->threads, p->any_tid, 0);
+	return t;
 }
 
 static void add_one(struct text *t, const struct moment *at, enum machine machine)

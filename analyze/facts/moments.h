@@ -9,9 +9,8 @@
 
 struct moment {
 	bool known;
-	uint8_t state;     /* THREAD_* */
-	uint64_t syscall;  /* number + 1; 0: none */
-	uint64_t argument; /* the first one of it */
+	uint8_t state;    /* THREAD_* */
+	uint64_t syscall; /* number + 1; 0: none */
 };
 
 /* A thread. */
@@ -25,7 +24,7 @@ struct thread_moments {
 struct process_moments {
 	struct table_key key; /* a: pid */
 	bool begin, end;
-	uint64_t any_tid;
+	uint64_t any_tid; /* of one of these threads */
 };
 
 /* A zeroed one is empty. */
@@ -43,7 +42,7 @@ void moments_clear(struct moments *m);
 
 /* How many processes there were at MOMENT_BEGIN or MOMENT_END, and the lowest `max` of their numbers in order. */
 size_t moments_processes(const struct moments *m, unsigned moment, uint64_t *pids, size_t max);
-/* The thread that speaks for process `pid`: its main one, if it is known. NULL: none is. */
+/* The thread that speaks for process `pid`: its main one, unless that had ended before. NULL: none is known. */
 const struct thread_moments *moments_main(const struct moments *m, uint64_t pid);
 
 /* "slept in futex when the capture began and when recording ended". */

@@ -160,8 +160,8 @@ static void add_what(struct page *p, const struct finding *f)
 	if (process) {
 		html_text(h, " · process %" PRIu32 " ", process->pid);
 		html_captured(h, process->name.s, process->name.len);
-		if (process->pid_inside && process->pid_inside != process->pid)
-			html_text(h, " (PID %" PRIu32 " in its namespace)", process->pid_inside);
+		if (process_alias(process))
+			html_text(h, " (PID %" PRIu32 " in its namespace)", process_alias(process));
 	}
 	html_close(h);
 }

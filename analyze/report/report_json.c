@@ -190,8 +190,8 @@ static void add_process(struct json *j, const struct names *names, uint64_t numb
 	json_u64(j, "pid", p->pid);
 	json_u64(j, "start_ns", p->start_ns == NO_TIME ? 0 : p->start_ns);
 	json_text(j, "name", p->name.s, p->name.len);
-	if (p->pid_inside && p->pid_inside != p->pid)
-		json_u64(j, "pid_inside", p->pid_inside);
+	if (process_alias(p))
+		json_u64(j, "pid_inside", process_alias(p));
 	json_close(j, '}');
 }
 

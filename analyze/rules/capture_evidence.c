@@ -273,8 +273,8 @@ static void report_empty(const struct seen *seen, const struct context *ctx, str
 	text_add(&f->cost, "An empty recording shows nothing about the programs");
 	text_add(&f->advice, "%s",
 		 add_waiting(&f->headline, seen, ctx)
-			 ? "If it should have worked, it hangs: see what it waits for (gdb -p, py-spy dump), and with "
-			   "--kind state what its other threads wait for"
+			 ? "If it should have worked, it hangs: see what it waits for (gdb -p, py-spy dump); gpureplay "
+			   "--kind state shows what its other threads wait for"
 			 : "Check that the program used CUDA during the recording, and what the capture could not see");
 }
 

@@ -179,8 +179,8 @@ void process_add(struct text *t, const struct context *ctx, uint64_t number)
 		text_add(t, " ");
 		text_add_escaped(t, p->name.s, p->name.len);
 	}
-	if (p->pid_inside && p->pid_inside != p->pid)
-		text_add(t, " (PID %u in its namespace)", p->pid_inside);
+	if (process_alias(p))
+		text_add(t, " (PID %u in its namespace)", process_alias(p));
 }
 
 bool is_async(const char *function)

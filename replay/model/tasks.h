@@ -109,6 +109,12 @@ int tasks_name_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct pro
 /* Whether a row about a process that started at `start_ns` is about this instance. */
 bool process_is(const struct process *p, uint64_t start_ns);
 
+/* The number that the process knows itself by, where it is another one than `pid`; else 0. */
+static inline uint32_t process_alias(const struct process *p)
+{
+	return p->pid_inside != p->pid ? p->pid_inside : 0;
+}
+
 /* Whether the scheduler's view of a thread is whole: it is one of those recorded, not a bystander. number > 0. */
 static inline bool tasks_is_recorded(const struct tasks *t, uint32_t number)
 {

@@ -32,9 +32,9 @@ static void each_counter_has_its_meaning(void **state)
 	assert_int_equal(absence_of(&schema, 99), ABSENCE_NONE);
 	assert_int_equal(absence_of(&schema, COUNTER_ring_full), ABSENCE_LOST);
 	assert_int_equal(absence_of(&schema, COUNTER_in_flight), ABSENCE_IN_FLIGHT);
-	assert_int_equal(absence_of(&schema, COUNTER_no_entry), ABSENCE_IN_FLIGHT);
-	assert_int_equal(absence_of(&schema, COUNTER_thread_exit), ABSENCE_NO_RETURN);
-	assert_int_equal(absence_of(&schema, COUNTER_no_return), ABSENCE_NO_RETURN);
+	assert_int_equal(absence_of_loss(COUNTER_no_entry), ABSENCE_IN_FLIGHT);
+	assert_int_equal(absence_of_loss(COUNTER_thread_exit), ABSENCE_NO_RETURN);
+	assert_int_equal(absence_of_loss(COUNTER_no_return), ABSENCE_NO_RETURN);
 	assert_int_equal(absence_of(&schema, COUNTER_sampled_out), ABSENCE_LEFT_OUT);
 }
 
