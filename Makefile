@@ -78,7 +78,7 @@ gpureplay_L  := $(gpuverify_L) -lm
 gpuanalyze_A := $(BUILD)/libanalyze.a $(BUILD)/libreplay.a $(A_BASE)
 gpuanalyze_L := -lsqlite3 $(L_BASE) -lm
 gpurec_A     := $(BUILD)/librecord.a $(A_BASE)
-gpurec_L     := -lbpf -lelf -lz $(L_BASE) -ldl
+gpurec_L     := -lbpf -ldw -lelf -lz $(L_BASE) -ldl
 
 # Tests: a binary for each tests/unit/FOLDER/test_*.c; those that look into record/ need libbpf and are left out with BPF=0.
 UNIT_ALL    := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/*/test_*.c))
@@ -273,7 +273,7 @@ tests: all $(FAULTIO) $(RATE) $(UNIT_BINS) $(HELPER_BINS) $(FUZZ_BINS) $(WORKLOA
 $(UNIT_BINS): $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(TEST_A)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %/librecord.a,$^) $(TEST_A) \
-		$(if $(filter $*,$(UNIT_RECORD)),-lbpf -lelf -lz) $(TEST_L) -o $@
+		$(if $(filter $*,$(UNIT_RECORD)),-lbpf -ldw -lelf -lz) $(TEST_L) -o $@
 $(addprefix $(BUILD)/tests/unit/,$(filter $(UNIT_RECORD),$(UNIT))): $(BUILD)/librecord.a
 $(addprefix $(BUILD)/tests/unit/,$(addsuffix .o,$(filter $(UNIT_RECORD),$(UNIT)))): | $(BUILD)/bpf/gpurec.skel.h
 
@@ -290,7 +290,7 @@ $(HELPER_BINS): $(TEST_A)
 $(filter %/fuzz_elf %/fuzz_changing,$(FUZZ_BINS)): $(O_ELF)
 $(FUZZ_BINS): $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/main.o $(TEST_A)
 	@echo "  LINK  $@"
-	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf %/fuzz_changing,$@),-lelf) $(filter-out -lcmocka,$(TEST_L)) -o $@
+	$(Q)$(CC) $(LDALL) $(filter %.o,$^) $(filter %.a,$^) $(if $(filter %/fuzz_elf %/fuzz_changing,$@),-ldw -lelf) $(filter-out -lcmocka,$(TEST_L)) -o $@
 
 # What the runner gets: settings, then tests (tests/run explains).
 RUN_UNIT = BUILD=$(BUILD) $(UNIT_BINS)
@@ -455,7 +455,7 @@ fuzz:
 		mkdir -p $(FUZZ_BUILD)/found/$$target; \
 		$(BUILD)/tests/fuzz/$$target --seeds $(FUZZ_BUILD)/found/$$target; \
 		$(CLANG) -fsanitize=fuzzer,address,undefined $(FUZZ_BUILD)/tests/fuzz/$$target.o \
-			$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(O_ELF) $(TEST_A)) -lelf $(TEST_L) -pthread \
+			$(patsubst $(BUILD)/%,$(FUZZ_BUILD)/%,$(O_ELF) $(TEST_A)) -ldw -lelf $(TEST_L) -pthread \
 			-o $(FUZZ_BUILD)/$$target; \
 		echo "  FUZZ  $$target for $(T) s"; \
 		$(FUZZ_BUILD)/$$target -max_total_time=$(T) -max_len=65536 -rss_limit_mb=1024 -timeout=10 \

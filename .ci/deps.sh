@@ -25,6 +25,7 @@ bpf      clang                                     clang                clang
 bpf      bpftool                                   @bpftool             bpftool
 bpf      bpf/libbpf.h                              libbpf-dev           libbpf-devel
 bpf      gelf.h                                    libelf-dev           elfutils-libelf-devel
+bpf      elfutils/libdw.h                          libdw-dev            elfutils-devel
 bpf      zlib.h                                    zlib1g-dev           zlib-devel
 demo     sqlite3                                   sqlite3              sqlite
 test     cmocka.h                                  libcmocka-dev        libcmocka-devel

@@ -236,7 +236,8 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int exit_code;
-	unsigned long nivcsw; /* switches away from it while it was able to run */
+	unsigned long nvcsw;  /* switches away from it because it went to sleep, */
+	unsigned long nivcsw; /* and while it was able to run */
 	__u64 start_boottime;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
@@ -300,6 +301,7 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define REGS_SP(r) ((r)->sp)
 #define REGS_IP(r) ((r)->ip)
 #define REGS_FP(r) ((r)->bp)
+#define REGS_LR(r) 0
 #define REGS_RESULT(r) ((r)->ax)
 #define SYSCALL_NR(r) ((__s64)(int)(r)->orig_ax)
 #define SYSCALL_RET(r) ((__s64)(r)->ax)
@@ -325,6 +327,7 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define REGS_SP(r) ((r)->sp)
 #define REGS_IP(r) ((r)->pc)
 #define REGS_FP(r) ((r)->regs[29])
+#define REGS_LR(r) ((r)->regs[30])
 #define REGS_RESULT(r) ((r)->regs[0])
 #define SYSCALL_NR(r) ((__s64)(r)->syscallno)
 #define SYSCALL_RET(r) ((__s64)(r)->regs[0])

@@ -44,6 +44,12 @@ static __noinline void emit_state(struct task_struct *t)
 		nr = SYSCALL_NR(user);
 	r->syscall = nr >= 0 ? (__u64)nr + 1 : 0;
 	r->argument = nr >= 0 ? SYSCALL_0(user) : 0;
+	r->start_ns = process_start(t);
+	r->switches = t->nvcsw + t->nivcsw;
+	r->ip = REGS_IP(user);
+	r->sp = REGS_SP(user);
+	r->fp = REGS_FP(user);
+	r->lr = REGS_LR(user);
 	submit_bulk(r);
 }
 

@@ -41,6 +41,7 @@
 	K(10, context, events, CALL)                                                                                   \
 	K(11, map, events, CALL)                                                                                       \
 	K(12, load, events, CALL)                                                                                      \
+	K(13, thread_stack, events, PLAIN)                                                                             \
 	K(16, switch, events, COUNTED)                                                                                 \
 	K(17, waking, events, COUNTED)                                                                                 \
 	K(18, futex, events, COUNTED)                                                                                  \
@@ -368,6 +369,22 @@
 #define THREAD_OTHER 6
 
 /*
+ * The user stack of such a thread, read at `at`. Depth 0 is where it stands; flags: STACK_*. Of a thread that was seen
+ * to run it is from when it left user mode last, and of one that has run since, it is what its memory held then: there
+ * are only those of both that fit together as a whole.
+ */
+#define FIELDS_thread_stack(F)                                                                                         \
+	F(thread_stack, at, TIME, BOOT_NS)                                                                             \
+	F(thread_stack, pid, UINT, ID)                                                                                 \
+	F(thread_stack, tid, UINT, ID)                                                                                 \
+	F(thread_stack, moment, UINT, ENUM)                                                                            \
+	F(thread_stack, stack, UINT, ID)                                                                               \
+	F(thread_stack, flags, UINT, FLAGS)
+
+#define STACK_WHOLE 1 /* it goes on to the thread's first function */
+#define STACK_STILL 2 /* the thread slept at the moment, and until all of it was read */
+
+/*
  * A call that a recorded thread has entered and not left at a moment. dur: so far. probe: which function, or futex.
  * argument: its first one; of a futex call the address. flags: CALL_NESTED.
  */
@@ -554,7 +571,8 @@
 	F(xid, pci, TEXT, NONE)                                                                                        \
 	F(xid, text, TEXT, NONE)
 
-/* One frame of a stack, depth 0 is the caller of the probed function. module 0: not in a file. offset: in the file. */
+/* One frame of a stack; of a call, depth 0 is the caller of the probed function. module 0: not in a file. offset: in
+ * the file. */
 #define FIELDS_frame(F)                                                                                                \
 	F(frame, at, TIME, BOOT_NS)                                                                                    \
 	F(frame, stack, UINT, ID)                                                                                      \

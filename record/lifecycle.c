@@ -328,6 +328,8 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 		if (r != INSPECT_LATER)
 			deferred_remove(&s->processes.deferred);
 	}
+	if (r >= 0 && !s->processes.deferred.n)
+		r = recording_read_stacks(s, at_end, why);
 	if (r >= 0)
 		r = stacks_go_on(s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);
 	if (r >= 0)
@@ -343,9 +345,10 @@ static int on_throttled(struct recording *s, const struct ring_throttled *t, str
 
 static int on_state(struct recording *s, const struct ring_state *state, struct fault *why)
 {
-	if (state->moment != MOMENT_END || state->state & STATE_GONE)
+	if (state->state & STATE_GONE)
 		return 0;
-	return pid_set_add(&s->processes.survivors, state->pid, why);
+	recording_want_stack(s, state);
+	return state->moment != MOMENT_END ? 0 : pid_set_add(&s->processes.survivors, state->pid, why);
 }
 
 int recording_notice(void *self, const struct ring_head *record, struct fault *why)

@@ -253,7 +253,7 @@ static int wait_ms(const struct recording *s)
 
 	if (s->due.cut_ns)
 		return 1;
-	if (s->processes.deferred.n)
+	if (s->processes.deferred.n || s->processes.stacks.n)
 		most_ms = DEFERRED_WAIT_MS;
 	if (s->due.end_ns && s->due.end_ns < until_ns)
 		until_ns = s->due.end_ns;

@@ -383,7 +383,7 @@ struct lack {
 	uint64_t n;
 	bool ordinary, calls;
 };
-#define NLACKS 15
+#define NLACKS 16
 
 static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 {
@@ -424,6 +424,9 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"states_beyond", "thread or open call at the beginning or end is not listed: limit reached",
 		 "threads and open calls at the beginning or end are not listed: limit reached",
 		 attach_states_beyond(s->attach), false, false},
+		{"stacks_unread", "thread whose user stack at the beginning or end could not be read",
+		 "threads whose user stacks at the beginning or end could not be read", s->processes.stacks.unread,
+		 true, false},
 		{"processes_gone", "process ended before all of it could be read",
 		 "processes ended before all of them could be read", s->instances.gone, true, false},
 		{"files_gone", "short-lived process ended before its libraries could be inspected",

@@ -417,9 +417,9 @@ static int recording_start(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = watch_gpus(s, why);
 	if (r == 0) {
-		inspector_wait(s->inspector, true);
+		inspector_wait_until(s->inspector, INSPECT_ALWAYS);
 		r = find_targets(s, why);
-		inspector_wait(s->inspector, false);
+		inspector_wait_until(s->inspector, 0);
 	}
 	if (r == 0)
 		r = cpus_new(&s->host.cpus, "/proc/stat", why);
@@ -509,6 +509,7 @@ uint64_t recording_close(struct recording *s)
 	free(s->waits.pidfds);
 	free(s->processes.tracked.pids);
 	free(s->processes.survivors.pids);
+	free(s->processes.stacks.list);
 	free(s->instances.list);
 	free(s->processes.gone.pids);
 	free(s->processes.long_gone.pids);

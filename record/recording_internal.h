@@ -34,9 +34,11 @@
 
 #define CGROUP_AGAIN_NS 1000000000ull /* a throttled process's control group is read again, at most so often */
 
-#define LEARN_MAPPINGS 32   /* a process with more of code is not looked through at once */
-#define STATES_MAX 8192     /* rows of what threads are in, at one moment; less with a small ring */
-#define NOT_ATTACHED_MAX 64 /* that are reported one by one */
+#define LEARN_MAPPINGS 32             /* a process with more of code is not looked through at once */
+#define STATES_MAX 8192               /* rows of what threads are in, at one moment; less with a small ring */
+#define THREAD_STACKS_MAX 1024        /* that are read at one moment, */
+#define THREAD_STACKS_NS 500000000ull /* and how long the end waits for them */
+#define NOT_ATTACHED_MAX 64           /* that are reported one by one */
 
 #define INSTANCE_FACTS 4
 /* A process: numbers are reused. */
@@ -72,7 +74,12 @@ struct processes {
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	struct deferred_queue deferred;
 	uint64_t not_attached;
-	uint64_t states_unread;    /* moments at which the kernel did not report what threads are in */
+	uint64_t states_unread; /* moments at which the kernel did not report what threads are in */
+	struct {
+		struct ring_state *list; /* of threads whose stacks are to be read */
+		size_t n, room, next;
+		uint64_t unread; /* that were not */
+	} stacks;
 	uint64_t libraries_unseen; /* CUDA libraries that live processes mapped, but /proc does not show */
 	struct {
 		size_t refused, unread, stripped;
@@ -237,6 +244,13 @@ int recording_look_again(struct recording *s, struct fault *why);
 
 /* What recorded threads are in now, as rows. */
 void recording_emit_states(struct recording *s, uint32_t moment);
+
+/* thread_stacks.c: this thread's user stack is to be read when there is time. */
+void recording_want_stack(struct recording *s, const struct ring_state *state);
+/* Go on reading, as far as answers come in time; at_end: that is waited for, and what is not done then is given up. */
+int recording_read_stacks(struct recording *s, bool at_end, struct fault *why);
+/* What was wanted is given up: another capture begins. */
+void recording_drop_stacks(struct recording *s);
 
 /* Track the processes of -p and, unless they are not wanted, all that descend from them and are not tracked yet. */
 int recording_track_named(struct recording *s, struct fault *why);

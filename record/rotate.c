@@ -516,6 +516,7 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	s->capture.nepochs = 0;
 	strcpy(s->capture.path, path);
 	output_watch_hold(&s->capture.output, s->capture.path);
+	recording_drop_stacks(s);
 	stacks_forget(s->stacks);
 	cpus_forget(s->host.cpus);
 	quotas_forget(s->host.quotas);

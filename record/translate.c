@@ -95,7 +95,7 @@ static int take_frames(struct translator *t, struct row *row, const struct ring_
 
 	for (size_t i = 0; i < n; i++)
 		frames[i] = frame[i];
-	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, n, &id, why);
+	r = stacks_number(t->stacks, t->writer, row->v[0], c->pid, c->start_ns, frames, n, false, &id, why);
 	if (r == ERR_MEMORY || (r == 0 && !id)) {
 		/* The call itself can still be reported. */
 		counters_add(t->counters, c->probe, COUNT_no_stack);

@@ -18,7 +18,7 @@ sqlite     libsqlite3-dev  https://sqlite.org                       blessing    
 libseccomp libseccomp-dev  https://github.com/seccomp/libseccomp    LGPL-2.1-only        confinement
 libcap     libcap-dev      https://sites.google.com/site/fullycapable  BSD-3-Clause      confinement
 libbpf     libbpf-dev      https://github.com/libbpf/libbpf         LGPL-2.1-only        recording
-elfutils   libelf-dev      https://sourceware.org/elfutils          LGPL-3.0-or-later    recording
+elfutils   libdw-dev       https://sourceware.org/elfutils          LGPL-3.0-or-later    recording
 zlib       zlib1g-dev      https://zlib.net                         Zlib                 recording
 glibc      libc6-dev       https://www.gnu.org/software/libc        LGPL-2.1-or-later    everything
 '

@@ -54,6 +54,13 @@ struct process_info {
 int procfs_process(const struct procfs *fs, uint32_t pid, struct process_info *info, struct fault *why);
 int procfs_thread(const struct procfs *fs, uint32_t pid, uint32_t tid, struct process_info *info, struct fault *why);
 
+/* How often a thread was switched away from, ever, and its state as in stat. */
+int procfs_switches(const struct procfs *fs, uint32_t pid, uint32_t tid, uint64_t *switches, char *state,
+		    struct fault *why);
+
+/* Its memory, to be read at the addresses that it has there. The caller closes *fd; reading may block. */
+int procfs_open_memory(const struct procfs *fs, uint32_t pid, int *fd, struct fault *why);
+
 /* Whether two start times, each exact or rounded down to a tick, can be the same. */
 bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns);
 

@@ -29,19 +29,53 @@ uint64_t procfs_namespace(int dir_fd, const char *name)
 	return procfs_take_number(&p, end, 10, UINT64_MAX, &inode) && procfs_take_char(&p, end, ']') ? inode : 0;
 }
 
+/* What is behind `key`, which begins with the newline before its line; NULL: there is no such line. */
+static const char *behind(const char *buf, size_t len, const char *key)
+{
+	const char *p = memmem(buf, len, key, strlen(key));
+
+	return p ? p + strlen(key) : NULL;
+}
+
 /* The last number of the line "\nNStgid:\t12\t1": the process's id in the innermost namespace. */
 static uint32_t innermost_id(const char *buf, size_t len)
 {
-	static const char key[] = "\nNStgid:";
-	const char *p = memmem(buf, len, key, sizeof(key) - 1), *end = buf + len;
+	const char *p = behind(buf, len, "\nNStgid:"), *end = buf + len;
 	uint64_t id = 0;
 
-	if (!p)
-		return 0;
-	p += sizeof(key) - 1;
-	while (procfs_take_char(&p, end, '\t') && procfs_take_number(&p, end, 10, UINT32_MAX, &id))
+	while (p && procfs_take_char(&p, end, '\t') && procfs_take_number(&p, end, 10, UINT32_MAX, &id))
 		;
 	return (uint32_t)id;
+}
+
+int procfs_switches(const struct procfs *fs, uint32_t pid, uint32_t tid, uint64_t *switches, char *state,
+		    struct fault *why)
+{
+	const char *p, *slept, *forced, *end;
+	char name[PROCFS_NAME_ROOM];
+	char buf[4 * READ_ROOM]; /* on large hosts the lists of CPUs in it are long */
+	uint64_t nslept, nforced;
+	size_t len;
+	int fd = -1, r = procfs_open_process(fs, pid, &fd, why);
+
+	if (r <= 0)
+		return r;
+	snprintf(name, sizeof(name), "task/%" PRIu32 "/status", tid);
+	r = procfs_read_start(fd, pid, name, buf, sizeof(buf), &len, why);
+	close(fd);
+	if (r <= 0)
+		return r;
+	end = buf + len;
+	p = behind(buf, len, "\nState:\t");
+	slept = behind(buf, len, "\nvoluntary_ctxt_switches:\t");
+	forced = behind(buf, len, "\nnonvoluntary_ctxt_switches:\t");
+	if (!p || p == end || !slept || !procfs_take_number(&slept, end, 10, UINT64_MAX, &nslept) || !forced ||
+	    !procfs_take_number(&forced, end, 10, UINT64_MAX, &nforced))
+		return fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "the status of thread %" PRIu32 " is not as expected",
+				 tid);
+	*state = *p;
+	*switches = nslept + nforced;
+	return 1;
 }
 
 bool procfs_has_memory(const struct procfs *fs, uint32_t pid)
@@ -55,6 +89,15 @@ bool procfs_has_memory(const struct procfs *fs, uint32_t pid)
 	r = procfs_read_start(fd, pid, "statm", buf, sizeof(buf), &len, NULL);
 	close(fd);
 	return r > 0 && len && buf[0] != '0';
+}
+
+int procfs_open_memory(const struct procfs *fs, uint32_t pid, int *fd, struct fault *why)
+{
+	char name[PROCFS_NAME_ROOM];
+
+	snprintf(name, sizeof(name), "%" PRIu32 "/mem", pid);
+	*fd = openat(fs->root_fd, name, O_RDONLY | O_CLOEXEC);
+	return *fd >= 0 ? 1 : procfs_gone_or_fault(pid, "its memory", why);
 }
 
 int procfs_namespaces(const struct procfs *fs, uint32_t pid, struct process_namespaces *out, struct fault *why)

@@ -291,3 +291,24 @@ int inspector_program(struct inspector *i, uint32_t pid, struct inspect_program 
 	end_text(p->cgroup.container, sizeof(p->cgroup.container));
 	return r;
 }
+
+int inspector_stack(struct inspector *i, uint32_t pid, uint64_t start_ns, const struct thread_at *thread,
+		    uint64_t *frames, size_t max, size_t *n, uint32_t *flags, struct fault *why)
+{
+	struct inspect_ask ask = ask_of(INSPECT_STACK, pid);
+	struct inspect_stack head;
+	struct answer *a;
+	int done;
+
+	ask.start = start_ns;
+	ask.thread = *thread;
+	done = ask_head(i, &ask, NULL, &a, &head, sizeof(head), why);
+	if (done != INSPECT_DONE)
+		return done;
+	*n = head.n < max ? head.n : max;
+	*flags = head.flags & (STACK_WHOLE | STACK_STILL);
+	if (!inspect_take(a, frames, *n * sizeof(*frames)))
+		done = malformed(why);
+	inspect_done(a);
+	return done;
+}

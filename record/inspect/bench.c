@@ -36,7 +36,8 @@ struct bench {
 	struct symbols symbols[INSPECT_IMAGES_MAX];
 	size_t nsymbols;
 	uint64_t clock;
-	struct procfs_maps maps; /* large: not for the stack */
+	struct unwinder *unwinder; /* NULL until it is needed */
+	struct procfs_maps maps;   /* large: not for the stack */
 	struct mapping line;
 };
 
@@ -91,6 +92,7 @@ void bench_free(struct bench *b)
 		return;
 	for (size_t i = 0; i < INSPECT_IMAGES_MAX; i++)
 		image_close(b->symbols[i].image);
+	unwinder_free(b->unwinder);
 	free(b->names);
 	free(b);
 }
@@ -410,6 +412,26 @@ static int work_program(struct bench *b, const struct inspect_ask *ask, struct b
 	return 1;
 }
 
+static int work_stack(struct bench *b, const struct inspect_ask *ask, struct bytes *out, struct fault *why)
+{
+	uint64_t frames[STACK_FRAMES];
+	struct inspect_stack head = {0};
+	uint32_t flags;
+	size_t n;
+	int r = b->unwinder ? 0 : unwinder_new(&b->unwinder, b->fs, why);
+
+	if (r == 0)
+		r = unwinder_stack(b->unwinder, ask->pid, ask->start, &ask->thread, frames, STACK_FRAMES, &n, &flags,
+				   why);
+	if (r <= 0)
+		return r;
+	head.n = (uint32_t)n;
+	head.flags = flags;
+	bytes_add(out, &head, sizeof(head));
+	bytes_add(out, frames, n * sizeof(frames[0]));
+	return 1;
+}
+
 bool bench_work(struct bench *b, const struct inspect_ask *ask, struct attach_site *sites, struct bytes *answer)
 {
 	static int (*const works[])(struct bench *, const struct inspect_ask *, struct bytes *, struct fault *) = {
@@ -421,6 +443,7 @@ bool bench_work(struct bench *b, const struct inspect_ask *ask, struct attach_si
 		[INSPECT_SYMBOL] = work_symbol,
 		[INSPECT_ARGUMENTS] = work_arguments,
 		[INSPECT_PROGRAM] = work_program,
+		[INSPECT_STACK] = work_stack,
 	};
 	struct inspect_head head = {0};
 	struct fault why = {0};

@@ -13,7 +13,7 @@
 #include "format/base/bytes.h"
 #include "record/host/procfs.h"
 #include "record/probe/attach.h"
-#include "record/symbols/elf.h"
+#include "record/inspect/unwinder.h"
 
 #define INSPECT_CODE_MAX 8192          /* mappings of code of one process that are reported */
 #define INSPECT_LINES_MAX 65536        /* lines of maps that are read */
@@ -41,7 +41,8 @@ enum inspect_op {
 	INSPECT_ATTACH,    /* put probes on it */
 	INSPECT_SYMBOL,    /* which function an offset of it lies in */
 	INSPECT_ARGUMENTS, /* of a process, and the program that they are given to */
-	INSPECT_PROGRAM    /* what a process runs, and where */
+	INSPECT_PROGRAM,   /* what a process runs, and where */
+	INSPECT_STACK      /* the user stack of a thread */
 };
 
 /* A question. No padding: two are the same when their bytes are. */
@@ -49,12 +50,15 @@ struct inspect_ask {
 	uint32_t op, pid;
 	uint64_t start, offset, inode; /* of the mapping, as maps has it */
 	uint32_t dev_major, dev_minor;
-	struct stamp stamp; /* that the file must have: FUNCTIONS, ATTACH, SYMBOL */
-	uint64_t at;        /* SYMBOL: in the file */
-	uint32_t module;    /* SYMBOL: the file's number, by which its symbols are kept */
-	uint32_t nsites;    /* ATTACH: that come behind the question */
+	struct stamp stamp;      /* that the file must have: FUNCTIONS, ATTACH, SYMBOL */
+	uint64_t at;             /* SYMBOL: in the file */
+	uint32_t module;         /* SYMBOL: the file's number, by which its symbols are kept */
+	uint32_t nsites;         /* ATTACH: that come behind the question */
+	struct thread_at thread; /* STACK: whose; `start` is when its process began */
 };
-_Static_assert(sizeof(struct inspect_ask) == 2 * 4 + 3 * 8 + 2 * 4 + sizeof(struct stamp) + 8 + 2 * 4, "no padding");
+_Static_assert(sizeof(struct inspect_ask) ==
+		       2 * 4 + 3 * 8 + 2 * 4 + sizeof(struct stamp) + 8 + 2 * 4 + sizeof(struct thread_at),
+	       "no padding");
 
 /* An answer begins with this; what follows depends on the question. */
 struct inspect_head {
@@ -122,6 +126,12 @@ struct inspect_program {
 	struct process_cgroup cgroup;
 	struct process_namespaces namespaces;
 	char again[PROCFS_PATH_MAX]; /* the program, behind all else */
+};
+
+/* STACK: this, then n addresses, as unwinder_stack() has them. */
+struct inspect_stack {
+	uint32_t n;
+	uint32_t flags; /* STACK_* */
 };
 
 struct bench;

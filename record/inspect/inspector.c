@@ -63,9 +63,9 @@ int inspector_fd(const struct inspector *i)
 	return i->helper.keeper ? i->helper.answer : -1;
 }
 
-void inspector_wait(struct inspector *i, bool wait)
+void inspector_wait_until(struct inspector *i, uint64_t until_ns)
 {
-	i->patient = wait;
+	i->patient_until_ns = until_ns;
 }
 
 void inspector_forget(struct inspector *i, uint32_t pid)
@@ -88,19 +88,20 @@ void inspector_give_file(struct inspector *i, int fd)
 
 /* --- what took too long --- */
 
-/* A question is about a file, or about a process where it is not. */
+/* A question is about a file, or about a process where it is not; or about its memory. */
 static struct penalty subject_of(const struct inspect_ask *ask)
 {
 	bool file = ask->inode != 0;
 
 	return (struct penalty){.pid = file ? 0 : ask->pid,
+				.stack = ask->op == INSPECT_STACK,
 				.inode = ask->inode,
 				.device = (uint64_t)ask->dev_major << 32 | ask->dev_minor};
 }
 
 static bool same_subject(const struct penalty *a, const struct penalty *b)
 {
-	return a->pid == b->pid && a->inode == b->inode && a->device == b->device;
+	return a->pid == b->pid && a->stack == b->stack && a->inode == b->inode && a->device == b->device;
 }
 
 static struct penalty *penalty_of(struct inspector *i, const struct inspect_ask *ask)
@@ -166,7 +167,7 @@ static void give_up(struct inspector *i)
 
 	helper_replace(&i->helper, HELPER_REPLACE);
 	punish(i, &a->ask);
-	i->given_up++;
+	i->given_up += a->ask.op != INSPECT_STACK; /* who asks counts those */
 	a->number = 0;
 	i->coming = NULL;
 }
@@ -192,8 +193,9 @@ static uint64_t may_wait(struct inspector *i, uint64_t now_ns)
 {
 	uint64_t left;
 
-	if (i->patient)
-		return INSPECT_DEADLINE_NS;
+	if (i->patient_until_ns > now_ns)
+		return i->patient_until_ns - now_ns < INSPECT_DEADLINE_NS ? i->patient_until_ns - now_ns
+									  : INSPECT_DEADLINE_NS;
 	if (now_ns - i->second_ns >= 1000000000u) {
 		i->second_ns = now_ns;
 		i->waited_ns = 0;

@@ -36,8 +36,12 @@ void inspector_free(struct inspector *i);
 
 /* Readable when an answer has come; -1 without a helper. */
 int inspector_fd(const struct inspector *i);
-/* While it is set, asking waits until the deadline, and nothing is INSPECT_LATER: before recording begins. */
-void inspector_wait(struct inspector *i, bool wait);
+/*
+ * Until then (monotonic clock), asking waits as long as it takes up to the deadline, and nothing is INSPECT_LATER:
+ * before recording begins (INSPECT_ALWAYS), and when it has ended. 0: no longer.
+ */
+#define INSPECT_ALWAYS UINT64_MAX
+void inspector_wait_until(struct inspector *i, uint64_t until_ns);
 /* The process ended, or runs another program: what was answered about it, and not yet asked for, does not hold. */
 void inspector_forget(struct inspector *i, uint32_t pid);
 /* How many questions were given up. */
@@ -75,6 +79,10 @@ int inspector_arguments(struct inspector *i, uint32_t pid, struct inspect_argume
 			struct fault *why);
 /* The program of a process, its control group and namespaces. INSPECT_DONE as above. */
 int inspector_program(struct inspector *i, uint32_t pid, struct inspect_program *p, struct fault *why);
+
+/* The user stack of a thread, as unwinder_stack() has it, at most STACK_FRAMES of it. */
+int inspector_stack(struct inspector *i, uint32_t pid, uint64_t start_ns, const struct thread_at *thread,
+		    uint64_t *frames, size_t max, size_t *n, uint32_t *flags, struct fault *why);
 
 /* A file that a person named, for the next questions, which this process then works at itself; -1: no longer. */
 void inspector_give_file(struct inspector *i, int fd);

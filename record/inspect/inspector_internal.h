@@ -20,6 +20,7 @@ struct answer {
 
 struct penalty {
 	uint32_t pid; /* or a file: */
+	bool stack;   /* of one of its threads alone */
 	uint32_t times;
 	uint64_t inode, device;
 	uint64_t until_ns;
@@ -32,7 +33,7 @@ struct inspector {
 	struct answer local;
 	bool given;
 	struct helper helper;
-	bool patient;
+	uint64_t patient_until_ns;
 	uint64_t number; /* of the last question sent */
 	struct answer answers[INSPECT_ANSWERS];
 	struct answer *coming; /* NULL: the helper has nothing to do */

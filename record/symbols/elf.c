@@ -273,6 +273,9 @@ void image_close(struct image *img)
 {
 	if (!img)
 		return;
+	if (img->frames)
+		dwarf_cfi_end(img->frames);
+	elf_end(img->elf);
 	if (img->fd >= 0)
 		close(img->fd);
 	free(img->functions);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What elf.c and elf_symbols.c share, and nobody else needs. */
+/* What the elf*.c share, and nobody else needs. */
 #ifndef GPUREC_RECORD_SYMBOLS_ELF_INTERNAL_H
 #define GPUREC_RECORD_SYMBOLS_ELF_INTERNAL_H
 
 #include <elf.h>
+#include <elfutils/libdw.h>
 
 #include "record/symbols/elf.h"
 
@@ -61,6 +62,8 @@ struct image {
 	bool loaded;
 	struct function *functions;
 	size_t nfunctions;
+	Elf *elf;          /* of elf_unwind.c: NULL until it is needed; */
+	Dwarf_CFI *frames; /* lives with it */
 };
 
 /* Exactly n bytes at `at`, or an error: the file may have become shorter, or enough of it was read (`left_bytes`). */

@@ -13,6 +13,7 @@
 struct late {
 	uint32_t id, pid;
 	uint64_t start_ns;
+	bool of_thread; /* depth 0 is no return address */
 	size_t nframes;
 	uint64_t frame[STACK_FRAMES];
 };
@@ -100,9 +101,8 @@ static int place_all(struct stacks *s, const struct late *stack, uint64_t at_ns,
 
 	*late = false;
 	for (size_t i = 0; i < stack->nframes && r >= 0; i++) {
-		/* All frames are return addresses: depth 0 is where the probed call returned to. */
-		r = symbolizer_place(s->symbolizer, stack->pid, stack->start_ns, stack->frame[i], true, at_ns,
-				     &s->places[i], why);
+		r = symbolizer_place(s->symbolizer, stack->pid, stack->start_ns, stack->frame[i],
+				     i > 0 || !stack->of_thread, at_ns, &s->places[i], why);
 		*late = *late || symbolizer_late(s->symbolizer);
 	}
 	return r;
@@ -137,10 +137,10 @@ int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end
 }
 
 int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t pid, uint64_t start_ns,
-		  const uint64_t *frames, size_t nframes, uint32_t *id, struct fault *why)
+		  const uint64_t *frames, size_t nframes, bool of_thread, uint32_t *id, struct fault *why)
 {
 	uint64_t whole[STACK_FRAMES + 2] = {pid, start_ns}, hash[2];
-	struct late stack = {.id = s->nstacks + 1, .pid = pid, .start_ns = start_ns};
+	struct late stack = {.id = s->nstacks + 1, .pid = pid, .start_ns = start_ns, .of_thread = of_thread};
 	bool late = false;
 	int r;
 

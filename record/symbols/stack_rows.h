@@ -21,11 +21,12 @@ void stacks_free(struct stacks *s);
 void stacks_forget(struct stacks *s);
 
 /*
- * The number of a stack, depth 0 first. *id is 0 when STACKS_MAX is reached. Rows go to `w` with time at_ns.
+ * The number of a stack, depth 0 first; of a thread as it is, depth 0 is where it stands, else where a call returned
+ * to. *id is 0 when STACKS_MAX is reached. Rows go to `w` with time at_ns.
  * ERR_MEMORY, or what writer_add() returned.
  */
 int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t pid, uint64_t start_ns,
-		  const uint64_t *frames, size_t nframes, uint32_t *id, struct fault *why);
+		  const uint64_t *frames, size_t nframes, bool of_thread, uint32_t *id, struct fault *why);
 
 /*
  * Frames that could not be placed at once (symbolizer_late()) are reported when they can be, or, at_end, as far as they

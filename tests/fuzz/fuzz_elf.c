@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "record/symbols/elf.h"
+#include "record/symbols/elf_unwind.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/small_elf.h"
 
@@ -79,6 +79,29 @@ static void ask_for_names(struct image *img, size_t n)
 	}
 }
 
+static bool any_word(void *self, uint64_t address, uint64_t *word)
+{
+	(void)self;
+	*word = address * 3;
+	return address % 7;
+}
+
+static void ask_for_callers(struct image *img, size_t n)
+{
+	const struct memory memory = {any_word, NULL};
+
+	for (size_t at = 0; at < n + 64; at += 1 + n / 64) {
+		struct registers r = {at, 8 * at, 16 * at, 0};
+		struct fault why = {0};
+		bool exact;
+		int got = image_unwind(img, at, &r, &memory, &exact, &why);
+
+		MUST(got <= 1);
+		if (got < 0)
+			must_fault(got, &why);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
 	int fd = memfd_create("fuzz_elf", MFD_CLOEXEC), r;
@@ -97,6 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 		(void)image_has_kernels(img);
 		ask_for_functions(img, n);
 		ask_for_names(img, n);
+		ask_for_callers(img, n);
 		image_close(img);
 	}
 	close(fd);

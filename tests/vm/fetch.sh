@@ -23,8 +23,8 @@ export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 PACKAGES_GUEST="base-files base-passwd bash coreutils dash debianutils diffutils findutils gawk grep gzip hostname iproute2
 	kmod libc-bin login lz4 minisign mount ncurses-base passwd procps psmisc python3 sed sqlite3 strace tar util-linux
 	util-linux-extra bsdutils xz-utils
-	libbpf1 libcap2 libcap2-bin libcmocka0 libelf1 liblz4-1 libseccomp2 libsodium23 libsqlite3-0 libxxhash0 zlib1g"
-PACKAGES_SYSROOT="libc6-dev linux-libc-dev libgcc-12-dev libbpf-dev libcap-dev libcmocka-dev libelf-dev liblz4-dev
+	libbpf1 libcap2 libcap2-bin libcmocka0 libdw1 libelf1 liblz4-1 libseccomp2 libsodium23 libsqlite3-0 libxxhash0 zlib1g"
+PACKAGES_SYSROOT="libc6-dev linux-libc-dev libgcc-12-dev libbpf-dev libcap-dev libcmocka-dev libdw-dev libelf-dev liblz4-dev
 	libseccomp-dev libsodium-dev libsqlite3-dev libxxhash-dev zlib1g-dev"
 
 die() {

@@ -5,6 +5,7 @@
  *	attacker elf FILE     make a library of 200 MB that takes long to read
  *	attacker map FILE MS  map it as code, and stay for so long
  *	attacker flood DIR MS with 31,000 mappings, map a new library of CUDA's name every 2 ms
+ *	attacker stack FILE MS  sleep for so long with its stack in that file's memory
  *	attacker fuse DIR     mount a file system, as root, whose file libcuda.so.1 can be opened once
  *
  * What is asked of that file system later is never answered. The program ends when it is unmounted.
@@ -20,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -238,16 +240,48 @@ static int serve(const char *folder)
 	}
 }
 
+/* Nothing of that memory is touched but by whoever follows the stack. */
+static int sleep_on(const char *path, unsigned ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+	char *stack = map_code(path);
+
+	if (stack == MAP_FAILED)
+		return fail(path);
+	puts("sleeps");
+	fflush(stdout);
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rsp, %%rbx\n\tmov %%rbp, %%r12\n\tmov %0, %%rsp\n\tmov %0, %%rbp\n\tsyscall\n\t"
+			 "mov %%rbx, %%rsp\n\tmov %%r12, %%rbp"
+			 :
+			 : "r"(stack), "a"(SYS_nanosleep), "D"(&t), "S"(0)
+			 : "rbx", "r12", "rcx", "r11", "memory");
+#else
+	register long number __asm__("x8") = SYS_nanosleep;
+	register void *first __asm__("x0") = &t;
+	register long second __asm__("x1") = 0;
+
+	__asm__ volatile("mov x19, sp\n\tmov x20, x29\n\tmov sp, %0\n\tmov x29, %0\n\tsvc #0\n\t"
+			 "mov sp, x19\n\tmov x29, x20"
+			 : "+r"(stack), "+r"(first)
+			 : "r"(number), "r"(second)
+			 : "x19", "x20", "memory");
+#endif
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "elf"))
 		return make_elf(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "map"))
 		return map_and_stay(argv[2], (unsigned)atoi(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "stack"))
+		return sleep_on(argv[2], (unsigned)atoi(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "flood"))
 		return flood(argv[2], (unsigned)atoi(argv[3]));
 	if (argc == 3 && !strcmp(argv[1], "fuse"))
 		return serve(argv[2]);
-	fprintf(stderr, "usage: attacker elf FILE | map FILE MS | flood DIR MS | fuse DIR\n");
+	fprintf(stderr, "usage: attacker elf FILE | map FILE MS | stack FILE MS | flood DIR MS | fuse DIR\n");
 	return 2;
 }

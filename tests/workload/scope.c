@@ -6,16 +6,25 @@
  *
  * scope background N CALLS GO: the same, but the parent ends at once.
  *
- * scope hang call|nested|lock: three calls, then it hangs: in a call, in a call inside another, or in a lock.
+ * scope hang call|poll|nested|lock|trap: three calls, then it hangs: in a call, in a call that does not sleep, in a
+ * call inside another, or in a lock; trap: a thread in a call, whose stack nobody can read without waiting for ever.
+ *
+ * scope one: a child of two hangs in a call, the other goes on with others.
  *
  * Each child prints its number, as it knows it.
  */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 int cudaStreamSynchronize(void (*)(void));
@@ -41,12 +50,20 @@ static void sleep_for_ever(void)
 		pause();
 }
 
+static void run_for_ever(void)
+{
+	struct timespec t;
+
+	for (;;)
+		clock_gettime(CLOCK_MONOTONIC, &t);
+}
+
 static void hang_deeper(void)
 {
 	cudaEventSynchronize(sleep_for_ever);
 }
 
-static void lock_twice(void)
+__attribute__((noinline)) static void lock_twice(void)
 {
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -54,7 +71,69 @@ static void lock_twice(void)
 	pthread_mutex_lock(&lock);
 }
 
-static void hang(const char *how)
+static void *hang_thread(void *tid)
+{
+	__atomic_store_n((pid_t *)tid, gettid(), __ATOMIC_RELEASE);
+	cudaStreamSynchronize(sleep_for_ever);
+	return NULL;
+}
+
+static int sleeps(pid_t tid)
+{
+	char name[64], state = 0;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/stat", tid);
+	f = fopen(name, "r");
+	if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (f)
+		fclose(f);
+	return state == 'S';
+}
+
+/* A thread hangs in a call; then its stack is taken away, and whoever reads it waits for us to put it back. */
+__attribute__((noinline)) static void trap(void)
+{
+	size_t bytes = 1 << 18;
+	void *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct uffdio_register all = {.range = {(unsigned long)stack, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_api api = {.api = UFFD_API};
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	pthread_attr_t attr;
+	pthread_t thread;
+	pid_t tid = 0;
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0)
+		exit(77);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack, bytes);
+	if (pthread_create(&thread, &attr, hang_thread, &tid))
+		exit(3);
+	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE) || !sleeps(tid))
+		usleep(1000);
+	if (ioctl(fd, UFFDIO_REGISTER, &all) < 0 || madvise(stack, bytes, MADV_DONTNEED) < 0)
+		exit(77);
+	puts("trapped");
+	fflush(stdout);
+	cudaStreamSynchronize(sleep_for_ever);
+}
+
+__attribute__((noinline)) static void one_of_two(void)
+{
+	puts("hangs");
+	fflush(stdout);
+	if (!fork()) {
+		prctl(PR_SET_NAME, "stuck");
+		cudaStreamSynchronize(sleep_for_ever);
+	}
+	for (;;) {
+		cudaStreamSynchronize(NULL);
+		usleep(1000);
+	}
+}
+
+__attribute__((noinline)) static void hang(const char *how)
 {
 	for (int i = 0; i < 3; i++)
 		cudaStreamSynchronize(NULL);
@@ -62,6 +141,10 @@ static void hang(const char *how)
 	fflush(stdout);
 	if (!strcmp(how, "call"))
 		cudaStreamSynchronize(sleep_for_ever);
+	else if (!strcmp(how, "poll"))
+		cudaStreamSynchronize(run_for_ever);
+	else if (!strcmp(how, "trap"))
+		trap();
 	else if (!strcmp(how, "nested"))
 		cudaStreamSynchronize(hang_deeper);
 	else
@@ -74,6 +157,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "hang"))
 		hang(argv[2]);
+	if (argc == 2 && !strcmp(argv[1], "one"))
+		one_of_two();
 	if (argc != 5)
 		return 2;
 	if (pipe(ready) < 0)

@@ -46,7 +46,7 @@ static pid_t worker(void)
 
 static void mapping_of(void *address, struct mapping *m)
 {
-	inspector_wait(there, true);
+	inspector_wait_until(there, INSPECT_ALWAYS);
 	assert_int_equal(inspector_mapping(there, (uint32_t)getpid(), (uint64_t)(uintptr_t)address, m, NULL),
 			 INSPECT_DONE);
 }
@@ -111,9 +111,9 @@ static void a_helper_that_does_not_answer_is_replaced(void **state)
 	(void)state;
 	mapping_of((void *)(uintptr_t)begin, &m);
 	assert_int_equal(kill(first, SIGSTOP), 0);
-	inspector_wait(there, false);
+	inspector_wait_until(there, 0);
 	assert_int_equal(inspector_open(there, (uint32_t)getpid(), &m, &f, &why), INSPECT_LATER);
-	inspector_wait(there, true);
+	inspector_wait_until(there, INSPECT_ALWAYS);
 	assert_int_equal(inspector_open(there, (uint32_t)getpid(), &m, &f, &why), ERR_IO);
 	assert_non_null(strstr(why.text, "did not answer"));
 	assert_int_equal(inspector_given_up(there), 1);

@@ -256,6 +256,25 @@ static void of_several_ids_the_innermost_is_reported(void **state)
 	assert_int_equal(ns.pid_inside, 1);
 }
 
+static void switches_are_a_sum_and_come_with_the_state(void **state)
+{
+	static const char status[] = "Name:\tState:\\n\nState:\tD (disk sleep)\n"
+				     "voluntary_ctxt_switches:\t7\nnonvoluntary_ctxt_switches:\t12\n";
+	uint64_t n = 0;
+	char is = 0;
+
+	(void)state;
+	made_run("mkdir -p proc/7/task/8");
+	made_write(made_path("proc/7/task/8/status"), status, sizeof(status) - 1);
+	assert_int_equal(procfs_switches(&forged, 7, 8, &n, &is, NULL), 1);
+	assert_true(n == 19 && is == 'D');
+	assert_int_equal(procfs_switches(&forged, 7, 9, &n, &is, NULL), 0);
+	made_write(made_path("proc/7/task/8/status"), status, sizeof(status) - 20);
+	assert_int_equal(procfs_switches(&forged, 7, 8, &n, &is, NULL), ERR_FORMAT);
+	assert_int_equal(procfs_switches(&real, (uint32_t)getpid(), (uint32_t)getpid(), &n, &is, NULL), 1);
+	assert_int_equal(is, 'R');
+}
+
 static void maps_report_the_mount_namespace_of_their_process(void **state)
 {
 	struct procfs_maps *maps = malloc(sizeof(*maps));
@@ -365,6 +384,7 @@ int main(void)
 		cmocka_unit_test(a_process_without_arguments_or_that_is_gone_has_none),
 		cmocka_unit_test(namespaces_are_numbers_in_links),
 		cmocka_unit_test(of_several_ids_the_innermost_is_reported),
+		cmocka_unit_test(switches_are_a_sum_and_come_with_the_state),
 		cmocka_unit_test(maps_report_the_mount_namespace_of_their_process),
 		cmocka_unit_test(the_executable_is_found_among_its_mappings),
 		cmocka_unit_test(whether_proc_hides_is_seen_in_its_mount),

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The user stacks of threads at a moment: read by the helper, a little at a time, behind all else that is asked of it.
+ */
+#include "record/recording_internal.h"
+#include "format/base/array.h"
+
+#include <stdlib.h>
+
+#include "record/row.h"
+
+void recording_want_stack(struct recording *s, const struct ring_state *state)
+{
+	struct ring_state *more = NULL;
+
+	if (s->processes.stacks.n < THREAD_STACKS_MAX)
+		more = array_grow(s->processes.stacks.list, &s->processes.stacks.room, s->processes.stacks.n + 1,
+				  sizeof(*more));
+	if (!more) {
+		s->processes.stacks.unread++;
+		return;
+	}
+	s->processes.stacks.list = more;
+	more[s->processes.stacks.n++] = *state;
+}
+
+void recording_drop_stacks(struct recording *s)
+{
+	s->processes.stacks.unread += s->processes.stacks.n - s->processes.stacks.next;
+	free(s->processes.stacks.list);
+	s->processes.stacks.list = NULL;
+	s->processes.stacks.n = s->processes.stacks.room = s->processes.stacks.next = 0;
+}
+
+static int emit_stack(struct recording *s, const struct ring_state *of, const uint64_t *frames, size_t n,
+		      uint32_t flags, struct fault *why)
+{
+	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	struct row row = row_of(KIND_thread_stack, at_ns);
+	uint32_t id = 0;
+	int r = stacks_number(s->stacks, s->writer, at_ns, of->pid, of->start_ns, frames, n, true, &id, why);
+
+	if (r < 0)
+		return r;
+	row.v[F_thread_stack_pid] = of->pid;
+	row.v[F_thread_stack_tid] = of->tid;
+	row.v[F_thread_stack_moment] = of->moment;
+	row.v[F_thread_stack_stack] = id;
+	row.v[F_thread_stack_flags] = flags;
+	return id ? row_emit(&row, s->writer, why) : ERR_MEMORY;
+}
+
+/* INSPECT_LATER, 0, or negative. */
+static int read_one(struct recording *s, const struct ring_state *of, struct fault *why)
+{
+	const struct thread_at thread = {.tid = of->tid,
+					 .switches = of->state ? of->switches : 0,
+					 .registers = {of->ip, of->sp, of->fp, of->lr}};
+	uint64_t frames[STACK_FRAMES];
+	struct fault said;
+	uint32_t flags = 0;
+	size_t n = 0;
+	int r = inspector_stack(s->inspector, of->pid, of->start_ns, &thread, frames, STACK_FRAMES, &n, &flags, &said);
+
+	if (r == INSPECT_LATER)
+		return r;
+	/* Of one that has run meanwhile: what fits together down to its first function was its stack. */
+	if (r == INSPECT_DONE && n && flags)
+		r = emit_stack(s, of, frames, n, flags, why);
+	else
+		r = ERR_MEMORY;
+	s->processes.stacks.unread += r == ERR_MEMORY;
+	return r == ERR_MEMORY ? 0 : r;
+}
+
+int recording_read_stacks(struct recording *s, bool at_end, struct fault *why)
+{
+	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + THREAD_STACKS_NS;
+	int r = 0;
+
+	if (at_end)
+		inspector_wait_until(s->inspector, until_ns);
+	while (r == 0 && s->processes.stacks.next < s->processes.stacks.n) {
+		const struct ring_state of = s->processes.stacks.list[s->processes.stacks.next];
+
+		if (at_end && clock_ns(CLOCK_MONOTONIC) > until_ns)
+			break;
+		r = read_one(s, &of, why);
+		s->processes.stacks.next += r == 0;
+	}
+	if (at_end)
+		inspector_wait_until(s->inspector, 0);
+	if (at_end || s->processes.stacks.next == s->processes.stacks.n)
+		recording_drop_stacks(s);
+	return r < 0 ? r : 0;
+}
