@@ -62,6 +62,7 @@ static const struct about_fact {
 	{.name = "cgroups_not_looked_at", .sort = BLIND_ORDINARY},
 	{.name = "states_unread", .sort = BLIND_ORDINARY},
 	{.name = "states_beyond", .sort = BLIND_ORDINARY},
+	{.name = "stacks_unread", .sort = BLIND_ORDINARY},
 	{.name = "children",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "recorded",

@@ -29,9 +29,9 @@ enum blind_sort {
 
 /* A zeroed one is empty. */
 struct about {
-	char *facts[33]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
+	char *facts[34]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
 			    capture */
-	size_t fact_bytes[33];
+	size_t fact_bytes[34];
 	char *command; /* command line of the first recorded process; NULL: not reported */
 	size_t command_bytes;
 	uint64_t command_pid;

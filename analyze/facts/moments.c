@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define PROBED_MAX 65536 /* functions, over all modules */
+
 static int feed_process(struct moments *m, const struct event *ev)
 {
 	uint64_t pid = ev->v[F_state_pid];
@@ -44,13 +46,42 @@ static int feed_state(struct moments *m, const struct event *ev)
 	return feed_process(m, ev);
 }
 
+static void feed_stack(struct moments *m, const struct event *ev)
+{
+	struct thread_moments *t = table_find(&m->threads, ev->v[F_thread_stack_tid], 0);
+	struct moment *at;
+
+	if (!m->stacks_ns && ev->v[F_thread_stack_moment] == MOMENT_BEGIN)
+		m->stacks_ns = ev->at_ns;
+	if (!t || t->pid != (uint32_t)ev->v[F_thread_stack_pid])
+		return;
+	at = ev->v[F_thread_stack_moment] == MOMENT_BEGIN ? &t->begin : &t->end;
+	at->stack = at->known ? ev->v[F_thread_stack_stack] : 0;
+}
+
+static int feed_attach(struct moments *m, const struct event *ev)
+{
+	uint64_t module = ev->v[F_attach_module], probe = ev->v[F_attach_probe];
+
+	/* Of what was probed later calls may have been made that nobody saw. */
+	if (ev->v[F_attach_error] || (m->stacks_ns && ev->at_ns > m->stacks_ns) || m->probed.nitems >= PROBED_MAX ||
+	    table_find(&m->probed, module, probe))
+		return 0;
+	return table_add(&m->probed, module, probe, sizeof(struct table_key)) ? 0 : ERR_MEMORY;
+}
+
 static void feed_in_flight(struct moments *m, const struct schema *schema, const struct event *ev)
 {
 	const struct probe *p = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
 	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
 
-	if (ev->v[F_in_flight_moment] == MOMENT_END && kind && kind->flags == KIND_CALL &&
-	    ev->v[F_in_flight_dur] > m->longest.dur_ns)
+	struct thread_moments *t = table_find(&m->threads, ev->v[F_in_flight_tid], 0);
+
+	if (ev->v[F_in_flight_moment] != MOMENT_END || !kind || kind->flags != KIND_CALL)
+		return;
+	if (t && t->pid == (uint32_t)ev->v[F_in_flight_pid])
+		t->calls = true;
+	if (ev->v[F_in_flight_dur] > m->longest.dur_ns)
 		m->longest = (struct open_call){.tid = ev->v[F_in_flight_tid],
 						.pid = ev->v[F_in_flight_pid],
 						.probe = ev->v[F_in_flight_probe],
@@ -61,6 +92,10 @@ int moments_feed(struct moments *m, const struct schema *schema, const struct ev
 {
 	if (ev->kind == KIND_state)
 		return feed_state(m, ev);
+	if (ev->kind == KIND_attach)
+		return feed_attach(m, ev);
+	if (ev->kind == KIND_thread_stack)
+		feed_stack(m, ev);
 	if (ev->kind == KIND_in_flight)
 		feed_in_flight(m, schema, ev);
 	return 0;
@@ -70,6 +105,7 @@ void moments_clear(struct moments *m)
 {
 	table_clear(&m->threads);
 	table_clear(&m->processes);
+	table_clear(&m->probed);
 }
 
 size_t moments_processes(const struct moments *m, unsigned moment, uint64_t *pids, size_t max)
@@ -104,7 +140,39 @@ const struct thread_moments *moments_main(const struct moments *m, uint64_t pid)
 	return t;
 }
 
-static void add_one(struct text *t, const struct moment *at, enum machine machine)
+/* The probe on the function that a frame is in; 0: none. A symbol is "name+0x1f", or the name alone. */
+static uint16_t probed_at(const struct moments *m, const struct schema *schema, const struct frame *f)
+{
+	const char *plus = f->symbol ? memrchr(f->symbol, '+', f->symbol_len) : NULL;
+	size_t n = plus ? (size_t)(plus - f->symbol) : f->symbol_len;
+
+	for (size_t i = 0; f->symbol && i < schema->nprobes; i++) {
+		const struct probe *p = &schema->probes[i];
+
+		if (strlen(p->name) == n && memcmp(p->name, f->symbol, n) == 0 &&
+		    table_find(&m->probed, f->module, p->id))
+			return p->id;
+	}
+	return 0;
+}
+
+uint16_t moments_call(const struct moments *m, const struct schema *schema, const struct names *names, uint64_t stack,
+		      const struct frame **caller)
+{
+	const struct stack *s = stack ? names_stack(names, stack) : NULL;
+
+	for (unsigned i = s ? s->nframes : 0; i-- > 0;) {
+		uint16_t probe = probed_at(m, schema, &s->frames[i]);
+
+		if (caller)
+			*caller = i + 1 < s->nframes ? &s->frames[i + 1] : NULL;
+		if (probe)
+			return probe;
+	}
+	return 0;
+}
+
+static void add_one(struct text *t, const struct moment *at, const char *call, enum machine machine)
 {
 	static const char *const words[] = {
 		[THREAD_RUNNING] = "ran or could",
@@ -122,6 +190,8 @@ static void add_one(struct text *t, const struct moment *at, enum machine machin
 		text_add(t, " in %s", name);
 	else if (at->syscall)
 		text_add(t, " in system call %llu", (unsigned long long)at->syscall - 1);
+	if (*call)
+		text_add(t, " inside %s", call);
 }
 
 static bool same(const struct moment *a, const struct moment *b)
@@ -129,12 +199,13 @@ static bool same(const struct moment *a, const struct moment *b)
 	return a->state == b->state && a->syscall == b->syscall;
 }
 
-void moments_add(struct text *t, const struct thread_moments *thread, enum machine machine)
+void moments_add(struct text *t, const struct thread_moments *thread, const char *begin_call, const char *end_call,
+		 enum machine machine)
 {
 	const struct moment *begin = &thread->begin, *end = &thread->end;
 
-	add_one(t, begin->known ? begin : end, machine);
-	if (begin->known && end->known && same(begin, end)) {
+	add_one(t, begin->known ? begin : end, begin->known ? begin_call : end_call, machine);
+	if (begin->known && end->known && same(begin, end) && strcmp(begin_call, end_call) == 0) {
 		text_add(t, " when the capture began and when recording ended");
 		return;
 	}
@@ -142,7 +213,7 @@ void moments_add(struct text *t, const struct thread_moments *thread, enum machi
 	if (!begin->known || !end->known)
 		return;
 	text_add(t, ", and ");
-	add_one(t, end, machine);
+	add_one(t, end, end_call, machine);
 	text_add(t, " when recording ended");
 }
 

@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/facts/losses.h"
-#include "analyze/facts/moments.h"
-#include "analyze/rule.h"
-#include "analyze/stats/callsite.h"
+#include "analyze/rules/capture_evidence.h"
 #include "format/base/units.h"
 
 enum { SET_STEP };
@@ -19,7 +16,6 @@ static const struct setting settings[] = {
 };
 
 #define NAMED_PROBES 8
-#define NAMED_PROCESSES 4
 #define SKIPPED_FACT "probe_runs_skipped" /* as gpurec calls it */
 #define SKIPPED_UNTOLD "not known" /* where the kernel did not say; no finding, but reported as what was not seen */
 
@@ -76,7 +72,7 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 	return seen->skipped.failed ? ERR_MEMORY : 0;
 }
 
-static struct finding *report(struct findings *out, enum severity severity, const char *class)
+struct finding *evidence_report(struct findings *out, enum severity severity, const char *class)
 {
 	struct finding *f = rule_finding(out, &evidence_rule, class, CONFIDENCE_HIGH);
 
@@ -84,11 +80,10 @@ static struct finding *report(struct findings *out, enum severity severity, cons
 	return f;
 }
 
-/* A finding of events that are counted by function; NULL: there are none. */
-static struct finding *report_counted(const struct context *ctx, struct findings *out, enum severity severity,
-				      const char *class,
-				      bool (*counts)(const struct schema *, const struct counter *, const void *),
-				      const char *what)
+struct finding *evidence_counted(const struct context *ctx, struct findings *out, enum severity severity,
+				 const char *class,
+				 bool (*counts)(const struct schema *, const struct counter *, const void *),
+				 const char *what)
 {
 	uint32_t n;
 	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
@@ -98,7 +93,7 @@ static struct finding *report_counted(const struct context *ctx, struct findings
 
 	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts, NULL);
 	if (l.total) {
-		f = report(out, severity, class);
+		f = evidence_report(out, severity, class);
 		f->count = f->weight = l.total;
 		f->unit = WEIGHT_EVENTS;
 		text_add(&f->headline, "%llu %s:", (unsigned long long)l.total, what);
@@ -117,8 +112,8 @@ static void report_reduced(const struct context *ctx, struct findings *out)
 {
 	uint32_t n;
 	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
-	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
-					   "events were left out on purpose (--sample, --max-rate)");
+	struct finding *f = evidence_counted(ctx, out, SEVERITY_INFO, "reduced", loss_on_purpose,
+					     "events were left out on purpose (--sample, --max-rate)");
 
 	if (!f)
 		return;
@@ -126,40 +121,6 @@ static void report_reduced(const struct context *ctx, struct findings *out)
 		f->severity = SEVERITY_WARNING;
 	text_add(&f->advice,
 		 "Counts and times are of what was recorded: multiply with care, or record without the limit");
-	finding_number(f, "events", f->count);
-}
-
-/* "process 200 driver", by its number in the capture. */
-static void add_process(struct text *t, const struct context *ctx, uint64_t pid)
-{
-	const struct process *p = names_process(ctx->names, pid, ctx->now_ns);
-
-	process_add(t, ctx, p ? p->number : 0);
-}
-
-static void add_longest(struct text *t, const struct context *ctx, const struct open_call *call)
-{
-	if (!call->dur_ns)
-		return;
-	text_add(t, "; the longest, %s of ", call_name(ctx->schema, call->probe));
-	add_process(t, ctx, call->pid);
-	if (call->tid != call->pid)
-		text_add(t, ", thread %llu", (unsigned long long)call->tid);
-	text_add(t, ", for ");
-	text_add_ns(t, call->dur_ns);
-}
-
-static void report_open(const struct seen *seen, const struct context *ctx, struct findings *out)
-{
-	struct finding *f = report_counted(ctx, out, SEVERITY_INFO, "in-flight", loss_open_call,
-					   "GPU calls had not returned when recording ended");
-
-	if (!f)
-		return;
-	add_longest(&f->headline, ctx, &seen->moments.longest);
-	text_clear(&f->cost);
-	text_add(&f->cost, "Whether they returned later is unknown");
-	text_add(&f->advice, "If the program hung, these are the calls it hung in");
 	finding_number(f, "events", f->count);
 }
 
@@ -187,7 +148,7 @@ static uint8_t report_causes(const struct context *ctx, struct text *t)
 
 static void report_losses(const struct context *ctx, struct findings *out)
 {
-	struct finding *f = report_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost");
+	struct finding *f = evidence_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost");
 
 	if (!f)
 		return;
@@ -220,7 +181,7 @@ static void report_blind(const struct context *ctx, struct findings *out)
 		out->failed |= lines.failed;
 		if (lines.len == 0)
 			continue;
-		f = report(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
+		f = evidence_report(out, (enum severity)blind_severity(about, (enum blind_sort)sort), "blind");
 		text_add(&f->headline, "Not seen: ");
 		add_joined(&f->headline, &lines);
 		text_add(&f->sure, "High confidence: the recorder itself recorded it");
@@ -230,82 +191,6 @@ static void report_blind(const struct context *ctx, struct findings *out)
 	text_clear(&lines);
 }
 
-/* What the main threads of those were in that ran before recording began; true: one of them waited all the time. */
-static bool add_waiting(struct text *t, const struct seen *seen, const struct context *ctx)
-{
-	uint64_t pids[NAMED_PROCESSES];
-	size_t n = moments_processes(&seen->moments, MOMENT_BEGIN, pids, NAMED_PROCESSES);
-	bool waits = false;
-
-	for (size_t i = 0; i < n && i < NAMED_PROCESSES; i++) {
-		const struct thread_moments *thread = moments_main(&seen->moments, pids[i]);
-
-		if (!thread)
-			continue;
-		text_add(t, "; ");
-		add_process(t, ctx, pids[i]);
-		text_add(t, " ");
-		moments_add(t, thread, ctx->names->machine);
-		waits |= moments_waits(thread);
-	}
-	if (n > NAMED_PROCESSES)
-		text_add(t, "; and %zu other%s", n - NAMED_PROCESSES, plural(n - NAMED_PROCESSES));
-	return waits;
-}
-
-/* A capture without one call: nothing can be concluded from nothing being found. */
-static void report_empty(const struct seen *seen, const struct context *ctx, struct findings *out)
-{
-	uint32_t n;
-	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
-	struct losses l = {0};
-	struct finding *f;
-	uint64_t ncalls;
-
-	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts_call, NULL);
-	ncalls = l.total;
-	losses_clear(&l);
-	if (ncalls || ctx->stopped)
-		return;
-	f = report(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
-	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");
-	text_add(&f->sure, "Whether any call was made is unknown");
-	text_add(&f->cost, "An empty recording shows nothing about the programs");
-	text_add(&f->advice, "%s",
-		 add_waiting(&f->headline, seen, ctx)
-			 ? "If it should have worked, it hangs: see what it waits for (gdb -p, py-spy dump); gpureplay "
-			   "--kind state shows what its other threads wait for"
-			 : "Check that the program used CUDA during the recording, and what the capture could not see");
-}
-
-/* Recording ended with those that were named, and others that it covered went on. */
-static void report_survivors(const struct seen *seen, const struct context *ctx, struct findings *out)
-{
-	uint32_t reason = ctx->reader->tail == TAIL_END ? ctx->reader->end.reason : 0;
-	uint64_t pids[NAMED_PROCESSES];
-	size_t n = moments_processes(&seen->moments, MOMENT_END, pids, NAMED_PROCESSES);
-	struct finding *f;
-
-	if (!n || (reason != REASON_command && reason != REASON_processes))
-		return;
-	f = report(out, SEVERITY_WARNING, "still-running");
-	text_add(&f->headline, "%s ended, and with %s the recording; %zu recorded process%s still ran:",
-		 reason == REASON_command ? "The command" : "The processes that were named",
-		 reason == REASON_command ? "it" : "them", n, n == 1 ? "" : "es");
-	for (size_t i = 0; i < n && i < NAMED_PROCESSES; i++) {
-		text_add(&f->headline, "%s ", i ? "," : "");
-		add_process(&f->headline, ctx, pids[i]);
-	}
-	if (n > NAMED_PROCESSES)
-		text_add(&f->headline, " and %zu other%s", n - NAMED_PROCESSES, plural(n - NAMED_PROCESSES));
-	text_add(&f->sure, "High confidence: the kernel listed them when recording ended");
-	text_add(&f->cost, "What they did afterwards is not in the capture");
-	text_add(&f->advice, "Record with --wait=all, or with -p the process that does the work");
-	f->count = f->weight = n;
-	f->unit = WEIGHT_EVENTS;
-	finding_number(f, "processes", n);
-}
-
 /* What was read with --unverified is not all that there is. */
 static void report_unread(const struct context *ctx, struct findings *out)
 {
@@ -313,7 +198,7 @@ static void report_unread(const struct context *ctx, struct findings *out)
 
 	if (!ctx->stopped)
 		return;
-	f = report(out, SEVERITY_ERROR, "unread");
+	f = evidence_report(out, SEVERITY_ERROR, "unread");
 	text_add(&f->headline, "Only ");
 	text_add_escaped(&f->headline, ctx->stopped->text, strlen(ctx->stopped->text));
 	text_add(&f->sure, "Whatever the program did after that place is unknown");
@@ -326,11 +211,11 @@ static void report_refused(const struct seen *seen, const struct context *ctx, s
 
 	if (seen->nrefused == 0)
 		return;
-	f = report(out, SEVERITY_WARNING, "not-probed");
+	f = evidence_report(out, SEVERITY_WARNING, "not-probed");
 	f->count = f->weight = seen->nrefused;
 	f->unit = WEIGHT_EVENTS;
-	text_add(&f->headline, "%llu functions could not be probed, and their calls are not in the capture:",
-		 (unsigned long long)seen->nrefused);
+	text_add(&f->headline, "%llu function%s could not be probed, and calls of %s are not in the capture:",
+		 (unsigned long long)seen->nrefused, plural(seen->nrefused), seen->nrefused == 1 ? "it" : "them");
 	for (uint64_t i = 0; i < seen->nrefused && i < NAMED_PROBES; i++)
 		text_add(&f->headline, "%s %s", i ? "," : "", call_name(ctx->schema, seen->refused[i]));
 	if (seen->nrefused > NAMED_PROBES)
@@ -347,7 +232,7 @@ static void report_skipped(const struct seen *seen, struct findings *out)
 
 	if (seen->skipped.len == 0)
 		return;
-	f = report(out, SEVERITY_INFO, "runs-skipped");
+	f = evidence_report(out, SEVERITY_INFO, "runs-skipped");
 	text_add(&f->headline,
 		 "The kernel left out runs of probes that fired inside themselves, somewhere on the host (%s); "
 		 "whether recorded threads were concerned is not known",
@@ -374,7 +259,7 @@ static void report_withheld(const struct context *ctx, struct findings *out)
 	}
 	if (total == 0)
 		return;
-	f = report(out, SEVERITY_INFO, "withheld");
+	f = evidence_report(out, SEVERITY_INFO, "withheld");
 	f->count = f->weight = total;
 	f->unit = WEIGHT_EVENTS;
 	text_add(&f->headline, "%llu chunks were withheld by the sender of the capture:", (unsigned long long)total);
@@ -416,7 +301,7 @@ static void report_clock(const struct clock_anchor *a, const struct clock_anchor
 	struct finding *f;
 
 	if (step_ns >= set[SET_STEP]) {
-		f = report(out, SEVERITY_INFO, "clock-step");
+		f = evidence_report(out, SEVERITY_INFO, "clock-step");
 		text_add(&f->headline, "The wall clock was set %s by ", forward ? "forward" : "back");
 		text_add_ns(&f->headline, step_ns);
 		text_add(&f->headline, " while recording; durations are not touched by it, wall-clock times are");
@@ -428,7 +313,7 @@ static void report_clock(const struct clock_anchor *a, const struct clock_anchor
 	slept_ns = drift(b->boot_ns, a->boot_ns, b->mono_ns, a->mono_ns, &forward);
 	if (a->mono_ns == 0 || b->mono_ns == 0 || forward || slept_ns < set[SET_STEP])
 		return;
-	f = report(out, SEVERITY_INFO, "suspended");
+	f = evidence_report(out, SEVERITY_INFO, "suspended");
 	text_add(&f->headline, "The machine was suspended for ");
 	text_add_ns(&f->headline, slept_ns);
 	text_add(&f->headline, " while recording; calls that were open then took that much longer");
@@ -459,7 +344,7 @@ static void evidence_finish(void *state, const struct context *ctx, const uint64
 	if (!ctx->reader)
 		return;
 	if (ctx->unverified) {
-		f = report(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
+		f = evidence_report(out, ctx->damaged ? SEVERITY_ERROR : SEVERITY_WARNING, "unverified");
 		text_add(&f->headline,
 			 "This capture is no evidence: it was read with --unverified, and anybody may have "
 			 "written its content");
@@ -467,7 +352,7 @@ static void evidence_finish(void *state, const struct context *ctx, const uint64
 	}
 	report_unread(ctx, out);
 	if (ctx->unsealed) {
-		f = report(out, SEVERITY_WARNING, "unsealed");
+		f = evidence_report(out, SEVERITY_WARNING, "unsealed");
 		text_add(&f->headline,
 			 "The capture stops without an end seal (a crash, a cut): what came after its last "
 			 "seal is not in it");
@@ -475,9 +360,7 @@ static void evidence_finish(void *state, const struct context *ctx, const uint64
 	}
 	report_losses(ctx, out);
 	report_reduced(ctx, out);
-	report_open(seen, ctx, out);
-	report_empty(seen, ctx, out);
-	report_survivors(seen, ctx, out);
+	evidence_processes(&seen->moments, ctx, out);
 	report_blind(ctx, out);
 	report_refused(seen, ctx, out);
 	report_skipped(seen, out);
@@ -508,7 +391,7 @@ const struct rule evidence_rule = {
 	.remedy = "By what is missing: a bigger buffer (--ring) or fewer processes, more rights, another kernel, or "
 		  "the whole capture.",
 	RULE_SETTINGS(settings),
-	.kinds = {KIND_attach, KIND_fact, KIND_state, KIND_in_flight, 0},
+	.kinds = {KIND_attach, KIND_fact, KIND_state, KIND_in_flight, KIND_thread_stack, 0},
 	.state_size = sizeof(struct seen),
 	.feed = evidence_feed,
 	.finish = evidence_finish,

@@ -107,6 +107,11 @@ static void place_name(struct text *t, const struct context *ctx, uint64_t numbe
 	}
 }
 
+void text_add_symbol(struct text *t, const char *symbol, size_t n)
+{
+	text_add_function(t, symbol, function_bytes(symbol, n));
+}
+
 void text_add_function(struct text *t, const char *name, size_t n)
 {
 	char said[DEMANGLED_MAX];

@@ -14,6 +14,9 @@ uint64_t place_key(uint64_t stack, uint64_t probe);
 /* A function's name as people read it, C++ demangled, and escaped. */
 void text_add_function(struct text *t, const char *name, size_t n);
 
+/* The same of a frame's symbol, which may end in "+0x1f". */
+void text_add_symbol(struct text *t, const char *symbol, size_t n);
+
 /*
  * "leak_site", "libfoo.so+0x1234", "0x7f...", "the place with stack 6", or "a caller of cudaMalloc" where no stack was
  * taken; as people read it, and escaped. The stubs that nvcc puts between a caller and a launch are passed over.

@@ -106,6 +106,8 @@ static const struct enum_word words[] = {
 	{KIND_state, F_state_state, THREAD_TRACED, "traced"},
 	{KIND_state, F_state_state, THREAD_DEAD, "dead"},
 	{KIND_state, F_state_state, THREAD_OTHER, "other"},
+	{KIND_thread_stack, F_thread_stack_moment, MOMENT_BEGIN, "begin"},
+	{KIND_thread_stack, F_thread_stack_moment, MOMENT_END, "end"},
 	{KIND_in_flight, F_in_flight_moment, MOMENT_BEGIN, "begin"},
 	{KIND_in_flight, F_in_flight_moment, MOMENT_END, "end"},
 };

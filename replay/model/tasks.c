@@ -221,6 +221,7 @@ static int feed_moment(struct tasks *t, const struct event *ev, struct fault *wh
 }
 _Static_assert((int)F_state_pid == (int)F_in_flight_pid && (int)F_state_tid == (int)F_in_flight_tid,
 	       "feed_moment() serves both");
+_Static_assert((int)F_state_pid == (int)F_thread_stack_pid && (int)F_state_tid == (int)F_thread_stack_tid, "and these");
 
 static int feed_switch(struct tasks *t, const struct event *ev, struct fault *why)
 {
@@ -341,6 +342,7 @@ int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 		[KIND_executable] = feed_executable,
 		[KIND_state] = feed_moment,
 		[KIND_in_flight] = feed_moment,
+		[KIND_thread_stack] = feed_moment,
 		[KIND_namespaces] = feed_namespaces,
 	};
 

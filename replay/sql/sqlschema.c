@@ -54,6 +54,8 @@ const char *const sqlschema_tables[] = {
 	" thread INTEGER, cpu INTEGER, signal INTEGER, code INTEGER, sender_tid INTEGER, sender INTEGER)",
 	"CREATE TABLE states(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, moment INTEGER, state INTEGER, syscall INTEGER, argument INTEGER)",
+	"CREATE TABLE thread_stacks(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
+	" thread INTEGER, moment INTEGER, stack INTEGER, flags INTEGER)",
 	"CREATE TABLE in_flight(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, moment INTEGER, start_ns INTEGER, dur_ns INTEGER, probe INTEGER, argument INTEGER,"
 	" flags INTEGER)",
@@ -231,7 +233,9 @@ const char *const sqlschema_views[] = {
 
 	"CREATE VIEW thread_states AS SELECT s.id, s.at_ns, s.process, s.thread, s.pid, s.tid, p.name AS process_name,"
 	" t.name AS thread_name, " WORD("30", "moment", "s.moment") " AS moment, " WORD("30", "state", "s.state") " AS state,"
-	" nullif(s.syscall, 0) - 1 AS syscall, CASE WHEN s.syscall > 0 THEN " HEX("s.argument") " END AS argument"
+	" nullif(s.syscall, 0) - 1 AS syscall, CASE WHEN s.syscall > 0 THEN " HEX("s.argument") " END AS argument,"
+	" (SELECT k.stack FROM thread_stacks k WHERE k.pid = s.pid AND k.tid = s.tid AND k.moment = s.moment"
+	" AND k.at_ns >= s.at_ns ORDER BY k.at_ns LIMIT 1) AS stack"
 	" FROM states s LEFT JOIN processes p ON p.process = s.process LEFT JOIN threads t ON t.thread = s.thread",
 
 	"CREATE VIEW calls_in_flight AS SELECT c.id, c.at_ns, c.start_ns, c.dur_ns, c.process, c.thread,"
