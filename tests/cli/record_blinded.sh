@@ -140,11 +140,31 @@ if ! mountpoint -q "$TMP/dead"; then
 	skip "a file system that does not answer" "$(cat "$TMP/fuse")"
 	finish
 fi
+mkdir "$TMP/stack"
+"$attacker" fuse "$TMP/stack" 2>"$TMP/fuse" &
+fuses="$fuse $!"
+until_true mountpoint -q "$TMP/stack"
 withstands "a file system that does not answer" dead_files
 check "it is told" grep -q 'did not answer within' "$TMP/said"
 check "the recorder is not among those that it holds up" test ! -e "/proc/$(cat "$TMP/recorder")"
+# A thread whose stack is in such a file's memory.
+on_dead_stack() {
+	local cap=$TMP/stack.cap
+	"$attacker" stack "$TMP/stack/libcuda.so.1" 600000 >"$TMP/sleeps" &
+	sleeper=$!
+	until_true grep -q sleeps "$TMP/sleeps" || return
+	"$gpurec" -q -o "$cap" -p "$sleeper" -p "$$" --no-children -d 3s || return
+	"$BUILD/gpureplay" -q "$cap" -o "$TMP/stack.db" || return
+	kill -KILL "$sleeper"
+	wait "$sleeper" 2>/dev/null
+	sqlite3 "$TMP/stack.db" "SELECT moment, state, process_name, stack FROM thread_states; SELECT value FROM facts WHERE name = 'stacks_unread'"
+	[ "$(sqlite3 "$TMP/stack.db" "SELECT count(stack) FROM thread_states WHERE pid = $sleeper")" = 0 ] &&
+		[ "$(sqlite3 "$TMP/stack.db" "SELECT count(stack) FROM thread_states WHERE pid = $$ AND moment = 'end'")" = 1 ] &&
+		[ "$(sqlite3 "$TMP/stack.db" "SELECT substr(value, 1, 10) FROM facts WHERE name = 'stacks_unread'")" = '2 threads ' ]
+}
+check "a stack in its memory holds nobody up, and is missing" on_dead_stack
 # Who hangs in it is let go.
-kill "$fuse"
-wait "$fuse" 2>/dev/null
-umount -l "$TMP/dead"
+kill $fuses
+wait $fuses 2>/dev/null
+umount -l "$TMP/dead" "$TMP/stack"
 finish

@@ -99,22 +99,65 @@ hang() {
 	"$scope" hang "$1" >"$TMP/said" &
 	hung=$!
 	until_true grep -q hangs "$TMP/said" || return
-	until_true grep -q '^State:.*sleeping' "/proc/$hung/status" || return
+	[ "$1" = poll ] || until_true grep -q '^State:.*sleeping' "/proc/$hung/status" || return
 	"$gpurec" --force -o "$cap" -p "$hung" -d 1s 2>"$TMP/err"
 	kill -KILL "$hung"
 	wait "$hung" 2>"$TMP/waited"
 	load
 }
-for how in call lock; do
+# stacks SQL-PATTERN: how many of the two moments have a stack like that
+stacks() { echo "SELECT count(*) FROM thread_states s JOIN stacks k USING (stack) WHERE s.tid = $hung AND k.frames LIKE '$1'"; }
+for how in call poll lock; do
 	hang $how
-	check "hung in a $how: its state at the beginning and the end" is "begin sleeping,end sleeping" \
+	[ $how = poll ] && state=running || state=sleeping
+	check "hung in a $how: its state at the beginning and the end" is "begin $state,end $state" \
 		"SELECT group_concat(moment || ' ' || state) FROM (SELECT * FROM thread_states WHERE tid = $hung ORDER BY at_ns)"
 	check "gpurec does not say that it used none" grep -q 'no CUDA calls, although probes were on 1 library' "$TMP/err"
 	check "its library was probed" is 1 "SELECT count(*) > 0 FROM libraries WHERE probed > 0"
-	[ $how = call ] && what=pause || what=futex
+	case $how in
+	call) what="slept in pause inside cudaStreamSynchronize" stack='%sleep_for_ever+% < cudaStreamSynchronize+%' ;;
+	poll) what="ran or could inside cudaStreamSynchronize" stack='%run_for_ever+% < cudaStreamSynchronize+%' ;;
+	lock) what="slept in futex" stack='%lock_twice+%' ;;
+	esac
 	check "the report says what it was in all the time" \
-		reports no-calls "; process $hung scope slept in $what when the capture began and when recording ended"
+		reports no-calls "; process $hung scope $what when the capture began and when recording ended"
+	check "its stack at both times is there, down to main and beyond" is 2 "$(stacks "$stack < hang+% < main+% < %_start+%")"
+	if [ $how = lock ]; then
+		check "it hangs in no call" test -z "$(finding in-flight-before)"
+	else
+		check "which call it hangs in, and who called that, is a finding" reports in-flight-before \
+			"^1 GPU call began before the capture, .*: process $hung scope in cudaStreamSynchronize, called by hang\$"
+	fi
 done
+"$scope" one >"$TMP/said" &
+hung=$!
+until_true pgrep -P "$hung" stuck
+stuck=$(pgrep -P "$hung" stuck)
+until_true grep -q '^State:.*sleeping' "/proc/$stuck/status"
+"$gpurec" -q --force -o "$cap" -p "$hung" -d 1s
+kill -KILL "$hung" "$stuck"
+wait "$hung" 2>"$TMP/waited"
+load
+check "of two, one that goes on calls" is 1 "SELECT count(*) > 10 FROM calls WHERE pid = $hung"
+check "the other is found to hang, and it alone" reports in-flight-before \
+	"^1 GPU call began .*: process $stuck stuck in cudaStreamSynchronize, called by one_of_two\$"
+"$scope" hang trap >"$TMP/said" &
+hung=$!
+until_true sh -c 'grep -q trapped "$1" || ! kill -0 "$2"' sh "$TMP/said" $hung
+if grep -q trapped "$TMP/said"; then
+	until_true grep -q '^State:.*sleeping' "/proc/$hung/status"
+	"$gpurec" --force -o "$cap" -p "$hung" -d 1s 2>"$TMP/err"
+	status=$?
+	kill -KILL "$hung"
+	wait "$hung" 2>"$TMP/waited"
+	load
+	check "a stack whose memory its process gives out does not hold the recording up" test $status = 0
+	check "the other thread's is there" is 2 "$(stacks '%cudaStreamSynchronize+%hang+%')"
+	check "of that one there is where it stands, and no more" is 2 "SELECT count(*) FROM thread_states s JOIN stacks k
+		USING (stack) WHERE s.tid <> s.pid AND k.depth = 1 AND s.syscall > 0"
+else
+	skip "a stack whose memory its process gives out does not hold the recording up" "no userfaultfd here"
+fi
 
 # In flight at the end ------------------------------------------------------------------------------------------------
 "$gpurec" --force -o "$cap" -d 1s -- "$scope" hang nested >"$TMP/said" 2>"$TMP/err"
