@@ -254,7 +254,7 @@ struct ring_state {
 	__u64 syscall;
 	__u64 argument;
 	__u64 start_ns;       /* of the process */
-	__u64 switches;       /* away from the thread, ever */
+	__u64 switches;       /* away from the thread, ever; 0: not known */
 	__u64 ip, sp, fp, lr; /* in user mode; of one that runs: when it was last seen to leave that */
 };
 

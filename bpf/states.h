@@ -45,7 +45,7 @@ static __noinline void emit_state(struct task_struct *t)
 	r->syscall = nr >= 0 ? (__u64)nr + 1 : 0;
 	r->argument = nr >= 0 ? SYSCALL_0(user) : 0;
 	r->start_ns = process_start(t);
-	r->switches = t->nvcsw + t->nivcsw;
+	r->switches = bpf_core_field_exists(t->nvcsw) ? t->nvcsw + t->nivcsw : 0;
 	r->ip = REGS_IP(user);
 	r->sp = REGS_SP(user);
 	r->fp = REGS_FP(user);
