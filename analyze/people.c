@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/people.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -215,6 +216,17 @@ const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uin
 	uint32_t pid = p ? p->pid : nameless ? nameless->pid : 0;
 
 	return pid ? stop_signals_find(&n->stops, pid, tid, at_ns) : NULL;
+}
+
+size_t symbol_function_bytes(const char *symbol, size_t n)
+{
+	size_t digits = 0;
+
+	while (digits < n && isxdigit((unsigned char)symbol[n - 1 - digits]))
+		digits++;
+	if (digits == 0 || n < digits + 4 || memcmp(symbol + n - digits - 3, "+0x", 3) != 0)
+		return n;
+	return n - digits - 3;
 }
 
 const struct stack *names_stack(const struct names *n, uint64_t number)

@@ -118,6 +118,8 @@ const struct cpu_group *names_quota_of(const struct names *n, uint64_t tid);
 const struct cpu_group *names_quota_of_instance(const struct names *n, uint64_t number);
 /* The signal that stopped this thread, which was found stopped at at_ns; NULL: not known. */
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns);
+/* A symbol's length without the "+0x1f" that says where in the function. */
+size_t symbol_function_bytes(const char *symbol, size_t n);
 const struct stack *names_stack(const struct names *n, uint64_t number);
 const struct module *names_module(const struct names *n, uint64_t number);
 

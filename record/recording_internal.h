@@ -66,6 +66,13 @@ struct pid_set {
 	size_t n, room;
 };
 
+/* Of thread_stacks.c: threads whose stacks are to be read; `next` is the one that is asked for now. */
+struct stack_queue {
+	struct ring_state *list;
+	size_t n, room, next;
+	uint64_t unread; /* that were not read */
+};
+
 /* Of lifecycle.c: which processes there are, and what they have mapped. */
 struct processes {
 	struct pid_set tracked;   /* that are known to live: inspected again when no system call reports mappings */
@@ -75,11 +82,7 @@ struct processes {
 	struct deferred_queue deferred;
 	uint64_t not_attached;
 	uint64_t states_unread; /* moments at which the kernel did not report what threads are in */
-	struct {
-		struct ring_state *list; /* of threads whose stacks are to be read */
-		size_t n, room, next;
-		uint64_t unread; /* that were not */
-	} stacks;
+	struct stack_queue stacks;
 	uint64_t libraries_unseen; /* CUDA libraries that live processes mapped, but /proc does not show */
 	struct {
 		size_t refused, unread, stripped;

@@ -10,25 +10,27 @@
 
 void recording_want_stack(struct recording *s, const struct ring_state *state)
 {
+	struct stack_queue *q = &s->processes.stacks;
 	struct ring_state *more = NULL;
 
-	if (s->processes.stacks.n < THREAD_STACKS_MAX)
-		more = array_grow(s->processes.stacks.list, &s->processes.stacks.room, s->processes.stacks.n + 1,
-				  sizeof(*more));
+	if (q->n < THREAD_STACKS_MAX)
+		more = array_grow(q->list, &q->room, q->n + 1, sizeof(*more));
 	if (!more) {
-		s->processes.stacks.unread++;
+		q->unread++;
 		return;
 	}
-	s->processes.stacks.list = more;
-	more[s->processes.stacks.n++] = *state;
+	q->list = more;
+	more[q->n++] = *state;
 }
 
 void recording_drop_stacks(struct recording *s)
 {
-	s->processes.stacks.unread += s->processes.stacks.n - s->processes.stacks.next;
-	free(s->processes.stacks.list);
-	s->processes.stacks.list = NULL;
-	s->processes.stacks.n = s->processes.stacks.room = s->processes.stacks.next = 0;
+	struct stack_queue *q = &s->processes.stacks;
+
+	q->unread += q->n - q->next;
+	free(q->list);
+	q->list = NULL;
+	q->n = q->room = q->next = 0;
 }
 
 static int emit_stack(struct recording *s, const struct ring_state *of, const uint64_t *frames, size_t n,
@@ -74,22 +76,23 @@ static int read_one(struct recording *s, const struct ring_state *of, struct fau
 
 int recording_read_stacks(struct recording *s, bool at_end, struct fault *why)
 {
+	struct stack_queue *q = &s->processes.stacks;
 	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + THREAD_STACKS_NS;
 	int r = 0;
 
 	if (at_end)
 		inspector_wait_until(s->inspector, until_ns);
-	while (r == 0 && s->processes.stacks.next < s->processes.stacks.n) {
-		const struct ring_state of = s->processes.stacks.list[s->processes.stacks.next];
+	while (r == 0 && q->next < q->n) {
+		const struct ring_state of = q->list[q->next];
 
 		if (at_end && clock_ns(CLOCK_MONOTONIC) > until_ns)
 			break;
 		r = read_one(s, &of, why);
-		s->processes.stacks.next += r == 0;
+		q->next += r == 0;
 	}
 	if (at_end)
 		inspector_wait_until(s->inspector, 0);
-	if (at_end || s->processes.stacks.next == s->processes.stacks.n)
+	if (at_end || q->next == q->n)
 		recording_drop_stacks(s);
 	return r < 0 ? r : 0;
 }

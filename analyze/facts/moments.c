@@ -74,7 +74,6 @@ static void feed_in_flight(struct moments *m, const struct schema *schema, const
 {
 	const struct probe *p = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
 	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
-
 	struct thread_moments *t = table_find(&m->threads, ev->v[F_in_flight_tid], 0);
 
 	if (ev->v[F_in_flight_moment] != MOMENT_END || !kind || kind->flags != KIND_CALL)
@@ -140,11 +139,10 @@ const struct thread_moments *moments_main(const struct moments *m, uint64_t pid)
 	return t;
 }
 
-/* The probe on the function that a frame is in; 0: none. A symbol is "name+0x1f", or the name alone. */
+/* The probe on the function that a frame is in; 0: none. */
 static uint16_t probed_at(const struct moments *m, const struct schema *schema, const struct frame *f)
 {
-	const char *plus = f->symbol ? memrchr(f->symbol, '+', f->symbol_len) : NULL;
-	size_t n = plus ? (size_t)(plus - f->symbol) : f->symbol_len;
+	size_t n = f->symbol ? symbol_function_bytes(f->symbol, f->symbol_len) : 0;
 
 	for (size_t i = 0; f->symbol && i < schema->nprobes; i++) {
 		const struct probe *p = &schema->probes[i];

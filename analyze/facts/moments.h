@@ -53,8 +53,8 @@ size_t moments_processes(const struct moments *m, unsigned moment, uint64_t *pid
 const struct thread_moments *moments_main(const struct moments *m, uint64_t pid);
 
 /*
- * The outermost call into a probed function that a stack shows: its probe, and *caller, which may be NULL, the frame
- * that made it (NULL: not known). 0: there is none.
+ * The outermost call into a probed function that a stack shows: its probe, or 0 where it shows none. *caller, unless
+ * `caller` is NULL: the frame that made it, or NULL where that is not known.
  */
 uint16_t moments_call(const struct moments *m, const struct schema *schema, const struct names *names, uint64_t stack,
 		      const struct frame **caller);

@@ -81,23 +81,25 @@ static void add_inside(struct text *t, const struct moments *m, const struct con
 	}
 }
 
-static bool may_hide_calls(const struct schema *schema, const struct counter *c, const void *of)
-{
-	return loss_alarms(schema, c, of) || loss_on_purpose(schema, c, of);
-}
-
-/* Whether a thread may have made a call that is not in the capture. */
-static bool calls_hidden(const struct context *ctx, struct findings *out)
+/* How many events that is true of the capture counts. */
+static uint64_t total_of(const struct context *ctx, struct findings *out,
+			 bool (*counts)(const struct schema *, const struct counter *, const void *))
 {
 	uint32_t n;
 	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
 	struct losses l = {0};
-	bool hidden;
+	uint64_t total;
 
-	out->failed |= !losses_collect(&l, ctx->schema, counters, n, may_hide_calls, NULL);
-	hidden = l.total;
+	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts, NULL);
+	total = l.total;
 	losses_clear(&l);
-	return hidden;
+	return total;
+}
+
+/* Of a thread a call may be among these. */
+static bool may_hide_calls(const struct schema *schema, const struct counter *c, const void *of)
+{
+	return loss_alarms(schema, c, of) || loss_on_purpose(schema, c, of);
 }
 
 /* Calls that are not in the capture, for they began before it and did not return. */
@@ -139,7 +141,7 @@ static void report_before(const struct moments *m, const struct context *ctx, st
 		text_add(&f->headline, "; and %llu other%s", (unsigned long long)(n - NAMED_PROCESSES),
 			 plural(n - NAMED_PROCESSES));
 	text_clear(&f->cost);
-	f->confidence = calls_hidden(ctx, out) ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence = total_of(ctx, out, may_hide_calls) ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	text_add(&f->sure,
 		 "%s confidence: the threads' stacks were in the same function at both times, and in between "
 		 "no other call of theirs was seen%s",
@@ -180,16 +182,9 @@ static bool add_waiting(struct text *t, const struct moments *m, const struct co
 /* A capture without one call: nothing can be concluded from nothing being found. */
 static void report_empty(const struct moments *m, const struct context *ctx, struct findings *out)
 {
-	uint32_t n;
-	const struct counter *counters = reader_counters(ctx->reader, ctx->reader->nepochs, &n);
-	struct losses l = {0};
 	struct finding *f;
-	uint64_t ncalls;
 
-	out->failed |= !losses_collect(&l, ctx->schema, counters, n, counts_call, NULL);
-	ncalls = l.total;
-	losses_clear(&l);
-	if (ncalls || ctx->stopped)
+	if (total_of(ctx, out, counts_call) || ctx->stopped)
 		return;
 	f = evidence_report(out, about_is_chosen(&ctx->names->about) ? SEVERITY_WARNING : SEVERITY_INFO, "no-calls");
 	text_add(&f->headline, "No CUDA calls were recorded, so there is nothing to analyse");

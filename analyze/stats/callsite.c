@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/stats/callsite.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "replay/demangle/demangle.h"
@@ -37,18 +36,6 @@ uint64_t place_key(uint64_t stack, uint64_t probe)
 	return stack ? stack & ~NO_STACK : probe | NO_STACK;
 }
 
-/* A symbol's length without the "+0x1f" that says where in the function. */
-static size_t function_bytes(const char *symbol, size_t n)
-{
-	size_t digits = 0;
-
-	while (digits < n && isxdigit((unsigned char)symbol[n - 1 - digits]))
-		digits++;
-	if (digits == 0 || n < digits + 4 || memcmp(symbol + n - digits - 3, "+0x", 3) != 0)
-		return n;
-	return n - digits - 3;
-}
-
 static bool holds(const struct frame *f, const char *word)
 {
 	return f->symbol && memmem(f->symbol, f->symbol_len, word, strlen(word));
@@ -63,7 +50,7 @@ static bool is_launch_stub(const struct frame *f, const struct frame *inner)
 	static const char stub[] = "__device_stub_";
 	const char *of =
 		inner && holds(inner, stub) ? memmem(inner->symbol, inner->symbol_len, stub, strlen(stub)) : NULL;
-	size_t n = f->symbol ? function_bytes(f->symbol, f->symbol_len) : 0;
+	size_t n = f->symbol ? symbol_function_bytes(f->symbol, f->symbol_len) : 0;
 
 	if (holds(f, stub) || holds(f, "__cudaLaunchKernel") || holds(f, "cudaLaunchKernel<"))
 		return true;
@@ -91,7 +78,7 @@ static void place_name(struct text *t, const struct context *ctx, uint64_t numbe
 	const struct module *m = f && f->module ? names_module(ctx->names, f->module) : NULL;
 
 	if (f && f->symbol) {
-		text_add_bytes(t, f->symbol, function_bytes(f->symbol, f->symbol_len));
+		text_add_bytes(t, f->symbol, symbol_function_bytes(f->symbol, f->symbol_len));
 	} else if (m && m->path) {
 		const char *slash = memrchr(m->path, '/', m->path_len);
 		const char *base = slash ? slash + 1 : m->path;
@@ -109,7 +96,7 @@ static void place_name(struct text *t, const struct context *ctx, uint64_t numbe
 
 void text_add_symbol(struct text *t, const char *symbol, size_t n)
 {
-	text_add_function(t, symbol, function_bytes(symbol, n));
+	text_add_function(t, symbol, symbol_function_bytes(symbol, n));
 }
 
 void text_add_function(struct text *t, const char *name, size_t n)

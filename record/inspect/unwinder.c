@@ -92,7 +92,7 @@ static bool read_word(void *self, uint64_t address, uint64_t *word)
 
 /* --- code --- */
 
-/* The file of u->line; NULL: it cannot be had, or is none that says anything. */
+/* The file of u->line; NULL: it cannot be opened, or is no ELF file that we can read. */
 static struct kept_image *image_of(struct unwinder *u)
 {
 	struct kept_image *oldest = &u->images[0];
@@ -130,7 +130,7 @@ static struct kept_image *image_of(struct unwinder *u)
 	return oldest->image ? oldest : NULL;
 }
 
-/* The code at an address: its mapping, and its file. False: there is none that says anything of it. */
+/* The code at an address: its mapping, and its file. False: no code is there, or its file cannot be had. */
 static bool code_at(struct unwinder *u, uint64_t address, struct span *span)
 {
 	for (size_t i = 0; i < u->nspans; i++)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One step outwards on a thread's stack, by what the file of its code says of each instruction: call frame information
- * (DWARF 5, section 6.4), as libdw reads it out of .eh_frame. Nothing in file or memory is trusted.
+ * (DWARF 5, section 6.4), as libdw reads it out of .eh_frame: all of it, however large, into memory, so that the
+ * process needs limits on both memory and time. Nothing in file or memory is trusted.
  */
 #ifndef GPUREC_RECORD_SYMBOLS_ELF_UNWIND_H
 #define GPUREC_RECORD_SYMBOLS_ELF_UNWIND_H
