@@ -356,6 +356,7 @@ static __always_inline void selftest_clocks(void)
 		selftest_clocks_apart++;
 	else if (after_ns - before_ns < CLOCKS_NEAR_NS)
 		selftest_clocks_same++;
+	selftest_boot_ns = boot_ns;
 }
 
 static __always_inline void selftest(void)

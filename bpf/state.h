@@ -15,7 +15,7 @@ const volatile struct call_plan plans[PROBES_LIMIT];
 const volatile __u32 nslots = PROBES_LIMIT;
 const volatile __u32 shard_mask;
 const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level that wakes the recorder */
-const volatile bool follow_children;  /* a tracked process's are tracked, too */
+const volatile bool follow_children;                           /* a tracked process's are tracked, too */
 const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool futex_on;
@@ -44,6 +44,7 @@ volatile __u32 interrupts_known; /* a waking by a task passed for one: in_interr
  * faster. The recorder has the probe compare them, and believes it unless the machine goes to sleep.
  */
 volatile __u32 selftest_clocks_same, selftest_clocks_apart;
+volatile __u64 selftest_boot_ns; /* the boot clock then */
 volatile __u32 clocks_agree, has_slept;
 
 /* The second in progress, in the upper half, and the events recorded in it: one word, so that the limit holds exactly.

@@ -639,7 +639,7 @@
 	C(9, not_staged, LOST, "the recorder had no memory for it")                                                    \
 	C(10, sampled_out, LOST, "left out on purpose (--sample)")                                                     \
 	C(11, over_rate, LOST, "left out on purpose (--max-rate)")                                                     \
-	C(12, not_attached, LOST, "a library was mapped, and had no probes for a while")                               \
+	C(12, not_attached, LOST, "a library was mapped, and had no probes, or not all, for a while")                  \
 	C(13, not_run, LOST, "the kernel skipped a run of the probe, in any thread")                                   \
 	C(64, unreadable, NOTED, "an argument, or what it points to, could not be read")                               \
 	C(65, no_stack, NOTED, "no user stack could be taken, or not all of it")

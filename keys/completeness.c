@@ -24,6 +24,8 @@ enum absence absence_of_loss(uint8_t counter)
 	case COUNTER_thread_exit:
 	case COUNTER_no_return:
 		return ABSENCE_NO_RETURN;
+	case COUNTER_not_attached:
+		return ABSENCE_NOT_ATTACHED;
 	default:
 		return ABSENCE_LOST;
 	}
@@ -51,6 +53,9 @@ static void add_counter(struct completeness *c, const struct schema *schema, con
 	case ABSENCE_LEFT_OUT:
 		c->left_out += counter->value;
 		break;
+	case ABSENCE_NOT_ATTACHED:
+		c->not_attached += counter->value;
+		break;
 	case ABSENCE_IN_FLIGHT:
 	case ABSENCE_NO_RETURN:
 		c->open += counter->value;
@@ -75,9 +80,14 @@ void completeness_of(struct completeness *c, const struct evidence *e)
 		add_counter(c, &r->header.schema, &counters[i]);
 }
 
+uint64_t completeness_absent(const struct completeness *c)
+{
+	return c->lost + c->left_out + c->not_attached;
+}
+
 bool completeness_is_full(const struct completeness *c)
 {
-	return c->ended && c->lost == 0 && c->left_out == 0 && c->nwithheld == 0;
+	return c->ended && completeness_absent(c) == 0 && c->nwithheld == 0;
 }
 
 /* "71.9 %"; what is not nothing is not called 0.0 %, nor what is not all 100.0 %. */
@@ -93,23 +103,32 @@ static const char *share(char buf[16], uint64_t part, uint64_t whole)
 	return buf;
 }
 
+/* Appends; `of`: what it is a part of, unless that was said before. */
+static void add_part(char *buf, const char *what, uint64_t n, uint64_t of)
+{
+	size_t len = strlen(buf);
+	char part[16], whole[40] = "";
+
+	if (!n)
+		return;
+	if (!len)
+		snprintf(whole, sizeof(whole), " of %" PRIu64 " events", of);
+	snprintf(buf + len, COMPLETENESS_WORDS - len, "%s%" PRIu64 "%s (%s) %s %s", len ? ", " : "", n, whole,
+		 share(part, n, of), n == 1 ? "was" : "were", what);
+}
+
 char *completeness_words(char *buf, const struct completeness *c)
 {
-	char lost[16], left_out[16];
+	size_t len;
 
 	buf[0] = '\0';
-	if (c->lost && c->left_out)
-		snprintf(buf, COMPLETENESS_WORDS,
-			 "%" PRIu64 " of %" PRIu64 " events (%s) were lost, %" PRIu64 " (%s) were left out on purpose",
-			 c->lost, c->happened, share(lost, c->lost, c->happened), c->left_out,
-			 share(left_out, c->left_out, c->happened));
-	else if (c->lost)
-		snprintf(buf, COMPLETENESS_WORDS, "%" PRIu64 " of %" PRIu64 " events (%s) %s lost", c->lost,
-			 c->happened, share(lost, c->lost, c->happened), c->lost == 1 ? "was" : "were");
-	else if (c->left_out)
-		snprintf(buf, COMPLETENESS_WORDS, "%" PRIu64 " of %" PRIu64 " events (%s) %s left out on purpose",
-			 c->left_out, c->happened, share(left_out, c->left_out, c->happened),
-			 c->left_out == 1 ? "was" : "were");
+	add_part(buf, "lost", c->lost, c->happened);
+	add_part(buf, "left out on purpose", c->left_out, c->happened);
+	len = strlen(buf);
+	if (c->not_attached)
+		snprintf(buf + len, COMPLETENESS_WORDS - len,
+			 "%s%" PRIu64 " librar%s had no probes, or not all, for a while", len ? ", " : "",
+			 c->not_attached, c->not_attached == 1 ? "y" : "ies");
 	return buf;
 }
 
@@ -175,7 +194,7 @@ int loss_limit_parse(struct loss_limit *l, const char *text, struct fault *why)
 
 bool completeness_within(const struct completeness *c, const struct loss_limit *l)
 {
-	uint64_t missing = c->lost + c->left_out;
+	uint64_t missing = completeness_absent(c);
 
 	if (!l->is_share)
 		return missing <= l->most;

@@ -10,17 +10,21 @@
 
 /* Why an event that happened has no row. */
 enum absence {
-	ABSENCE_NONE,     /* the counter is not of that role */
-	ABSENCE_LOST,     /* it should have been recorded */
-	ABSENCE_LEFT_OUT, /* on purpose: --sample, --max-rate */
+	ABSENCE_NONE,         /* the counter is not of that role */
+	ABSENCE_LOST,         /* it should have been recorded */
+	ABSENCE_LEFT_OUT,     /* on purpose: --sample, --max-rate */
+	ABSENCE_NOT_ATTACHED, /* a library had no probes, or not all, for a while: how many calls it had nobody knows */
 	/* Calls without a recorded begin or end. Every host has some; they are no loss: */
 	ABSENCE_IN_FLIGHT, /* when recording began or ended */
 	ABSENCE_NO_RETURN, /* entered, and left in another way */
 };
 
+#define ABSENCES (ABSENCE_NO_RETURN + 1)
+
 struct completeness {
 	uint64_t happened;             /* events that the probes saw; the others are parts of it */
 	uint64_t lost, left_out, open; /* open: in flight, or left without a return */
+	uint64_t not_attached;         /* libraries, each time that a process mapped one */
 	uint64_t nwithheld;            /* chunks */
 	bool ended;                    /* an authentic END is there */
 };
@@ -34,14 +38,18 @@ enum absence absence_of(const struct schema *schema, uint8_t counter);
 /* Zero for a capture of which nothing is authentic. */
 void completeness_of(struct completeness *c, const struct evidence *e);
 
-/* Nothing was lost, left out or withheld, and the end is there. */
+/* What was lost, left out on purpose and not attached, together. */
+uint64_t completeness_absent(const struct completeness *c);
+
+/* Nothing was lost, left out or withheld, each library had its probes, and the end is there. */
 bool completeness_is_full(const struct completeness *c);
 
-#define COMPLETENESS_WORDS 160
+#define COMPLETENESS_WORDS 256
 
 /*
- * "1922 of 2675 events (71.9 %) were lost", "3 of 20 events (15.0 %) were left out on purpose", or both; "" for
- * neither. Returns `buf`, of COMPLETENESS_WORDS bytes.
+ * "1922 of 2675 events (71.9 %) were lost", "3 of 20 events (15.0 %) were left out on purpose", "2 libraries had no
+ * probes, or not all, for a while", or what of these is so, with commas; "" for none. Returns `buf`, of
+ * COMPLETENESS_WORDS bytes.
  */
 char *completeness_words(char *buf, const struct completeness *c);
 /* The same of a capture. */
@@ -63,7 +71,7 @@ struct loss_limit {
 /* "0", "100", "1%", "0.25%". 0 or ERR_INPUT with a sentence. */
 int loss_limit_parse(struct loss_limit *l, const char *text, struct fault *why);
 
-/* Whether what was lost and left out on purpose, together, is within the limit. */
+/* Whether what was lost, left out on purpose and not attached, together, is within the limit. */
 bool completeness_within(const struct completeness *c, const struct loss_limit *l);
 
 #endif

@@ -150,20 +150,6 @@ static int run_check(const struct settings *s)
 	return tool_finish(possible ? TOOL_FINE : TOOL_FAILED);
 }
 
-/* Calls in flight, or left without a return: a loss in the sums only, for they happen on any host. */
-static uint64_t open_calls(const struct recording_result *result)
-{
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < result->ncounters; i++) {
-		const struct counter *c = &result->counters[i];
-		enum absence absence = counter_is_loss(c->id) ? absence_of_loss(c->id) : ABSENCE_NONE;
-
-		n += absence == ABSENCE_IN_FLIGHT || absence == ABSENCE_NO_RETURN ? c->value : 0;
-	}
-	return n;
-}
-
 static void emit_loss(const struct counter *c)
 {
 	const struct probe_spec *probe = probe_find(c->probe);
@@ -180,6 +166,9 @@ static void emit_loss(const struct counter *c)
 		break;
 	case ABSENCE_NO_RETURN:
 		tool_note("  %s: %llu call%s not recorded: %s", name, n, plural(n), cause);
+		break;
+	case ABSENCE_NOT_ATTACHED:
+		tool_note("  %llu not attached: %s", n, cause);
 		break;
 	case ABSENCE_NONE:
 	case ABSENCE_LEFT_OUT: /* in a line of its own */
@@ -270,12 +259,11 @@ static void emit_result(const struct settings *s, const struct recording_result 
 	char size[UNITS_CHARS], captures[64] = "";
 
 	counters_sum(result->counters, result->ncounters, &sums);
-	sums.lost -= sums.sampled_out + sums.over_rate + open_calls(result);
 	if (result->ncaptures > 1)
 		snprintf(captures, sizeof(captures), " and the %llu before it",
 			 (unsigned long long)result->ncaptures - 1);
 	tool_note("%s%s: %llu events, %llu lost, %s, signed by %s: %s", result->path, captures,
-		  (unsigned long long)result->nrows, (unsigned long long)sums.lost,
+		  (unsigned long long)result->nrows, (unsigned long long)sums.absent[ABSENCE_LOST],
 		  size_text(size, result->written_bytes), result->key_id, reason_text(result->reason));
 	emit_missing(result);
 	emit_losses(result);

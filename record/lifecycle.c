@@ -2,6 +2,7 @@
 /* What a recording does when the kernel says about a process: where it came from, what it runs, what it mapped. */
 #include "record/recording_internal.h"
 #include "format/base/array.h"
+#include "format/base/units.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -42,7 +43,7 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 
 static struct deferred deferred_of(enum deferred_what what, uint32_t pid, uint32_t uid)
 {
-	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
+	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = kernel_boot_ns()};
 }
 
 /* Rows about a process, now or when there is time. */
@@ -102,19 +103,20 @@ static int learn_code(struct recording *s, uint32_t pid, struct fault *why)
 
 	if (procfs_process(&s->fs, pid, &info, NULL) <= 0)
 		return 0;
-	r = symbolizer_learn(s->symbolizer, pid, info.start_ns, LEARN_MAPPINGS, clock_ns(CLOCK_BOOTTIME), why);
+	r = symbolizer_learn(s->symbolizer, pid, info.start_ns, LEARN_MAPPINGS, kernel_boot_ns(), why);
 	return r == 0 && symbolizer_late(s->symbolizer) ? INSPECT_LATER : r;
 }
 
 void recording_note_refused(struct recording *s)
 {
 	const struct discover_counts *counts = discover_counts(s->discover);
+	size_t refused = counts->refused - s->processes.reported.refused;
 
-	if (counts->refused > s->processes.reported.refused)
+	if (refused)
 		recording_note(
 			s, 0,
-			"%zu functions cannot be probed here, their calls are not recorded (see the `attach` rows)",
-			counts->refused - s->processes.reported.refused);
+			"%zu function%s cannot be probed here, and calls of %s are not recorded (see the `attach` rows)",
+			refused, plural(refused), refused == 1 ? "it" : "them");
 	if (counts->unread > s->processes.reported.unread)
 		recording_note(s, 0, "a CUDA library cannot be probed: %s", counts->last_problem);
 	if (counts->stripped > s->processes.reported.stripped)
@@ -146,7 +148,7 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 
 static double ms_since(const struct ring_mapped *m)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 
 	return (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
 }
@@ -163,10 +165,12 @@ static int count_mapped(struct recording *s, const struct ring_mapped *m, struct
 
 	counters_add(&s->counters, PROBE_MAPPED, late || never ? COUNT_not_attached : COUNT_recorded);
 	s->processes.not_attached += late || never;
+	if (late || never)
+		discover_counted(s->discover, m->pid, &m->file);
 	if (!(late || never) || s->processes.not_attached > NOT_ATTACHED_MAX)
 		return 0;
 	return fact_emitf(
-		s->writer, clock_ns(CLOCK_BOOTTIME), why, "library_not_attached",
+		s->writer, kernel_boot_ns(), why, "library_not_attached",
 		late ? "process %u had a CUDA library mapped for %.1f ms before probes were on it"
 		     : "process %u mapped a CUDA library, and no probes were on it %.1f ms later, when it had "
 		       "ended or was given up",
@@ -230,6 +234,25 @@ static int track_found(struct recording *s, uint32_t pid, uint32_t uid, struct f
 	return r < 0 ? r : 0;
 }
 
+static bool is_recorded(void *self, uint32_t pid)
+{
+	const struct recording *s = self;
+
+	return records_all(s) || pid_set_has(&s->processes.tracked, pid);
+}
+
+void recording_count_uncovered(struct recording *s)
+{
+	counters_add_lost(&s->counters, PROBE_MAPPED, COUNT_not_attached,
+			  discover_uncovered(s->discover, is_recorded, s));
+}
+
+int recording_emit_libraries(struct recording *s, struct fault *why)
+{
+	recording_count_uncovered(s);
+	return discover_emit(s->discover, s->stacks, s->writer, kernel_boot_ns(), why);
+}
+
 /* What is to be reported of it, which need not be done while it stands still. */
 static int emit_found(struct recording *s, struct fault *why)
 {
@@ -237,7 +260,7 @@ static int emit_found(struct recording *s, struct fault *why)
 
 	recording_note_refused(s);
 	r = attach_scan_threads(s->attach, why);
-	return r < 0 ? r : discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+	return r < 0 ? r : recording_emit_libraries(s, why);
 }
 
 /* Attach while the process stands still, if it does, and let it go on in any case. INSPECT_LATER: not yet. */
@@ -323,7 +346,7 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 		struct deferred d = *next; /* working at it may make more wait, and move it */
 
 		r = at_end ? INSPECT_LATER : work_at(s, &d, why);
-		if (r == INSPECT_LATER && (at_end || clock_ns(CLOCK_BOOTTIME) - d.since_ns > DEFERRED_EACH_NS))
+		if (r == INSPECT_LATER && (at_end || kernel_boot_ns() - d.since_ns > DEFERRED_EACH_NS))
 			r = give_up(s, &d, why);
 		if (r != INSPECT_LATER)
 			deferred_remove(&s->processes.deferred);
@@ -331,9 +354,9 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 	if (r >= 0 && !s->processes.deferred.n)
 		r = recording_read_stacks(s, at_end, why);
 	if (r >= 0)
-		r = stacks_go_on(s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);
+		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(), at_end, why);
 	if (r >= 0)
-		r = kernels_go_on(s->kernels, s->writer, clock_ns(CLOCK_BOOTTIME), at_end, why);
+		r = kernels_go_on(s->kernels, s->writer, kernel_boot_ns(), at_end, why);
 	return r < 0 ? r : 0;
 }
 

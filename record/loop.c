@@ -60,7 +60,7 @@ static int drain_now(struct recording *s, struct fault *why)
 	life = ring_head(&s->life);
 	if (bulk + life != s->due.heads) {
 		s->due.heads = bulk + life;
-		s->due.moved_ns = clock_ns(CLOCK_BOOTTIME);
+		s->due.moved_ns = kernel_boot_ns();
 	}
 	return drain(s, bulk, life, why);
 }
@@ -86,7 +86,7 @@ static uint64_t written_bytes(const struct recording *s)
 
 static void show_status(struct recording *s, const struct counter *counters, size_t n)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 	char line[STATUS_BYTES];
 
 	if (!s->o.status)
@@ -139,7 +139,7 @@ static enum budget_state size_state(const struct recording *s)
  */
 static int seal_when_due(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), ncaptures = s->rotation.ncaptures;
+	uint64_t now_ns = kernel_boot_ns(), ncaptures = s->rotation.ncaptures;
 	int r;
 
 	if (!s->due.cut_ns) {
@@ -193,14 +193,14 @@ int recording_look_again(struct recording *s, struct fault *why)
 /* Without the system call that reports mappings, look for libraries every now and then. */
 static int rescan(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 	int r;
 
 	if (!s->due.scan_ns || now_ns < s->due.scan_ns)
 		return 0;
 	s->due.scan_ns = now_ns + RESCAN_NS;
 	r = recording_look_again(s, why);
-	return r < 0 ? r : discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+	return r < 0 ? r : recording_emit_libraries(s, why);
 }
 
 /* The reason why it is over; 0: it is not. */
@@ -248,7 +248,7 @@ static uint32_t take_event(struct recording *s, int fd)
 
 static int wait_ms(const struct recording *s)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), until_ns = s->due.seal_ns;
+	uint64_t now_ns = kernel_boot_ns(), until_ns = s->due.seal_ns;
 	unsigned most_ms = now_ns - s->due.moved_ns > QUIET_NS ? QUIET_WAIT_MS : WAIT_MS;
 
 	if (s->due.cut_ns)
@@ -265,7 +265,7 @@ static int wait_ms(const struct recording *s)
 /* What is no record of the kernel side: health of the GPUs, errors of theirs in the log. */
 static int take_emitted(struct recording *s, int fd, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 
 	if (fd == s->host.health.fd)
 		return health_take(&s->host.health, s->writer, s->translator.begin_ns, why);
@@ -289,7 +289,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 		}
 		if (r < 0)
 			break;
-		if (!*reason && s->due.end_ns && clock_ns(CLOCK_BOOTTIME) >= s->due.end_ns)
+		if (!*reason && s->due.end_ns && kernel_boot_ns() >= s->due.end_ns)
 			*reason = REASON_duration;
 		if (*reason)
 			break;
@@ -361,17 +361,17 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 		r = recording_go_on(s, true, why);
 	recording_list_survivors(s, result);
 	if (r == 0)
-		r = discover_emit(s->discover, s->stacks, s->writer, clock_ns(CLOCK_BOOTTIME), why);
+		r = recording_emit_libraries(s, why);
 	attach_count_skipped(s->attach, &s->counters);
 	result->skipped_runs = attach_skipped(s->attach, result->skipped, sizeof(result->skipped));
 	if (r == 0 && result->skipped_runs)
-		r = fact_emit(s->writer, clock_ns(CLOCK_BOOTTIME), "probe_runs_skipped", result->skipped, why);
+		r = fact_emit(s->writer, kernel_boot_ns(), "probe_runs_skipped", result->skipped, why);
 	if (r == 0)
 		r = recording_emit_missing(s, why);
 	result->nmissing = recording_list_missing(s, result->missing);
 	result->nlibraries = discover_counts(s->discover)->libraries;
 	if (r == 0)
-		r = seal(s, clock_ns(CLOCK_BOOTTIME), true, why);
+		r = seal(s, kernel_boot_ns(), true, why);
 	await_command(s, reason);
 	n = rotate_counters(s, true, &counters);
 	anchor_read(&anchor);
@@ -429,7 +429,7 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->nepochs = s->capture.nepochs;
 	result->end_unknown = s->capture.end_unknown;
 	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
-	result->duration_ns = clock_ns(CLOCK_BOOTTIME) - s->status.begin_ns;
+	result->duration_ns = kernel_boot_ns() - s->status.begin_ns;
 	result->cpu_ns = own_cpu_ns(&usage);
 	result->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	/* The rings are mapped twice, one view behind the other, and counted so; they take their memory once. */

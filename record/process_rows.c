@@ -253,7 +253,7 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 		 emit_cgroup},
 		{f->has_namespaces, offsetof(struct process_facts, ns), sizeof(*f), emit_namespaces},
 	};
-	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t at_ns = kernel_boot_ns();
 	uint8_t hash[sizeof(in->facts[0])];
 	int r = 0;
 
@@ -341,7 +341,7 @@ out:
 
 int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 	struct instance *in = NULL;
 	struct process_facts *f;
 	uint8_t hash[sizeof(in->cgroup)];
@@ -441,7 +441,7 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 
 int recording_emit_missing(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t now_ns = kernel_boot_ns();
 	struct lack lacks[NLACKS];
 	int r = 0;
 
@@ -485,8 +485,8 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 					 (unsigned long long)lacks[i].n,
 					 lacks[i].n == 1 ? lacks[i].one : lacks[i].more);
 	if (found->refused)
-		n += add_missing(&list[n], false, true, "%zu function%s that the kernel does not let probe",
-				 found->refused, plural(found->refused));
+		n += add_missing(&list[n], false, true, "%zu function%s that cannot be probed", found->refused,
+				 plural(found->refused));
 	if (!s->o.late_attach)
 		n += add_missing(&list[n], false, true,
 				 "libraries that were loaded after recording began (--no-late-attach)");

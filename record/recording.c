@@ -27,9 +27,9 @@
 
 void anchor_read(struct clock_anchor *a)
 {
-	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	a->boot_ns = kernel_boot_ns();
 	a->wall_ns = clock_ns(CLOCK_REALTIME);
-	a->mono_ns = clock_ns(CLOCK_MONOTONIC);
+	a->mono_ns = kernel_mono_ns();
 }
 
 void recording_note(const struct recording *s, int level, const char *fmt, ...)
@@ -385,6 +385,7 @@ static int recording_start(struct recording *s, struct fault *why)
 	int r;
 
 	memset(&id, 0, sizeof(id));
+	kernel_clock_open();
 	r = rotate_prepare(s, why);
 	if (r == 0)
 		r = check_output(s, why);

@@ -8,6 +8,7 @@
 
 #include "format/base/bytes.h"
 #include "format/base/clock.h"
+#include "record/host/kernel_clock.h"
 #include "keys/identity.h"
 #include "record/command.h"
 #include "record/deferred.h"
@@ -261,6 +262,10 @@ int recording_track_named(struct recording *s, struct fault *why);
 void recording_list_survivors(const struct recording *s, struct recording_result *result);
 /* Whether none of those that are tracked lives any more. */
 bool recording_all_ended(struct recording *s);
+
+/* Write down what is new about libraries, and count those of recorded processes that have not all probes. */
+int recording_emit_libraries(struct recording *s, struct fault *why);
+void recording_count_uncovered(struct recording *s);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

@@ -203,14 +203,14 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 int capture_emit_libraries(struct recording *s, struct fault *why)
 {
 	const struct discover_counts *found = discover_counts(s->discover);
-	uint64_t at_ns = clock_ns(CLOCK_BOOTTIME);
+	uint64_t at_ns = kernel_boot_ns();
 	int r = fact_emitf(s->writer, at_ns, why, "libraries_at_start",
 			   "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
 			   found->refused, found->unread);
 
 	if (r == 0 && found->last_problem[0])
 		r = fact_emitf(s->writer, at_ns, why, "library_problem", "(path): %s", found->last_reason);
-	return r == 0 ? discover_emit(s->discover, s->stacks, s->writer, at_ns, why) : r;
+	return r == 0 ? recording_emit_libraries(s, why) : r;
 }
 
 /* A file with the first number from `from` on that is free. On success *number is it. */
@@ -316,7 +316,7 @@ static int use_held(struct recording *s, ring_use *use, void *self, struct fault
 /* On the old beat; what passed while the machine was asleep, or this process stopped, is not made up for. */
 static void due_again(struct recording *s)
 {
-	uint64_t now_ns = clock_ns(CLOCK_BOOTTIME), every_ns = s->o.rotate_ns, *next_ns = &s->rotation.next_ns;
+	uint64_t now_ns = kernel_boot_ns(), every_ns = s->o.rotate_ns, *next_ns = &s->rotation.next_ns;
 
 	*next_ns += every_ns;
 	if (*next_ns <= now_ns)
@@ -518,6 +518,8 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	output_watch_hold(&s->capture.output, s->capture.path);
 	recording_drop_stacks(s);
 	stacks_forget(s->stacks);
+	discover_count_again(s->discover);
+	recording_count_uncovered(s);
 	cpus_forget(s->host.cpus);
 	quotas_forget(s->host.quotas);
 	/* First, and watched, so that it replaces that of the capture before. */

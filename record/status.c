@@ -22,8 +22,8 @@ void status_look(struct status *s, uint64_t now_ns, const struct counter *rows, 
 
 	counters_sum(rows, n, &sums);
 	recorded = sums.recorded;
-	left_out = sums.sampled_out + sums.over_rate;
-	lost = sums.lost - left_out;
+	left_out = sums.absent[ABSENCE_LEFT_OUT];
+	lost = sums.absent[ABSENCE_LOST];
 	if (recorded < s->recorded || lost < s->lost || left_out < s->left_out) { /* another capture */
 		s->lost_before += s->lost;
 		s->left_out_before += s->left_out;

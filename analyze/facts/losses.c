@@ -66,7 +66,9 @@ void losses_add(const struct losses *l, size_t max, struct text *t)
 bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg)
 {
 	(void)arg;
-	return absence_of(schema, c->id) == ABSENCE_LOST;
+	enum absence absence = absence_of(schema, c->id);
+
+	return absence == ABSENCE_LOST || absence == ABSENCE_NOT_ATTACHED;
 }
 
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)

@@ -41,6 +41,7 @@ static void add_completeness(const struct completeness *c, struct json *j)
 	json_u64(j, "happened", c->happened);
 	json_u64(j, "lost", c->lost);
 	json_u64(j, "left_out", c->left_out);
+	json_u64(j, "not_attached", c->not_attached);
 	json_u64(j, "open", c->open);
 }
 

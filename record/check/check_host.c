@@ -15,6 +15,7 @@
 
 #include "record/check/check_internal.h"
 #include "format/base/clock.h"
+#include "record/host/kernel_clock.h"
 #include "record/host/gpu_health.h"
 #include "record/host/hostfacts.h"
 #include "record/host/kmsg.h"
@@ -132,6 +133,7 @@ static void check_memlock(struct check *c)
 static void check_clock(struct check *c)
 {
 	static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies"};
+	int64_t ahead_ns = kernel_clock_ahead_ns();
 	char source[64];
 
 	if (!hostfacts_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL, source,
@@ -147,7 +149,11 @@ static void check_clock(struct check *c)
 		check_remedy(c, "find out why the kernel does not trust the CPU's own (dmesg | grep -i tsc)");
 		return;
 	}
-	check_report(c, "clock", CHECK_OK, "%s", source);
+	if (ahead_ns)
+		check_report(c, "clock", CHECK_OK, "%s; gpurec's own is %.3f s %s (time namespace): corrected", source,
+			     (double)llabs(ahead_ns) / 1e9, ahead_ns < 0 ? "behind" : "ahead");
+	else
+		check_report(c, "clock", CHECK_OK, "%s", source);
 }
 
 /* /proc that hides other users' processes does so from who may not trace them. */

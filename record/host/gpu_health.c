@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format/base/clock.h"
+#include "record/host/kernel_clock.h"
 #include "keys/tool/confine.h"
 #include "record/host/hostfacts.h"
 #include "record/row.h"
@@ -47,7 +47,7 @@ bool health_possible(void)
 /* Nobody reads any more: there is nothing left to do. A reader that is slow has lost a sample. */
 static void say(int fd, struct message *m)
 {
-	m->at_ns = clock_ns(CLOCK_BOOTTIME);
+	m->at_ns = kernel_boot_ns();
 	if (write(fd, m, sizeof(*m)) < 0 && errno != EAGAIN)
 		_exit(0);
 }
@@ -162,7 +162,7 @@ static void learn(struct health *h, struct message *m)
 
 static int take(struct health *h, struct writer *w, struct message *m, uint64_t begin_ns, struct fault *why)
 {
-	uint64_t now = clock_ns(CLOCK_BOOTTIME), at_ns = m->at_ns < now ? m->at_ns : now;
+	uint64_t now = kernel_boot_ns(), at_ns = m->at_ns < now ? m->at_ns : now;
 
 	if (at_ns < begin_ns)
 		at_ns = begin_ns;
@@ -201,8 +201,7 @@ int health_take(struct health *h, struct writer *w, uint64_t begin_ns, struct fa
 		if (h->problem[0])
 			break;
 		strcpy(h->problem, "the process that asks NVML has ended");
-		r = fact_emit(w, begin_ns > clock_ns(CLOCK_BOOTTIME) ? begin_ns : clock_ns(CLOCK_BOOTTIME), "nvml",
-			      h->problem, why);
+		r = fact_emit(w, begin_ns > kernel_boot_ns() ? begin_ns : kernel_boot_ns(), "nvml", h->problem, why);
 	}
 	return r;
 }

@@ -9,8 +9,8 @@
  * Outputs are written only when 1 is returned. One process is read through one directory handle, so that what is
  * returned never mixes two processes of the same number.
  *
- * Process numbers and start times are those that the mount's pid namespace and our time namespace see: open those of
- * the initial ones.
+ * Process numbers are those that the mount's pid namespace sees: open that of the initial one. Times are the kernel's
+ * (record/host/kernel_clock.h), whose kernel_clock_open() comes first.
  */
 #ifndef GPUREC_RECORD_HOST_PROCFS_H
 #define GPUREC_RECORD_HOST_PROCFS_H
@@ -38,7 +38,7 @@ void procfs_close(struct procfs *fs);
 
 /*
  * A process or a thread. comm is raw: it may hold any byte but NUL, so blanks, ')' and newlines too.
- * start_ns: boot clock, rounded down to a clock tick; compare it with a finer one by procfs_same_start().
+ * start_ns: the kernel's boot clock, rounded down to a clock tick; compare it with a finer one by procfs_same_start().
  */
 struct process_info {
 	uint32_t pid;      /* of the process: thread group id */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "keys/tool/confine.h"
+#include "record/host/kernel_clock.h"
 
 #ifndef __SANITIZE_ADDRESS__
 #define MEMORY_MAX (1ull << 30) /* of a worker: names, symbols, answer */
@@ -72,6 +73,7 @@ static _Noreturn void work(int questions, int answers, struct helper_board *boar
 	uint64_t number;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	kernel_clock_open();
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_DATA, MEMORY_MAX);
 	confine(late, 0);

@@ -18,6 +18,7 @@
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "bpf/gpurec.skel.h"
+#include "record/host/kernel_clock.h"
 #pragma GCC diagnostic pop
 
 uint64_t attach_ring_min(void)
@@ -350,6 +351,23 @@ static void learn_clocks(struct attach *a)
 		__atomic_store_n(&bss->clocks_agree, 0, __ATOMIC_SEQ_CST);
 }
 
+/* What the kernel reads without a lock may differ by less than that; what a namespace makes of it, by more. */
+#define CLOCKS_DIFFER_NS 1000000
+
+/* Whether the boot clock that the probe read meanwhile is the one that we read. */
+static int same_clock(const struct attach *a, uint64_t before_ns, struct fault *why)
+{
+	uint64_t then_ns = a->skel->bss->selftest_boot_ns, after_ns = kernel_boot_ns();
+
+	if (!then_ns || (then_ns + CLOCKS_DIFFER_NS >= before_ns && then_ns <= after_ns + CLOCKS_DIFFER_NS))
+		return 0;
+	return fault_set(why, ERR_IO, FAULT_NOWHERE,
+			 "gpurec's clock and the kernel's, whose times events carry, are %.3f s apart: it runs in a "
+			 "time namespace, and /proc/self/timens_offsets does not say so; run it outside: "
+			 "nsenter --time=/proc/1/ns/time gpurec ...",
+			 (double)llabs((int64_t)(before_ns - then_ns)) / 1e9);
+}
+
 /* For attach_run.c, which does not see the skeleton. */
 static void share(struct attach *a)
 {
@@ -480,6 +498,7 @@ static void start_timer(struct attach *a)
 int attach_open(struct attach **out, const struct attach_options *o, struct fault *why)
 {
 	struct attach *a = calloc(1, sizeof(*a));
+	uint64_t begin_ns;
 	int r;
 
 	if (!a)
@@ -491,8 +510,12 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 	r = attach_tracepoints(a, why);
 	if (r < 0)
 		goto fail;
+	begin_ns = kernel_boot_ns();
 	learn_interrupts(a);
 	learn_clocks(a);
+	r = same_clock(a, begin_ns, why);
+	if (r < 0)
+		goto fail;
 	start_timer(a);
 	*out = a;
 	return 0;

@@ -66,12 +66,12 @@ void counters_add(struct counters *c, uint32_t probe, enum counter_index what)
 		c->own[probe].n[what]++;
 }
 
-void counters_add_skipped(struct counters *c, uint32_t probe, uint64_t n)
+void counters_add_lost(struct counters *c, uint32_t probe, enum counter_index why, uint64_t n)
 {
 	if (probe >= PROBES_LIMIT)
 		return;
 	c->own[probe].n[COUNT_fired] += n;
-	c->own[probe].n[COUNT_not_run] += n;
+	c->own[probe].n[why] += n;
 }
 
 static uint64_t read_one(const struct counters *c, uint32_t probe, unsigned what)
@@ -120,7 +120,7 @@ void counters_sum(const struct counter *rows, size_t n, struct counter_sums *sum
 		else if (rows[i].id == COUNTER_recorded)
 			sums->recorded += rows[i].value;
 		else if (counter_is_loss(rows[i].id))
-			sums->lost += rows[i].value;
+			sums->absent[absence_of_loss(rows[i].id)] += rows[i].value;
 		if (rows[i].id == COUNTER_sampled_out)
 			sums->sampled_out += rows[i].value;
 		else if (rows[i].id == COUNTER_over_rate)

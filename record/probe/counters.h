@@ -7,6 +7,7 @@
 #define GPUREC_RECORD_PROBE_COUNTERS_H
 
 #include "format/reader.h"
+#include "keys/completeness.h"
 #include "record/probe/probes.h"
 
 struct counters {
@@ -29,8 +30,8 @@ void counters_close(struct counters *c);
 
 /* One more, found out here. */
 void counters_add(struct counters *c, uint32_t probe, enum counter_index what);
-/* So many runs of the probe's program were skipped by the kernel: fired and lost. */
-void counters_add_skipped(struct counters *c, uint32_t probe, uint64_t n);
+/* So many more that fired, and were lost for this reason: found out here, or runs that the kernel skipped. */
+void counters_add_lost(struct counters *c, uint32_t probe, enum counter_index why, uint64_t n);
 
 /*
  * The table for a seal: ascending, without zeros, valid until the next call. Losses are read before firings, so that
@@ -42,8 +43,9 @@ size_t counters_collect(struct counters *c, bool at_end, const struct counter **
 
 /* Sums over all probes, of the table as collected last. */
 struct counter_sums {
-	uint64_t fired, recorded, lost;
-	uint64_t sampled_out, over_rate; /* of those lost: left out on purpose */
+	uint64_t fired, recorded;
+	uint64_t absent[ABSENCES];       /* by enum absence: why they have no row */
+	uint64_t sampled_out, over_rate; /* of those left out on purpose */
 };
 void counters_sum(const struct counter *rows, size_t n, struct counter_sums *sums);
 

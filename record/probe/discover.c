@@ -394,6 +394,36 @@ void discover_each(const struct discover *d, void (*use)(void *self, const struc
 	}
 }
 
+uint64_t discover_uncovered(struct discover *d, bool (*recorded)(void *self, uint32_t pid), void *self)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < d->nuses; i++) {
+		const struct looked *l = &d->looked[d->uses[i].looked];
+
+		if (d->uses[i].counted || (l->probed == l->functions && !l->unread))
+			continue;
+		d->uses[i].counted = d->uses[i].pid && recorded(self, d->uses[i].pid);
+		n += d->uses[i].counted;
+	}
+	return n;
+}
+
+void discover_counted(struct discover *d, uint32_t pid, const struct file_key *key)
+{
+	const struct looked *l = find_looked(d, key->device, key->inode);
+
+	for (size_t i = 0; l && i < d->nuses; i++)
+		if (d->uses[i].pid == pid && &d->looked[d->uses[i].looked] == l)
+			d->uses[i].counted = true;
+}
+
+void discover_count_again(struct discover *d)
+{
+	for (size_t i = 0; i < d->nuses; i++)
+		d->uses[i].counted = false;
+}
+
 static int emit_library(const struct looked *l, uint32_t pid, struct writer *w, uint64_t at_ns, struct fault *why)
 {
 	struct row row = row_of(KIND_library, at_ns);

@@ -79,6 +79,15 @@ void discover_anew_end(struct discover *d);
  */
 int discover_emit(struct discover *d, struct stacks *stacks, struct writer *w, uint64_t at_ns, struct fault *why);
 
+/*
+ * How many processes and libraries that they have mapped there are, recorded() of the process, of which not all
+ * functions carry probes, and that were not counted so far. discover_counted(): that of this process's library is
+ * counted otherwise. discover_count_again(): all of those that are there, for the next capture.
+ */
+uint64_t discover_uncovered(struct discover *d, bool (*recorded)(void *self, uint32_t pid), void *self);
+void discover_counted(struct discover *d, uint32_t pid, const struct file_key *key);
+void discover_count_again(struct discover *d);
+
 /* That a process has a file of CUDA's mapped, as its `library` row reports. Borrowed until the next call into discover.
  */
 struct discover_use {

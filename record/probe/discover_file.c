@@ -2,6 +2,7 @@
 /* One file: what it is to CUDA, and the probes on it. */
 #include "record/probe/discover_internal.h"
 #include "format/base/array.h"
+#include "format/base/units.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -70,20 +71,28 @@ __attribute__((format(printf, 3, 4))) static int set_reason(struct looked *l, st
 	return l->reason ? 0 : fault_no_memory(why);
 }
 
-/* The functions found as sites: each place once, for an alias would record every call twice. */
+/*
+ * The functions found as sites: each place once, for an alias would record every call twice. First those to be probed,
+ * then those that cannot be: of a function that each program chooses for itself (an IFUNC) only what chooses is here.
+ */
 static size_t make_sites(const struct discover *d, const struct image_match *found, size_t nfound,
-			 struct attach_site *sites)
+			 struct attach_site *sites, size_t *nchosen)
 {
-	size_t n = 0;
+	size_t n = 0, before = 0;
 
-	for (size_t i = 0; i < nfound; i++) {
-		bool taken = found[i].ifunc;
+	for (int chosen = 0; chosen < 2; chosen++) {
+		before = n;
+		for (size_t i = 0; i < nfound; i++) {
+			bool taken = found[i].ifunc != chosen;
 
-		for (size_t k = 0; k < n && !taken; k++)
-			taken = sites[k].offset == found[i].offset;
-		if (!taken)
-			sites[n++] = (struct attach_site){found[i].offset, d->functions[found[i].name].id, 0};
+			for (size_t k = 0; k < n && !taken; k++)
+				taken = sites[k].offset == found[i].offset;
+			if (!taken)
+				sites[n++] = (struct attach_site){found[i].offset, d->functions[found[i].name].id,
+								  chosen ? EOPNOTSUPP : 0};
+		}
 	}
+	*nchosen = n - before;
 	return n;
 }
 
@@ -138,20 +147,30 @@ static int attach_sites(struct discover *d, uint32_t pid, const struct mapping *
 	return r;
 }
 
+/* From `chosen` on are the functions that cannot be probed anywhere. */
+static const char *failed_why(const struct fault *said, const struct attach_site *failed,
+			      const struct attach_site *chosen)
+{
+	if (failed >= chosen)
+		return "which code it is the program chooses when it is loaded (an IFUNC)";
+	return said->text[0] ? said->text : strerror(failed->error);
+}
+
 static int probe_functions(struct discover *d, uint32_t pid, const struct mapping *m, const struct image_match *found,
 			   size_t nfound, struct looked *l, struct fault *why)
 {
 	struct attach_site *sites = calloc(nfound, sizeof(*sites)), *failed = NULL;
 	struct fault said = {0};
-	size_t n;
-	int r;
+	size_t n, nchosen;
+	int r = 0;
 
 	if (!sites)
 		return fault_no_memory(why);
-	n = make_sites(d, found, nfound, sites);
+	n = make_sites(d, found, nfound, sites, &nchosen);
 	l->functions = n;
 	l->probed = 0;
-	r = attach_sites(d, pid, m, l, sites, n, &said);
+	if (n > nchosen)
+		r = attach_sites(d, pid, m, l, sites, n - nchosen, &said);
 	if (r == INSPECT_LATER || r == ERR_MEMORY) {
 		free(sites);
 		return r < 0 ? fault_no_memory(why) : r;
@@ -163,8 +182,9 @@ static int probe_functions(struct discover *d, uint32_t pid, const struct mappin
 	for (size_t i = 0; i < n && !failed; i++)
 		failed = sites[i].error ? &sites[i] : NULL;
 	if (r == 0 && failed)
-		r = set_reason(l, why, "%zu functions could not be probed, %s is the first: %s", n - l->probed,
-			       probe_find(failed->probe)->name, said.text[0] ? said.text : strerror(failed->error));
+		r = set_reason(l, why, "%zu function%s could not be probed, %s is the first: %s", n - l->probed,
+			       plural(n - l->probed), probe_find(failed->probe)->name,
+			       failed_why(&said, failed, sites + n - nchosen));
 	free(sites);
 	return r;
 }

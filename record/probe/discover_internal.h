@@ -31,7 +31,8 @@ struct use {
 	uint32_t pid;
 	uint32_t looked;
 	bool emitted;
-	bool old; /* seen before all was inspected anew, and not again */
+	bool counted; /* that probes lack; see discover_uncovered() */
+	bool old;     /* seen before all was inspected anew, and not again */
 };
 
 struct discover {

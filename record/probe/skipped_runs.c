@@ -82,7 +82,8 @@ void skipped_runs_count(struct skipped_runs *s, const struct bpf_object *object,
 			s->unemitted = true;
 		all = n > s->before[i] ? n - s->before[i] : 0;
 		if (all > s->counted[i]) {
-			counters_add_skipped(c, skipped_runs_probe(bpf_program__name(program)), all - s->counted[i]);
+			counters_add_lost(c, skipped_runs_probe(bpf_program__name(program)), COUNT_not_run,
+					  all - s->counted[i]);
 			s->counted[i] = all;
 		}
 		i++;

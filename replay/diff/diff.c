@@ -439,7 +439,7 @@ int diff_collect(struct diff_side **out, const struct replay *replay, struct fau
 		(struct allocations){.schema = &replay->evidence->reader.header.schema, .watch = &watch, .self = s};
 	s->verdict = verdict_word(replay->evidence->verification.verdict);
 	completeness_of(&complete, replay->evidence);
-	s->nlost = complete.lost + complete.left_out;
+	s->nlost = completeness_absent(&complete);
 	hex_text(s->capture, replay->evidence->reader.header.capture_id, CAPTURE_ID_BYTES);
 	r = walk(replay, &visitor, s, why);
 	gather_free(s->gather);

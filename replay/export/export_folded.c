@@ -225,7 +225,7 @@ static void root_of(const struct walk *w, const struct fault *stopped, char *buf
 
 	buf[0] = '\0';
 	completeness_of(&all, replay->evidence);
-	if (replay->unverified || stopped || all.lost || all.left_out ||
+	if (replay->unverified || stopped || completeness_absent(&all) ||
 	    replay->evidence->verification.verdict != VERDICT_OK) {
 		export_sentence(replay, buf, SENTENCE_MAX);
 		if (stopped) {

@@ -345,6 +345,8 @@ static void write_missing(struct out *o, const struct evidence *e)
 	out_u64(o, c.lost);
 	out_string(o, ",\"events_left_out\":");
 	out_u64(o, c.left_out);
+	out_string(o, ",\"libraries_not_attached\":");
+	out_u64(o, c.not_attached);
 }
 
 static void write_head(struct jsonl *j, const struct replay *replay)

@@ -146,6 +146,7 @@ static const struct group {
 	enum absence absence;
 } groups[] = {
 	{"lost", "lost", ROLE_LOST, ABSENCE_LOST},
+	{"unattached", "not_attached", ROLE_LOST, ABSENCE_NOT_ATTACHED},
 	{"left out", "left_out", ROLE_LOST, ABSENCE_LEFT_OUT},
 	{"in flight", "in_flight", ROLE_LOST, ABSENCE_IN_FLIGHT},
 	{"no return", "no_return", ROLE_LOST, ABSENCE_NO_RETURN},
@@ -265,7 +266,7 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_events(f, e, &s);
 	for (size_t i = 0; i < NGROUPS; i++)
 		if (tally(f, NULL, &groups[i], e, &s) == 0 && i == 0)
-			fprintf(f, "  lost       nothing\n");
+			fprintf(f, "  lost       nothing%s\n", j->completeness->not_attached ? " that had probes" : "");
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
 	if (e->reader.header.incompatible & FEATURE_CONTINUES)
@@ -351,6 +352,7 @@ static void json_completeness(struct json *j, const struct completeness *c)
 	json_u64(j, "happened", c->happened);
 	json_u64(j, "events_lost", c->lost);
 	json_u64(j, "events_left_out", c->left_out);
+	json_u64(j, "libraries_not_attached", c->not_attached);
 	json_u64(j, "calls_open", c->open);
 }
 

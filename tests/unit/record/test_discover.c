@@ -362,7 +362,7 @@ static void a_function_that_cannot_be_probed_is_reported_with_the_reason(void **
 	kernel.refuse_at = 2;
 	assert_int_equal(look(), 1);
 	assert_library(0, path, LIBRARY_RUNTIME, 2, 1);
-	assert_non_null(strstr(libraries[0].text, "1 functions could not be probed, cuda"));
+	assert_non_null(strstr(libraries[0].text, "1 function could not be probed, cuda"));
 	assert_int_equal(discover_counts(d)->refused, 1);
 	assert_int_equal(nattached, 2);
 	dlclose(handle);
