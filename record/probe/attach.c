@@ -362,7 +362,7 @@ static int same_clock(const struct attach *a, uint64_t before_ns, struct fault *
 	if (!then_ns || (then_ns + CLOCKS_DIFFER_NS >= before_ns && then_ns <= after_ns + CLOCKS_DIFFER_NS))
 		return 0;
 	return fault_set(why, ERR_IO, FAULT_NOWHERE,
-			 "gpurec's clock and the kernel's, whose times events carry, are %.3f s apart: it runs in a "
+			 "gpurec's clock and the kernel's, whose times events carry, are %.1f s apart: it runs in a "
 			 "time namespace, and /proc/self/timens_offsets does not say so; run it outside: "
 			 "nsenter --time=/proc/1/ns/time gpurec ...",
 			 (double)llabs((int64_t)(before_ns - then_ns)) / 1e9);

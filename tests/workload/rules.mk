@@ -11,6 +11,7 @@ WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
                   every/typed every/names sleeps steady attacker leave/libcudart.so.12 leave/leave leave/scope around/libcudart.so.12 around/libcuda.so.1 around/around \
+                  reach/reach \
                   $(if $(filter x86_64,$(MACHINE)),every/frames every/held))
 
 workload_objs   = $(patsubst %,$(WORKLOAD_OUT)/%.o,$(1))
@@ -90,3 +91,24 @@ $(WORKLOAD_AROUND): tests/workload/around_library.c $(BUILD)/flags
 $(WORKLOAD_OUT)/around/around: $(call workload_objs,around) $(WORKLOAD_AROUND)
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
+
+# Functions that are defined, or reached, each in another way; the last call of one becomes a jump. The program is bound
+# lazily.
+WORKLOAD_REACH := $(addprefix $(WORKLOAD_OUT)/reach/,libreach.so libcuda.so.1 libpreload.so libcudart.so.12)
+$(WORKLOAD_OUT)/reach/libreach.so: REACH := -DREACH_COUNTS
+$(WORKLOAD_OUT)/reach/libcuda.so.1: REACH := -DREACH_DRIVER
+$(WORKLOAD_OUT)/reach/libpreload.so: REACH := -DREACH_PRELOAD
+$(WORKLOAD_OUT)/reach/libcudart.so.12: REACH := -DREACH_RUNTIME -Wl,--version-script=tests/workload/reach.map
+$(WORKLOAD_OUT)/reach/libcudart.so.12: $(WORKLOAD_OUT)/reach/libcuda.so.1 tests/workload/reach.map
+$(filter-out %/libreach.so,$(WORKLOAD_REACH)): $(WORKLOAD_OUT)/reach/libreach.so
+$(WORKLOAD_REACH): tests/workload/reach_library.c tests/workload/reach.h $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	$(Q)$(CC) -I. -D_GNU_SOURCE $(WORKLOAD_FLAGS) -foptimize-sibling-calls $(REACH) -shared -Wl,-soname,$(@F) $< \
+		$(filter $(@D)/%,$^) $(WORKLOAD_LD) -ldl -o $@
+$(WORKLOAD_OUT)/reach/copy/libcudart.so.12: $(WORKLOAD_OUT)/reach/libcudart.so.12
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
+$(WORKLOAD_OUT)/reach/reach: $(WORKLOAD_OUT)/reach.o $(WORKLOAD_REACH) $(WORKLOAD_OUT)/reach/copy/libcudart.so.12
+	@echo "  LINK  $@"
+	$(Q)$(CC) $(filter-out %/libpreload.so %/copy/libcudart.so.12,$^) -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,lazy -ldl -o $@
