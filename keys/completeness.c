@@ -12,6 +12,15 @@
 #define SHARE_PERCENT 10000u /* millionths in one */
 #define SHARE_DIGITS 4       /* of a percentage, after the point */
 
+const struct absence_word absence_words[ABSENCES] = {
+	[ABSENCE_NONE] = {"incomplete", "incomplete", "incomplete"},
+	[ABSENCE_LOST] = {"lost", "lost", "lost"},
+	[ABSENCE_LEFT_OUT] = {"left out", "left_out", "left_out"},
+	[ABSENCE_NOT_ATTACHED] = {"unattached", "not_attached", "not_attached"},
+	[ABSENCE_IN_FLIGHT] = {"in flight", "in_flight", "open"},
+	[ABSENCE_NO_RETURN] = {"no return", "no_return", "open"},
+};
+
 enum absence absence_of_loss(uint8_t counter)
 {
 	switch (counter) {

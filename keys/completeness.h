@@ -21,6 +21,12 @@ enum absence {
 
 #define ABSENCES (ABSENCE_NO_RETURN + 1)
 
+/* What each is called: in lines for people; as a name; and as the kind of a line in a stream, in which rows have kinds.
+ */
+extern const struct absence_word {
+	const char *head, *name, *kind;
+} absence_words[ABSENCES]; /* NONE: what a recorded event lacks */
+
 struct completeness {
 	uint64_t happened;             /* events that the probes saw; the others are parts of it */
 	uint64_t lost, left_out, open; /* open: in flight, or left without a return */

@@ -43,7 +43,7 @@ void pid_set_remove(struct pid_set *set, uint32_t pid)
 
 static struct deferred deferred_of(enum deferred_what what, uint32_t pid, uint32_t uid)
 {
-	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = kernel_boot_ns()};
+	return (struct deferred){.what = what, .pid = pid, .uid = uid, .since_ns = clock_ns(CLOCK_BOOTTIME)};
 }
 
 /* Rows about a process, now or when there is time. */
@@ -103,7 +103,7 @@ static int learn_code(struct recording *s, uint32_t pid, struct fault *why)
 
 	if (procfs_process(&s->fs, pid, &info, NULL) <= 0)
 		return 0;
-	r = symbolizer_learn(s->symbolizer, pid, info.start_ns, LEARN_MAPPINGS, kernel_boot_ns(), why);
+	r = symbolizer_learn(s->symbolizer, pid, info.start_ns, LEARN_MAPPINGS, kernel_boot_ns(&s->fs.clock), why);
 	return r == 0 && symbolizer_late(s->symbolizer) ? INSPECT_LATER : r;
 }
 
@@ -146,9 +146,9 @@ static void note_unseen(struct recording *s, const struct ring_mapped *m)
 		       m->pid);
 }
 
-static double ms_since(const struct ring_mapped *m)
+static double ms_since(const struct recording *s, const struct ring_mapped *m)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 
 	return (double)(now_ns > m->head.at_ns ? now_ns - m->head.at_ns : 0) / 1e6;
 }
@@ -170,11 +170,11 @@ static int count_mapped(struct recording *s, const struct ring_mapped *m, struct
 	if (!(late || never) || s->processes.not_attached > NOT_ATTACHED_MAX)
 		return 0;
 	return fact_emitf(
-		s->writer, kernel_boot_ns(), why, "library_not_attached",
+		s->writer, kernel_boot_ns(&s->fs.clock), why, "library_not_attached",
 		late ? "process %u had a CUDA library mapped for %.1f ms before probes were on it"
 		     : "process %u mapped a CUDA library, and no probes were on it %.1f ms later, when it had "
 		       "ended or was given up",
-		m->pid, ms_since(m));
+		m->pid, ms_since(s, m));
 }
 
 /* It goes on, whatever became of it. */
@@ -250,7 +250,7 @@ void recording_count_uncovered(struct recording *s)
 int recording_emit_libraries(struct recording *s, struct fault *why)
 {
 	recording_count_uncovered(s);
-	return discover_emit(s->discover, s->stacks, s->writer, kernel_boot_ns(), why);
+	return discover_emit(s->discover, s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), why);
 }
 
 /* What is to be reported of it, which need not be done while it stands still. */
@@ -286,7 +286,7 @@ static int look_at_mapped(struct recording *s, const struct ring_mapped *m, stru
 	if (r == 0)
 		return 0;
 	recording_note(s, 1, "process %u has a CUDA library; %s %.1f ms", m->pid, m->held ? "held for" : "seen after",
-		       ms_since(m));
+		       ms_since(s, m));
 	return emit_found(s, why);
 }
 
@@ -346,7 +346,7 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 		struct deferred d = *next; /* working at it may make more wait, and move it */
 
 		r = at_end ? INSPECT_LATER : work_at(s, &d, why);
-		if (r == INSPECT_LATER && (at_end || kernel_boot_ns() - d.since_ns > DEFERRED_EACH_NS))
+		if (r == INSPECT_LATER && (at_end || clock_ns(CLOCK_BOOTTIME) - d.since_ns > DEFERRED_EACH_NS))
 			r = give_up(s, &d, why);
 		if (r != INSPECT_LATER)
 			deferred_remove(&s->processes.deferred);
@@ -354,9 +354,9 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 	if (r >= 0 && !s->processes.deferred.n)
 		r = recording_read_stacks(s, at_end, why);
 	if (r >= 0)
-		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(), at_end, why);
+		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), at_end, why);
 	if (r >= 0)
-		r = kernels_go_on(s->kernels, s->writer, kernel_boot_ns(), at_end, why);
+		r = kernels_go_on(s->kernels, s->writer, kernel_boot_ns(&s->fs.clock), at_end, why);
 	return r < 0 ? r : 0;
 }
 

@@ -60,7 +60,7 @@ static int drain_now(struct recording *s, struct fault *why)
 	life = ring_head(&s->life);
 	if (bulk + life != s->due.heads) {
 		s->due.heads = bulk + life;
-		s->due.moved_ns = kernel_boot_ns();
+		s->due.moved_ns = kernel_boot_ns(&s->fs.clock);
 	}
 	return drain(s, bulk, life, why);
 }
@@ -86,7 +86,7 @@ static uint64_t written_bytes(const struct recording *s)
 
 static void show_status(struct recording *s, const struct counter *counters, size_t n)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 	char line[STATUS_BYTES];
 
 	if (!s->o.status)
@@ -115,7 +115,7 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 		r = stacks_go_on(s->stacks, s->writer, end_ns - 1, true, why);
 	if (r < 0)
 		return r;
-	anchor_read(&anchor);
+	anchor_read(s, &anchor);
 	self_read(s, &self);
 	r = writer_seal(s->writer, end_ns, &anchor, &self, counters, n, why);
 	if (r < 0)
@@ -139,7 +139,7 @@ static enum budget_state size_state(const struct recording *s)
  */
 static int seal_when_due(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = kernel_boot_ns(), ncaptures = s->rotation.ncaptures;
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock), ncaptures = s->rotation.ncaptures;
 	int r;
 
 	if (!s->due.cut_ns) {
@@ -193,7 +193,7 @@ int recording_look_again(struct recording *s, struct fault *why)
 /* Without the system call that reports mappings, look for libraries every now and then. */
 static int rescan(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 	int r;
 
 	if (!s->due.scan_ns || now_ns < s->due.scan_ns)
@@ -248,7 +248,7 @@ static uint32_t take_event(struct recording *s, int fd)
 
 static int wait_ms(const struct recording *s)
 {
-	uint64_t now_ns = kernel_boot_ns(), until_ns = s->due.seal_ns;
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock), until_ns = s->due.seal_ns;
 	unsigned most_ms = now_ns - s->due.moved_ns > QUIET_NS ? QUIET_WAIT_MS : WAIT_MS;
 
 	if (s->due.cut_ns)
@@ -265,10 +265,10 @@ static int wait_ms(const struct recording *s)
 /* What is no record of the kernel side: health of the GPUs, errors of theirs in the log. */
 static int take_emitted(struct recording *s, int fd, struct fault *why)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 
 	if (fd == s->host.health.fd)
-		return health_take(&s->host.health, s->writer, s->translator.begin_ns, why);
+		return health_take(&s->host.health, &s->fs.clock, s->writer, s->translator.begin_ns, why);
 	return fd == s->host.kmsg_fd ? kmsg_take(fd, s->writer, now_ns, why) : 0;
 }
 
@@ -289,7 +289,7 @@ static int record(struct recording *s, uint32_t *reason, struct fault *why)
 		}
 		if (r < 0)
 			break;
-		if (!*reason && s->due.end_ns && kernel_boot_ns() >= s->due.end_ns)
+		if (!*reason && s->due.end_ns && kernel_boot_ns(&s->fs.clock) >= s->due.end_ns)
 			*reason = REASON_duration;
 		if (*reason)
 			break;
@@ -365,16 +365,16 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	attach_count_skipped(s->attach, &s->counters);
 	result->skipped_runs = attach_skipped(s->attach, result->skipped, sizeof(result->skipped));
 	if (r == 0 && result->skipped_runs)
-		r = fact_emit(s->writer, kernel_boot_ns(), "probe_runs_skipped", result->skipped, why);
+		r = fact_emit(s->writer, kernel_boot_ns(&s->fs.clock), "probe_runs_skipped", result->skipped, why);
 	if (r == 0)
 		r = recording_emit_missing(s, why);
 	result->nmissing = recording_list_missing(s, result->missing);
 	result->nlibraries = discover_counts(s->discover)->libraries;
 	if (r == 0)
-		r = seal(s, kernel_boot_ns(), true, why);
+		r = seal(s, kernel_boot_ns(&s->fs.clock), true, why);
 	await_command(s, reason);
 	n = rotate_counters(s, true, &counters);
-	anchor_read(&anchor);
+	anchor_read(s, &anchor);
 	s->capture.end_unknown = r == 0;
 	if (r == 0)
 		r = writer_end(s->writer, reason, s->command.ended ? &s->command.status : NULL, &anchor, counters, n,
@@ -429,7 +429,7 @@ int recording_run(struct recording *s, struct recording_result *result, struct f
 	result->nepochs = s->capture.nepochs;
 	result->end_unknown = s->capture.end_unknown;
 	result->nrows = s->rotation.nrows + writer_nrows(s->writer);
-	result->duration_ns = kernel_boot_ns() - s->status.begin_ns;
+	result->duration_ns = kernel_boot_ns(&s->fs.clock) - s->status.begin_ns;
 	result->cpu_ns = own_cpu_ns(&usage);
 	result->peak_bytes = (uint64_t)usage.ru_maxrss * 1024;
 	/* The rings are mapped twice, one view behind the other, and counted so; they take their memory once. */

@@ -253,7 +253,7 @@ static int emit_facts(struct recording *s, struct instance *in, const struct pro
 		 emit_cgroup},
 		{f->has_namespaces, offsetof(struct process_facts, ns), sizeof(*f), emit_namespaces},
 	};
-	uint64_t at_ns = kernel_boot_ns();
+	uint64_t at_ns = kernel_boot_ns(&s->fs.clock);
 	uint8_t hash[sizeof(in->facts[0])];
 	int r = 0;
 
@@ -341,7 +341,7 @@ out:
 
 int recording_look_at_cgroup(struct recording *s, uint32_t pid, struct fault *why)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 	struct instance *in = NULL;
 	struct process_facts *f;
 	uint8_t hash[sizeof(in->cgroup)];
@@ -441,7 +441,7 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 
 int recording_emit_missing(struct recording *s, struct fault *why)
 {
-	uint64_t now_ns = kernel_boot_ns();
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock);
 	struct lack lacks[NLACKS];
 	int r = 0;
 

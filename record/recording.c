@@ -25,11 +25,11 @@
 #include "record/host/hostfacts.h"
 #include "record/rights.h"
 
-void anchor_read(struct clock_anchor *a)
+void anchor_read(const struct recording *s, struct clock_anchor *a)
 {
-	a->boot_ns = kernel_boot_ns();
+	a->boot_ns = kernel_boot_ns(&s->fs.clock);
 	a->wall_ns = clock_ns(CLOCK_REALTIME);
-	a->mono_ns = kernel_mono_ns();
+	a->mono_ns = kernel_mono_ns(&s->fs.clock);
 }
 
 void recording_note(const struct recording *s, int level, const char *fmt, ...)
@@ -246,6 +246,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 
 	raise_files_limit();
 	budget_to_attach(&s->o.budget, &o);
+	o.clock = s->fs.clock;
 	r = attach_open(&s->attach, &o, why);
 	if (r < 0)
 		return r;
@@ -385,7 +386,6 @@ static int recording_start(struct recording *s, struct fault *why)
 	int r;
 
 	memset(&id, 0, sizeof(id));
-	kernel_clock_open();
 	r = rotate_prepare(s, why);
 	if (r == 0)
 		r = check_output(s, why);
@@ -430,7 +430,7 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = capture_identity(s, &id, why);
 	/* Those who wait for the capture to be there may count on being recorded from then on. */
 	if (r == 0) {
-		anchor_read(&start);
+		anchor_read(s, &start);
 		attach_start(s->attach);
 		r = capture_open(s, &id, &start, why);
 	}

@@ -8,7 +8,6 @@
 
 #include "format/base/bytes.h"
 #include "format/base/clock.h"
-#include "record/host/kernel_clock.h"
 #include "keys/identity.h"
 #include "record/command.h"
 #include "record/deferred.h"
@@ -177,7 +176,7 @@ static inline bool records_all(const struct recording *s)
 	return !s->o.npids && !s->o.command;
 }
 
-void anchor_read(struct clock_anchor *a);
+void anchor_read(const struct recording *s, struct clock_anchor *a);
 
 bool pid_set_has(const struct pid_set *set, uint32_t pid);
 int pid_set_add(struct pid_set *set, uint32_t pid, struct fault *why);

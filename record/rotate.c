@@ -203,7 +203,7 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 int capture_emit_libraries(struct recording *s, struct fault *why)
 {
 	const struct discover_counts *found = discover_counts(s->discover);
-	uint64_t at_ns = kernel_boot_ns();
+	uint64_t at_ns = kernel_boot_ns(&s->fs.clock);
 	int r = fact_emitf(s->writer, at_ns, why, "libraries_at_start",
 			   "%zu, %zu functions probed, %zu refused, %zu unread", found->libraries, found->sites,
 			   found->refused, found->unread);
@@ -316,7 +316,7 @@ static int use_held(struct recording *s, ring_use *use, void *self, struct fault
 /* On the old beat; what passed while the machine was asleep, or this process stopped, is not made up for. */
 static void due_again(struct recording *s)
 {
-	uint64_t now_ns = kernel_boot_ns(), every_ns = s->o.rotate_ns, *next_ns = &s->rotation.next_ns;
+	uint64_t now_ns = kernel_boot_ns(&s->fs.clock), every_ns = s->o.rotate_ns, *next_ns = &s->rotation.next_ns;
 
 	*next_ns += every_ns;
 	if (*next_ns <= now_ns)
@@ -462,7 +462,7 @@ static int begin_next(struct recording *s, struct writer **next, char path[PATH_
 	if (!probes)
 		return fault_no_memory(why);
 	probe_describe(probes);
-	anchor_read(&now);
+	anchor_read(s, &now);
 	r = load_again(s, &id, why);
 	if (r == 0)
 		r = open_free(s, &sink, s->rotation.number + 1, path, number, why);
@@ -487,7 +487,7 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	uint64_t number = 0;
 	int r;
 
-	anchor_read(&now);
+	anchor_read(s, &now);
 	r = writer_prepare_end(s->writer, REASON_rotated, NULL, &now, counters, ncounters, &said);
 	if (r == 0)
 		r = begin_next(s, &next, path, &number, &said);

@@ -36,7 +36,7 @@ void recording_drop_stacks(struct recording *s)
 static int emit_stack(struct recording *s, const struct ring_state *of, const uint64_t *frames, size_t n,
 		      uint32_t flags, struct fault *why)
 {
-	uint64_t at_ns = kernel_boot_ns();
+	uint64_t at_ns = kernel_boot_ns(&s->fs.clock);
 	struct row row = row_of(KIND_thread_stack, at_ns);
 	uint32_t id = 0;
 	int r = stacks_number(s->stacks, s->writer, at_ns, of->pid, of->start_ns, frames, n, true, &id, why);

@@ -21,7 +21,6 @@
 #include "record/probe/ring_reader.h"
 #include "record/rights.h"
 #include "record/probe/selftest.h"
-#include "record/host/kernel_clock.h"
 
 void check_report(struct check *c, const char *what, enum check_result result, const char *fmt, ...)
 {
@@ -306,7 +305,8 @@ static bool memory_refused(struct check *c)
 
 static void check_recording(struct check *c)
 {
-	const struct attach_options o = {.ring_bytes = 1 << 20,
+	const struct attach_options o = {.clock = c->fs.clock,
+					 .ring_bytes = 1 << 20,
 					 .futex = c->o->futex,
 					 .quota = c->o->quota,
 					 .signals = c->o->signals,
@@ -408,10 +408,7 @@ size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recordi
 {
 	struct check c = {.lines = lines, .o = o, .fs.root_fd = -1};
 	struct fault why = {0};
-	int r;
-
-	kernel_clock_open();
-	r = procfs_open(&c.fs, PROCFS_ROOT, &why);
+	int r = procfs_open(&c.fs, PROCFS_ROOT, &why);
 	check_kernel(&c);
 	check_capabilities(&c);
 	if (r < 0) {

@@ -15,7 +15,6 @@
 
 #include "record/check/check_internal.h"
 #include "format/base/clock.h"
-#include "record/host/kernel_clock.h"
 #include "record/host/gpu_health.h"
 #include "record/host/hostfacts.h"
 #include "record/host/kmsg.h"
@@ -133,7 +132,7 @@ static void check_memlock(struct check *c)
 static void check_clock(struct check *c)
 {
 	static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies"};
-	int64_t ahead_ns = kernel_clock_ahead_ns();
+	int64_t ahead_ns = c->fs.clock.boot_ns;
 	char source[64];
 
 	if (!hostfacts_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", NULL, source,

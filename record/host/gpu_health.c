@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/host/kernel_clock.h"
 #include "keys/tool/confine.h"
 #include "record/host/hostfacts.h"
 #include "record/row.h"
@@ -47,7 +46,7 @@ bool health_possible(void)
 /* Nobody reads any more: there is nothing left to do. A reader that is slow has lost a sample. */
 static void say(int fd, struct message *m)
 {
-	m->at_ns = kernel_boot_ns();
+	m->at_ns = clock_ns(CLOCK_BOOTTIME);
 	if (write(fd, m, sizeof(*m)) < 0 && errno != EAGAIN)
 		_exit(0);
 }
@@ -160,10 +159,13 @@ static void learn(struct health *h, struct message *m)
 	}
 }
 
-static int take(struct health *h, struct writer *w, struct message *m, uint64_t begin_ns, struct fault *why)
+static int take(struct health *h, const struct kernel_clock *clock, struct writer *w, struct message *m,
+		uint64_t begin_ns, struct fault *why)
 {
-	uint64_t now = kernel_boot_ns(), at_ns = m->at_ns < now ? m->at_ns : now;
+	uint64_t now = kernel_boot_ns(clock), at_ns = m->at_ns - (uint64_t)clock->boot_ns;
 
+	if (at_ns > now)
+		at_ns = now;
 	if (at_ns < begin_ns)
 		at_ns = begin_ns;
 	switch ((enum said)m->said) {
@@ -183,25 +185,28 @@ static int take(struct health *h, struct writer *w, struct message *m, uint64_t 
 	}
 }
 
-int health_take(struct health *h, struct writer *w, uint64_t begin_ns, struct fault *why)
+int health_take(struct health *h, const struct kernel_clock *clock, struct writer *w, uint64_t begin_ns,
+		struct fault *why)
 {
 	struct message m;
 	ssize_t n;
 	int r = 0;
 
 	while (h->fd >= 0 && r == 0) {
+		uint64_t now = kernel_boot_ns(clock);
+
 		n = read(h->fd, &m, sizeof(m));
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (n == (ssize_t)sizeof(m)) {
-			r = take(h, w, &m, begin_ns, why);
+			r = take(h, clock, w, &m, begin_ns, why);
 			continue;
 		}
 		health_stop(h);
 		if (h->problem[0])
 			break;
 		strcpy(h->problem, "the process that asks NVML has ended");
-		r = fact_emit(w, begin_ns > kernel_boot_ns() ? begin_ns : kernel_boot_ns(), "nvml", h->problem, why);
+		r = fact_emit(w, begin_ns > now ? begin_ns : now, "nvml", h->problem, why);
 	}
 	return r;
 }

@@ -7,6 +7,7 @@
 #define GPUREC_RECORD_HOST_GPU_HEALTH_H
 
 #include "format/writer.h"
+#include "record/host/kernel_clock.h"
 #include "record/host/nvml.h"
 
 struct health {
@@ -28,7 +29,8 @@ void health_start(struct health *h, const char *library);
 void health_stop(struct health *h);
 
 /* Take what has come: `gpu`, `health` and `fact` rows, none before begin_ns. 0 or what writer_add() returned. */
-int health_take(struct health *h, struct writer *w, uint64_t begin_ns, struct fault *why);
+int health_take(struct health *h, const struct kernel_clock *clock, struct writer *w, uint64_t begin_ns,
+		struct fault *why);
 
 /* Wait for the first answer, at most so long, and take none: for --check. */
 void health_await(struct health *h, int ms);

@@ -8,16 +8,29 @@
 
 #include <stdint.h>
 
+#include "format/base/clock.h"
+
+/* By how much ours are ahead. */
+struct kernel_clock {
+	int64_t boot_ns, mono_ns;
+};
+
 /*
- * Learn by how much ours differ, from /proc: before all else in this file, and again in a process that was forked off.
- * Where /proc does not say, by nothing; attach_open() finds out if that is wrong.
+ * Learn it from a proc filesystem: of this process, so again in one that was forked off. Where it is not there,
+ * nothing; attach_open() finds out if that is wrong.
  */
-void kernel_clock_open(void);
+void kernel_clock_open(struct kernel_clock *c, int proc_fd);
 
-uint64_t kernel_boot_ns(void); /* CLOCK_BOOTTIME */
-uint64_t kernel_mono_ns(void); /* CLOCK_MONOTONIC */
+/* CLOCK_BOOTTIME */
+static inline uint64_t kernel_boot_ns(const struct kernel_clock *c)
+{
+	return clock_ns(CLOCK_BOOTTIME) - (uint64_t)c->boot_ns;
+}
 
-/* By how much our boot clock is ahead of the kernel's. */
-int64_t kernel_clock_ahead_ns(void);
+/* CLOCK_MONOTONIC */
+static inline uint64_t kernel_mono_ns(const struct kernel_clock *c)
+{
+	return clock_ns(CLOCK_MONOTONIC) - (uint64_t)c->mono_ns;
+}
 
 #endif

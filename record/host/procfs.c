@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record/host/procfs_internal.h"
-#include "record/host/kernel_clock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,6 +23,7 @@ int procfs_open(struct procfs *fs, const char *root, struct fault *why)
 	if (fd < 0)
 		return fault_errno(why, "cannot open the proc filesystem");
 	fs->root_fd = fd;
+	kernel_clock_open(&fs->clock, fd);
 	fs->ns_per_tick = 1000000000ULL / (uint64_t)hz;
 	return 0;
 }
@@ -167,7 +167,7 @@ static bool parse_stat(const struct procfs *fs, const char *buf, size_t len, str
 	/* The blank behind it says that it is whole. */
 	if (!procfs_take_number(&p, end, 10, UINT64_MAX / fs->ns_per_tick, &v) || !procfs_take_char(&p, end, ' '))
 		return false;
-	info->start_ns = v * fs->ns_per_tick - (uint64_t)kernel_clock_ahead_ns();
+	info->start_ns = v * fs->ns_per_tick - (uint64_t)fs->clock.boot_ns;
 	return true;
 }
 
@@ -238,7 +238,7 @@ int procfs_thread(const struct procfs *fs, uint32_t pid, uint32_t tid, struct pr
 
 bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns)
 {
-	uint64_t ahead_ns = (uint64_t)kernel_clock_ahead_ns(); /* ticks are those of our clock */
+	uint64_t ahead_ns = (uint64_t)fs->clock.boot_ns; /* ticks are those of our clock */
 
 	return (a_ns + ahead_ns) / fs->ns_per_tick == (b_ns + ahead_ns) / fs->ns_per_tick;
 }

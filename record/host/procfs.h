@@ -9,8 +9,8 @@
  * Outputs are written only when 1 is returned. One process is read through one directory handle, so that what is
  * returned never mixes two processes of the same number.
  *
- * Process numbers are those that the mount's pid namespace sees: open that of the initial one. Times are the kernel's
- * (record/host/kernel_clock.h), whose kernel_clock_open() comes first.
+ * Process numbers are those that the mount's pid namespace sees: open that of the initial one. Times are the kernel's,
+ * whatever time namespace we are in.
  */
 #ifndef GPUREC_RECORD_HOST_PROCFS_H
 #define GPUREC_RECORD_HOST_PROCFS_H
@@ -21,6 +21,7 @@
 #include <sys/types.h>
 
 #include "format/base/fault.h"
+#include "record/host/kernel_clock.h"
 
 #define PROCFS_ROOT "/proc"
 #define PROCFS_COMM_MAX 64    /* the kernel: 16 for user tasks, 64 for kernel threads; with the final NUL */
@@ -29,7 +30,8 @@
 
 struct procfs {
 	int root_fd;
-	uint64_t ns_per_tick; /* resolution of start times: usually 10 ms */
+	struct kernel_clock clock; /* of this process: start times in it are by its clocks */
+	uint64_t ns_per_tick;      /* resolution of start times: usually 10 ms */
 };
 
 /* `root`: PROCFS_ROOT, or a folder that looks like it (tests). Kept open: later mounts over it make no difference. */

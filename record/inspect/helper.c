@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "keys/tool/confine.h"
-#include "record/host/kernel_clock.h"
 
 #ifndef __SANITIZE_ADDRESS__
 #define MEMORY_MAX (1ull << 30) /* of a worker: names, symbols, answer */
@@ -68,16 +67,17 @@ static void publish_links(struct helper_board *board, struct attach *attach, str
 static _Noreturn void work(int questions, int answers, struct helper_board *board, const struct procfs *fs,
 			   struct attach *attach, bool late)
 {
+	struct procfs own = *fs;
 	struct bytes answer = {0};
 	struct bench *bench = NULL;
 	uint64_t number;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	kernel_clock_open();
+	kernel_clock_open(&own.clock, fs->root_fd);
 	limit(RLIMIT_CORE, 0);
 	limit(RLIMIT_DATA, MEMORY_MAX);
 	confine(late, 0);
-	if (bench_new(&bench, fs, attach, NULL) < 0)
+	if (bench_new(&bench, &own, attach, NULL) < 0)
 		_exit(1);
 	bench_publish(bench, publish_links, board);
 	while (read(questions, &number, sizeof(number)) == sizeof(number)) {

@@ -18,7 +18,6 @@
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 #include "bpf/gpurec.skel.h"
-#include "record/host/kernel_clock.h"
 #pragma GCC diagnostic pop
 
 uint64_t attach_ring_min(void)
@@ -355,15 +354,15 @@ static void learn_clocks(struct attach *a)
 #define CLOCKS_DIFFER_NS 1000000
 
 /* Whether the boot clock that the probe read meanwhile is the one that we read. */
-static int same_clock(const struct attach *a, uint64_t before_ns, struct fault *why)
+static int same_clock(const struct attach *a, const struct kernel_clock *clock, uint64_t before_ns, struct fault *why)
 {
-	uint64_t then_ns = a->skel->bss->selftest_boot_ns, after_ns = kernel_boot_ns();
+	uint64_t then_ns = a->skel->bss->selftest_boot_ns, after_ns = kernel_boot_ns(clock);
 
 	if (!then_ns || (then_ns + CLOCKS_DIFFER_NS >= before_ns && then_ns <= after_ns + CLOCKS_DIFFER_NS))
 		return 0;
 	return fault_set(why, ERR_IO, FAULT_NOWHERE,
 			 "gpurec's clock and the kernel's, whose times events carry, are %.1f s apart: it runs in a "
-			 "time namespace, and /proc/self/timens_offsets does not say so; run it outside: "
+			 "time namespace, and /proc/self/timens_offsets shows none; run it outside: "
 			 "nsenter --time=/proc/1/ns/time gpurec ...",
 			 (double)llabs((int64_t)(before_ns - then_ns)) / 1e9);
 }
@@ -510,10 +509,10 @@ int attach_open(struct attach **out, const struct attach_options *o, struct faul
 	r = attach_tracepoints(a, why);
 	if (r < 0)
 		goto fail;
-	begin_ns = kernel_boot_ns();
+	begin_ns = kernel_boot_ns(&o->clock);
 	learn_interrupts(a);
 	learn_clocks(a);
-	r = same_clock(a, begin_ns, why);
+	r = same_clock(a, &o->clock, begin_ns, why);
 	if (r < 0)
 		goto fail;
 	start_timer(a);

@@ -8,6 +8,7 @@
 #ifndef GPUREC_RECORD_PROBE_ATTACH_H
 #define GPUREC_RECORD_PROBE_ATTACH_H
 
+#include "record/host/kernel_clock.h"
 #include "record/probe/probes.h"
 #include "record/probe/refusals.h"
 
@@ -15,6 +16,7 @@
 #define SLOW_NS_DEFAULT 1000000u
 
 struct attach_options {
+	struct kernel_clock clock;
 	uint64_t ring_bytes; /* of the bulk ring; see attach_ring_valid() */
 	bool futex;          /* probe system calls, where the kernel offers that */
 	bool quota;          /* report when a CPU quota keeps a thread from running */

@@ -48,12 +48,17 @@ bool export_shows_withheld(const struct walk *w, const struct chunk *c)
 	return c->first_ns < w->replay->filter->to_ns && c->last_ns >= w->replay->filter->from_ns;
 }
 
+const struct absence_word *export_absence(const struct walk *w, const struct growth *g)
+{
+	return &absence_words[absence_of(&w->reader->header.schema, g->counter->id)];
+}
+
 bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size)
 {
 	if (!export_shows_growth(w, g))
 		return false;
-	snprintf(buf, size, "%s: %" PRIu64 " %s: %s", g->counter->role == ROLE_LOST ? "lost" : "incomplete", g->delta,
-		 g->probe->name, counter_words(g->counter));
+	snprintf(buf, size, "%s: %" PRIu64 " %s: %s", export_absence(w, g)->head, g->delta, g->probe->name,
+		 counter_words(g->counter));
 	return true;
 }
 

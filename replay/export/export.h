@@ -3,6 +3,7 @@
 #ifndef GPUREC_REPLAY_EXPORT_EXPORT_H
 #define GPUREC_REPLAY_EXPORT_EXPORT_H
 
+#include "keys/completeness.h"
 #include "replay/export/exporter.h"
 #include "replay/out.h"
 
@@ -24,6 +25,9 @@ void export_sentence(const struct replay *replay, char *buf, size_t size);
 /* Whether a counter's growth is a loss, or incomplete rows, of what was asked for; and whether a withheld chunk is. */
 bool export_shows_growth(const struct walk *w, const struct growth *g);
 bool export_shows_withheld(const struct walk *w, const struct chunk *c);
+
+/* Why what the counter counts has no row; NONE: it has, and lacks something. */
+const struct absence_word *export_absence(const struct walk *w, const struct growth *g);
 
 /* "lost 3 cudaMalloc: no room in the ring", "withheld: 5 rows of class process"; false: it is not shown. */
 bool export_loss(const struct walk *w, const struct growth *g, char *buf, size_t size);

@@ -228,8 +228,7 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 
 	(void)why;
 	if (export_loss(w, g, text, sizeof(text)))
-		write_mark(self, w, g->counter->role == ROLE_LOST ? "lost" : "incomplete", g->end_ns, g->probe->name,
-			   "what", text);
+		write_mark(self, w, export_absence(w, g)->kind, g->end_ns, g->probe->name, "what", text);
 	return 0;
 }
 

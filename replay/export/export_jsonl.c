@@ -256,7 +256,9 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 	(void)why;
 	if (!export_shows_growth(w, g))
 		return 0;
-	out_string(o, g->counter->role == ROLE_LOST ? "{\"kind\":\"lost\"" : "{\"kind\":\"incomplete\"");
+	out_string(o, "{\"kind\":\"");
+	out_string(o, export_absence(w, g)->kind);
+	out_char(o, '"');
 	write_interval(o, g->begin_ns, g->end_ns);
 	out_string(o, ",\"epoch\":");
 	out_u64(o, g->epoch);

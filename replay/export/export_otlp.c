@@ -137,13 +137,13 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 {
 	char text[SENTENCE_MAX];
 	struct otlp *t = self;
-	bool lost = g->counter->role == ROLE_LOST;
+	char name[40];
 
 	(void)why;
 	if (!export_loss(w, g, text, sizeof(text)))
 		return 0;
-	otlp_begin_metric(t, w, OTLP_RECORDER, lost ? "gpurec.events.lost" : "gpurec.events.incomplete", "{event}",
-			  "sum");
+	snprintf(name, sizeof(name), "gpurec.events.%s", export_absence(w, g)->kind);
+	otlp_begin_metric(t, w, OTLP_RECORDER, name, "{event}", "sum");
 	otlp_nanoseconds(t->out, w, "{\"startTimeUnixNano\":", w->reader->header.start_boot_ns);
 	otlp_nanoseconds(t->out, w, ",\"timeUnixNano\":", g->end_ns);
 	out_string(t->out, ",\"attributes\":[");

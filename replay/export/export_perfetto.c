@@ -308,7 +308,7 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 	if (!export_loss(w, g, name, sizeof(name)))
 		return 0;
 	return trace_span(&((struct perfetto *)self)->trace, UUID(TRACK_LOSSES, 0), g->begin_ns, g->end_ns,
-			  g->counter->role == ROLE_LOST ? "lost" : "incomplete", name, why);
+			  export_absence(w, g)->head, name, why);
 }
 
 static int on_withheld(void *self, struct walk *w, const struct epoch *e, const struct chunk *c, struct fault *why)

@@ -259,7 +259,9 @@ static int on_growth(void *self, struct walk *w, const struct growth *g, struct 
 	(void)why;
 	if (!export_shows_growth(w, g))
 		return 0;
-	out_string(o, g->counter->role == ROLE_LOST ? "# lost: " : "# incomplete: ");
+	out_string(o, "# ");
+	out_string(o, export_absence(w, g)->head);
+	out_string(o, ": ");
 	out_u64(o, g->delta);
 	out_char(o, ' ');
 	out_string(o, g->probe->name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/units.h"
+#include "keys/completeness.h"
 #include "keys/tool/tool.h"
 #include "replay/sql/sqlview.h"
 #include "replay/model/enum_names.h"
@@ -79,12 +80,14 @@ static int insert_meanings(sqlite3 *db, const struct schema *s, struct fault *wh
 	}
 	for (size_t i = 0; !r && i < s->ncounters; i++) {
 		const struct counter_type *c = &s->counters[i];
+		enum absence absence = absence_of(s, c->id);
 		struct sql_value v[] = {{.number = c->id},
 					{.text = c->name},
 					{.text = c->role <= ROLE_NOTED && roles[c->role] ? roles[c->role] : "other"},
-					{.text = counter_words(c)}};
+					{.text = counter_words(c)},
+					{.text = absence_words[absence].name, .absent = !absence}};
 
-		r = insert_once(db, "INSERT INTO causes VALUES(?,?,?,?)", v, 4, why);
+		r = insert_once(db, "INSERT INTO causes VALUES(?,?,?,?,?)", v, 5, why);
 	}
 	words = enum_words(&nwords);
 	for (size_t i = 0; !r && i < nwords; i++) {

@@ -17,7 +17,7 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE kinds(kind INTEGER PRIMARY KEY, name TEXT, class TEXT, counted INTEGER, call INTEGER,"
 	" recorded INTEGER)",
 	"CREATE TABLE probes(probe INTEGER PRIMARY KEY, name TEXT, kind INTEGER)",
-	"CREATE TABLE causes(cause INTEGER PRIMARY KEY, name TEXT, role TEXT, words TEXT)",
+	"CREATE TABLE causes(cause INTEGER PRIMARY KEY, name TEXT, role TEXT, words TEXT, absence TEXT)",
 	"CREATE TABLE counters(epoch INTEGER, begin_ns INTEGER, end_ns INTEGER, probe INTEGER, cause INTEGER,"
 	" delta INTEGER, total INTEGER)",
 	"CREATE TABLE withheld(epoch INTEGER, class TEXT, begin_ns INTEGER, end_ns INTEGER, rows INTEGER)",
@@ -334,10 +334,10 @@ const char *const sqlschema_views[] = {
 
 	"CREATE VIEW losses AS SELECT c.epoch, c.begin_ns, c.end_ns, f.name AS probe, a.name AS cause, a.words, "
 	"c.delta,"
-	" c.total FROM counters c JOIN causes a ON a.cause = c.cause JOIN probes f ON f.probe = c.probe"
+	" c.total, a.absence FROM counters c JOIN causes a ON a.cause = c.cause JOIN probes f ON f.probe = c.probe"
 	" WHERE a.role = 'lost'",
 
-	"CREATE VIEW lost AS SELECT probe, cause, words, sum(delta) AS num FROM losses GROUP BY probe, cause",
+	"CREATE VIEW lost AS SELECT probe, cause, words, sum(delta) AS num, absence FROM losses GROUP BY probe, cause",
 
 	"CREATE VIEW probe_counts AS SELECT f.probe, f.name,"
 	" sum(CASE WHEN a.role = 'fired' THEN c.delta ELSE 0 END) AS fired,"

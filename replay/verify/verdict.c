@@ -139,19 +139,9 @@ static void print_events(FILE *f, const struct evidence *e, const struct summary
 	fputc('\n', f);
 }
 
-/* In the order in which they are shown: heads of lines, names in JSON. `absence`: of counters of losses. */
-static const struct group {
-	const char *head, *name;
-	uint8_t role;
-	enum absence absence;
-} groups[] = {
-	{"lost", "lost", ROLE_LOST, ABSENCE_LOST},
-	{"unattached", "not_attached", ROLE_LOST, ABSENCE_NOT_ATTACHED},
-	{"left out", "left_out", ROLE_LOST, ABSENCE_LEFT_OUT},
-	{"in flight", "in_flight", ROLE_LOST, ABSENCE_IN_FLIGHT},
-	{"no return", "no_return", ROLE_LOST, ABSENCE_NO_RETURN},
-	{"partial", "incomplete", ROLE_NOTED, ABSENCE_NONE},
-};
+/* In the order in which they are shown. The last one: what recorded events lack. */
+static const enum absence groups[] = {ABSENCE_LOST,      ABSENCE_NOT_ATTACHED, ABSENCE_LEFT_OUT,
+				      ABSENCE_IN_FLIGHT, ABSENCE_NO_RETURN,    ABSENCE_NONE};
 #define NGROUPS (sizeof(groups) / sizeof(groups[0]))
 
 /* Counters of a group, for counters_grown(): lines of text, or objects of JSON. */
@@ -159,7 +149,7 @@ struct tally {
 	FILE *f; /* NULL: JSON */
 	struct json *j;
 	const struct schema *schema;
-	const struct group *group;
+	enum absence group;
 	uint64_t n;
 };
 
@@ -168,10 +158,10 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 	struct tally *t = arg;
 
 	(void)delta;
-	if (c->role != t->group->role || absence_of(t->schema, c->id) != t->group->absence)
+	if (c->role != (t->group ? ROLE_LOST : ROLE_NOTED) || absence_of(t->schema, c->id) != t->group)
 		return 0;
 	if (t->f) {
-		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : t->group->head, total, p->name,
+		fprintf(t->f, "  %-10s %" PRIu64 " %s: %s\n", t->n ? "" : absence_words[t->group].head, total, p->name,
 			counter_words(c));
 	} else {
 		json_open(t->j, NULL, '{');
@@ -185,8 +175,7 @@ static int tally_one(void *arg, const struct probe *p, const struct counter_type
 }
 
 /* `f` or `j`: where it goes. Returns how many there are. */
-static uint64_t tally(FILE *f, struct json *j, const struct group *group, const struct evidence *e,
-		      const struct summary *s)
+static uint64_t tally(FILE *f, struct json *j, enum absence group, const struct evidence *e, const struct summary *s)
 {
 	struct tally t = {.f = f, .j = j, .schema = &e->reader.header.schema, .group = group};
 
@@ -265,7 +254,7 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	print_end(f, e, &s);
 	print_events(f, e, &s);
 	for (size_t i = 0; i < NGROUPS; i++)
-		if (tally(f, NULL, &groups[i], e, &s) == 0 && i == 0)
+		if (tally(f, NULL, groups[i], e, &s) == 0 && i == 0)
 			fprintf(f, "  lost       nothing%s\n", j->completeness->not_attached ? " that had probes" : "");
 	withheld_print(f, &e->reader, &s);
 	fprintf(f, "  capture    %s\n", hex_text(id, e->reader.header.capture_id, CAPTURE_ID_BYTES));
@@ -299,8 +288,8 @@ static void json_counts(struct json *j, const struct evidence *e, const struct s
 	}
 	json_close(j, '}');
 	for (size_t i = 0; i < NGROUPS; i++) {
-		json_open(j, groups[i].name, '[');
-		tally(NULL, j, &groups[i], e, s);
+		json_open(j, absence_words[groups[i]].name, '[');
+		tally(NULL, j, groups[i], e, s);
 		json_close(j, ']');
 	}
 	withheld_json(j, &e->reader, s);
@@ -352,8 +341,8 @@ static void json_completeness(struct json *j, const struct completeness *c)
 	json_u64(j, "happened", c->happened);
 	json_u64(j, "events_lost", c->lost);
 	json_u64(j, "events_left_out", c->left_out);
-	json_u64(j, "libraries_not_attached", c->not_attached);
 	json_u64(j, "calls_open", c->open);
+	json_u64(j, "libraries_not_attached", c->not_attached);
 }
 
 static void json_trust(struct json *j, const struct evidence *e)

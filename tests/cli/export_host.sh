@@ -80,7 +80,7 @@ check_prints ' reduction +of_kind=launch counter=sampled_out keep=10$' "what is 
 check_prints ' reduction +of_kind=all counter=over_rate rate=1000$' "of all kinds"
 check_prints ' trainer/100 +xid +code=79 .* text="GPU has fallen off the bus\\x1b\[2J"$' "errors of the driver"
 check_prints ' trainer/100 +oom +rss=1073741824$' "whom the kernel killed"
-check_prints '^# lost: 90 cudaLaunchKernel .*: left out on purpose \(--sample\)$' "and what was left out on purpose is counted"
+check_prints '^# left out: 90 cudaLaunchKernel .*: left out on purpose \(--sample\)$' "and what was left out on purpose is counted"
 check "JSON has the kernel's name, too" grep -q '"function":"0x1000".*"kernel":"vecAdd(float const\*, float const\*, float\*, int)"}$' <("$replay" -q --json run.cap)
 
 # Perfetto.

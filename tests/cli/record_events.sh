@@ -56,7 +56,7 @@ exact() { # what fired was recorded or is lost for a reason, for every probe
 }
 recorded() { ask "SELECT sum(recorded) FROM probe_counts WHERE name LIKE '$1'"; }
 fired() { ask "SELECT sum(fired) FROM probe_counts WHERE name LIKE '$1'"; }
-lost_as() { grep '"kind":"\(lost\|incomplete\)"' "$TMP/events" | grep -c "\"cause\":\"$1\""; }
+lost_as() { grep '"kind":"\(lost\|left_out\|open\|incomplete\)"' "$TMP/events" | grep -c "\"cause\":\"$1\""; }
 
 options=(--sample launch=10)
 check "one in ten launches is recorded" record "$driver" -q --flood 3000 --threads 2 --truth "$TMP/truth.json"

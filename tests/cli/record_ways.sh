@@ -34,7 +34,7 @@ counts() {
 	sqlite3 -readonly -separator ' ' "$view" \
 		"SELECT name, fired, recorded, lost FROM probe_counts WHERE fired > 0 AND name LIKE 'cuda%' ORDER BY name"
 	"$BUILD/gpureplay" -q --json "$cap" |
-		sed -n 's/.*"kind":"lost".*"probe":"\(cuda[A-Za-z]*\)".*"cause":"\([a-z_]*\)","count":\([0-9]*\)}.*/\1 \2 \3/p' | sort
+		sed -n 's/.*"kind":"open".*"probe":"\(cuda[A-Za-z]*\)".*"cause":"\([a-z_]*\)","count":\([0-9]*\)}.*/\1 \2 \3/p' | sort
 }
 cat >"$TMP/expected" <<END
 cudaEventSynchronize 8 0 8

@@ -37,7 +37,7 @@ check_prints '^  recorded +2027-01-15 08:00:00 UTC, 3\.00 s in 3 epochs$' "it sa
 check_prints '^  ended +the command ended with exit status 1$' "it says why recording ended"
 check_prints '^  events +21: launch 16, alloc 1, process 1, thread 2, fact 1$' "it counts events by kind"
 check_prints '^  lost +3 cudaMalloc: no room in the ring$' "it tells losses by probe and cause, in words"
-check_prints '^  partial +2 cudaMalloc: no user stack could be taken, or not all of it$' "it tells what recorded events lack"
+check_prints '^  incomplete 2 cudaMalloc: no user stack could be taken, or not all of it$' "it tells what recorded events lack"
 check_prints '^  withheld +nothing$' "it says that nothing is withheld"
 check_exit 0 "with -q" "$verify" -q --trust run.pub run.cap
 check "only the verdict line is printed" [ "$(cat out)" = "OK run.cap: 3 of 20 events (15.0 %) were lost" ]
