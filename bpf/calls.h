@@ -124,9 +124,9 @@ static __noinline bool peek_results(struct frame *f, __u32 probe, bool failed)
  * Whether the function that is entered will return to the kernel's trampoline: it was reached by a jump out of one that
  * has a return probe, and takes its place (a tail call). By this the kernel tells it from a call.
  */
-static __always_inline bool entered_by_jump(struct pt_regs *ctx, struct task_struct *t, bool may_sleep)
+static __noinline bool entered_by_jump(struct pt_regs *ctx, bool may_sleep)
 {
-	__u64 trampoline = returns_trampoline(t), to = REGS_LR(ctx);
+	__u64 trampoline = returns_trampoline(bpf_get_current_task_btf()), to = REGS_LR(ctx);
 
 	if (RETURNS_PLAIN && !copy_words(&to, 1, REGS_SP(ctx), may_sleep))
 		return false;
@@ -137,12 +137,12 @@ static __always_inline bool entered_by_jump(struct pt_regs *ctx, struct task_str
  * Forget open calls that were left without returning (longjmp, an exception): the stack pointer is above theirs now, or
  * where it was at theirs and the function that is entered now was called.
  */
-static __always_inline void drop_left(struct open_calls *s, struct pt_regs *ctx, struct task_struct *t, bool may_sleep)
+static __always_inline void drop_left(struct open_calls *s, struct pt_regs *ctx, bool may_sleep)
 {
 	__u64 sp = REGS_SP(ctx);
 
 	if (s->depth && frame_at(s, s->depth - 1)->sp <= sp) {
-		bool jumped = entered_by_jump(ctx, t, may_sleep);
+		bool jumped = entered_by_jump(ctx, may_sleep);
 
 		for (int i = 0; i < CALL_DEPTH; i++) {
 			struct frame *f;
@@ -203,7 +203,7 @@ static __always_inline int call_enter(struct pt_regs *ctx, struct task_struct *t
 	s = calls_to_enter(t, probe);
 	if (!s)
 		return 0;
-	drop_left(s, ctx, t, may_sleep);
+	drop_left(s, ctx, may_sleep);
 	if (s->depth >= CALL_DEPTH) {
 		s->over++;
 		count_rare(probe, COUNT_too_deep);
