@@ -241,15 +241,21 @@ static bool is_recorded(void *self, uint32_t pid)
 	return records_all(s) || pid_set_has(&s->processes.tracked, pid);
 }
 
-void recording_count_uncovered(struct recording *s)
+static void count_uncovered(struct recording *s)
 {
 	counters_add_lost(&s->counters, PROBE_MAPPED, COUNT_not_attached,
 			  discover_uncovered(s->discover, is_recorded, s));
 }
 
+void recording_count_again(struct recording *s)
+{
+	discover_count_again(s->discover);
+	count_uncovered(s);
+}
+
 int recording_emit_libraries(struct recording *s, struct fault *why)
 {
-	recording_count_uncovered(s);
+	count_uncovered(s);
 	return discover_emit(s->discover, s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), why);
 }
 

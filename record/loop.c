@@ -125,7 +125,12 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	s->translator.begin_ns = end_ns;
 	forget_gone(s);
 	show_status(s, counters, n);
-	return s->rotation.cut_ns && !at_end ? rotate_join(s, counters, n, why) : 0;
+	if (!s->rotation.cut_ns || at_end)
+		return 0;
+	r = rotate_join(s, counters, n, why);
+	if (r >= 0)
+		recording_count_again(s);
+	return r;
 }
 
 static enum budget_state size_state(const struct recording *s)

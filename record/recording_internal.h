@@ -264,7 +264,8 @@ bool recording_all_ended(struct recording *s);
 
 /* Write down what is new about libraries, and count those of recorded processes that have not all probes. */
 int recording_emit_libraries(struct recording *s, struct fault *why);
-void recording_count_uncovered(struct recording *s);
+/* The latter anew: another capture has begun. */
+void recording_count_again(struct recording *s);
 
 /* Say what could not be probed since the last call. */
 void recording_note_refused(struct recording *s);

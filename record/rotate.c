@@ -518,8 +518,6 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	output_watch_hold(&s->capture.output, s->capture.path);
 	recording_drop_stacks(s);
 	stacks_forget(s->stacks);
-	discover_count_again(s->discover);
-	recording_count_uncovered(s);
 	cpus_forget(s->host.cpus);
 	quotas_forget(s->host.quotas);
 	/* First, and watched, so that it replaces that of the capture before. */

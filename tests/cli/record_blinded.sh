@@ -65,7 +65,7 @@ record() {
 # What was made is recorded or counted, or it is counted that a library had no probes for a while; then it is told.
 accounted() {
 	[ "$known" = "$made" ] || [ "$unattached" -gt 0 ] || return
-	[ "$unattached" = 0 ] || grep -q '^ *lost .*had no probes for a while' "$TMP/verdict"
+	[ "$unattached" = 0 ] || grep -q '^  unattached .*had no probes, or not all, for a while' "$TMP/verdict"
 }
 
 nothing() { :; }

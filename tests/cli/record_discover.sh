@@ -132,7 +132,7 @@ check "libraries that others load later are found while it runs" unheld
 check "all calls that came a moment later are there" holds 40 "count(*)" alloc "WHERE [bytes] = 3"
 check "within a second, told by the kernel" sh -c 'sed -n "s/.*has a CUDA library; seen after \([0-9]*\)\..*/\1/p" "$1" |
 	awk "{ n++; if (\$1 < 1000) soon = 1 } END { exit !(n >= 2 && soon) }"' sh "$TMP/said"
-check "a program that begins later, with the runtime linked in, is found as well" holds 1 "count(*)" library "WHERE [role] = 4 AND [pid] = $pid"
+check "a program that begins later, with the runtime linked in, is found as well" holds 1 "count(*)" library "WHERE [role] = 4 AND [functions] = 3"
 
 # What happens while recording begins: a process that is to be recorded becomes another one, and loads its library then.
 # becoming COMMAND...: a shell that runs COMMAND, then a program in its place that makes nine calls once $TMP/on is there

@@ -233,7 +233,7 @@ cp tests/golden/lossy.cap "$TMP/partial.cap" && cp tests/golden/demo.pub "$TMP/p
 for form in txt json sarif html; do report $form "$TMP/partial" "$TMP/partial.cap"; done
 check "of a capture that lost events the first words say how many" sh -c "grep -q 'class=.verdict doubt.><b>Signature valid, but 1922 of 2675 events (71.9 %) were lost</b>' '$TMP/partial.html' && grep -q '^           Signature valid, but 1922 of 2675 events (71.9 %) were lost$' '$TMP/partial.txt'"
 check "neither calls it complete" sh -c "! grep -iE '[^n]complete' '$TMP/partial.txt' '$TMP/partial.html'"
-check "the JSON has the numbers" sh -c "tr -d ' \n' <'$TMP/partial.json' | grep -q '\"complete\":false,\"happened\":2675,\"lost\":1922,\"left_out\":0,\"open\":0'"
+check "the JSON has the numbers" sh -c "tr -d ' \n' <'$TMP/partial.json' | grep -q '\"complete\":false,\"happened\":2675,\"lost\":1922,\"left_out\":0,\"not_attached\":0,\"open\":0'"
 printf '%s\n' 'fact at=+0s name=hostname value=node17' 'fact at=+0s name=nvidia_driver value="NVRM 580 \x1b"' \
 	'gpu at=+0s index=0 memory=80G name="NVIDIA <H100>"' 'gpu at=+0s index=1 name=second' 'process at=+0s pid=200 start=1s tracked=1' \
 	'command_line at=+0s pid=200 text="env python train.py"' 'command_line at=+1ms pid=200 text="python <train>.py"' \
