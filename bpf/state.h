@@ -15,7 +15,7 @@ const volatile struct call_plan plans[PROBES_LIMIT];
 const volatile __u32 nslots = PROBES_LIMIT;
 const volatile __u32 shard_mask;
 const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level that wakes the recorder */
-const volatile bool follow_children;                           /* a tracked process's are tracked, too */
+const volatile bool follow_children;  /* a tracked process's are tracked, too */
 const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool futex_on;

@@ -65,10 +65,19 @@ void losses_add(const struct losses *l, size_t max, struct text *t)
 
 bool loss_alarms(const struct schema *schema, const struct counter *c, const void *arg)
 {
-	(void)arg;
-	enum absence absence = absence_of(schema, c->id);
+	return loss_of_events(schema, c, arg) || loss_not_attached(schema, c, arg);
+}
 
-	return absence == ABSENCE_LOST || absence == ABSENCE_NOT_ATTACHED;
+bool loss_of_events(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	(void)arg;
+	return absence_of(schema, c->id) == ABSENCE_LOST;
+}
+
+bool loss_not_attached(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	(void)arg;
+	return absence_of(schema, c->id) == ABSENCE_NOT_ATTACHED;
 }
 
 bool loss_on_purpose(const struct schema *schema, const struct counter *c, const void *arg)

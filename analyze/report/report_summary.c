@@ -12,8 +12,8 @@
 /* Whether it says that the capture does not hold all that there was to judge. */
 static bool is_limit(const struct finding *f)
 {
-	static const char *const classes[] = {"unverified", "unread",     "unsealed", "lost-rows", "reduced",
-					      "blind",      "not-probed", "withheld", "limit"};
+	static const char *const classes[] = {"unverified", "unread",     "unsealed",     "lost-rows", "reduced",
+					      "blind",      "not-probed", "not-attached", "withheld",  "limit"};
 
 	if (strcmp(f->rule, evidence_rule.name) != 0)
 		return strcmp(f->class, "limit") == 0;

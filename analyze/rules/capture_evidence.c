@@ -134,7 +134,7 @@ static uint8_t report_causes(const struct context *ctx, struct text *t)
 	bool first = true;
 
 	for (uint32_t i = 0; i < n; i++)
-		sums[counters[i].id] += loss_alarms(ctx->schema, &counters[i], NULL) ? counters[i].value : 0;
+		sums[counters[i].id] += loss_of_events(ctx->schema, &counters[i], NULL) ? counters[i].value : 0;
 	for (unsigned id = 0; id < 256; id++) {
 		if (sums[id] == 0)
 			continue;
@@ -148,13 +148,34 @@ static uint8_t report_causes(const struct context *ctx, struct text *t)
 
 static void report_losses(const struct context *ctx, struct findings *out)
 {
-	struct finding *f = evidence_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_alarms, "events were lost");
+	struct finding *f =
+		evidence_counted(ctx, out, SEVERITY_WARNING, "lost-rows", loss_of_events, "events were lost");
 
 	if (!f)
 		return;
 	text_add(&f->headline, "; those intervals appear as unknown");
 	text_add(&f->advice, "%s", loss_remedy(report_causes(ctx, &f->cost)));
 	finding_number(f, "lost", f->count);
+}
+
+static void report_not_attached(const struct context *ctx, struct findings *out)
+{
+	uint64_t n = reader_sum(ctx->reader, ctx->reader->nepochs, loss_not_attached, NULL);
+	struct finding *f;
+
+	if (!n)
+		return;
+	f = evidence_report(out, SEVERITY_WARNING, "not-attached");
+	f->count = f->weight = n;
+	f->unit = WEIGHT_EVENTS;
+	text_add(&f->headline,
+		 "%llu librar%s had no probes, or not all, for a while: calls that were made in %s then are not in the "
+		 "capture",
+		 (unsigned long long)n, n == 1 ? "y" : "ies", n == 1 ? "it" : "them");
+	text_add(&f->sure, "High confidence: the seals of the capture count each time that a process mapped one");
+	text_add(&f->cost, "How many calls that were is not known");
+	text_add(&f->advice, "The `library` rows and the facts `library_not_attached` list which, how long and why");
+	finding_number(f, "libraries", n);
 }
 
 /* "a\nb\n" as "a; b". */
@@ -222,7 +243,7 @@ static void report_refused(const struct seen *seen, const struct context *ctx, s
 		text_add(&f->headline, " and %llu others", (unsigned long long)(seen->nrefused - NAMED_PROBES));
 	text_add(&f->sure, "High confidence: the recorder itself recorded it");
 	text_add(&f->cost, "Their calls were made and are not there, nor counted as lost");
-	text_add(&f->advice, "The `attach` rows list the files, and why the kernel refused");
+	text_add(&f->advice, "The `attach` rows list the files, and why");
 	finding_number(f, "functions", seen->nrefused);
 }
 
@@ -362,6 +383,7 @@ static void evidence_finish(void *state, const struct context *ctx, const uint64
 	report_reduced(ctx, out);
 	evidence_processes(&seen->moments, ctx, out);
 	report_blind(ctx, out);
+	report_not_attached(ctx, out);
 	report_refused(seen, ctx, out);
 	report_skipped(seen, out);
 	report_withheld(ctx, out);

@@ -101,10 +101,12 @@ told() {
 	grep -q '1 function could not be probed, cudaGraphLaunch is the first: which code it is the program chooses' "$TMP/rows"
 }
 check "the library's row says which function it is, and why" told
-found() {
-	"$BUILD/gpuanalyze" --report "$cap" >"$TMP/report" && grep -A1 'not-probed' "$TMP/report" | grep -q 'cudaGraphLaunch'
+found() { # CLASS REGEX
+	"$BUILD/gpuanalyze" --report "$cap" >"$TMP/report" && grep -A1 " evidence warning: $1 " "$TMP/report" | grep -E "$2"
 }
-check "a finding names it" found
+check "a finding names it" found not-probed 'not in the capture: cudaGraphLaunch'
+check "one says that calls are missing" found not-attached '2 libraries had no probes, or not all, for a while: calls'
+check "none says that events were lost" sh -c '! grep lost-rows "$1"' sh "$TMP/report"
 
 # One that runs already; and each capture of a recording that is rotated.
 running() {

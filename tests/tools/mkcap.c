@@ -88,6 +88,7 @@ static const struct {
 	{"signal_sent", KIND_signal},
 	{"thread_state", KIND_state},
 	{"call_in_flight", KIND_in_flight},
+	{"library_mapped", 0},
 };
 
 struct staged {

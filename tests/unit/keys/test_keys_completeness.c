@@ -32,6 +32,7 @@ static void each_counter_has_its_meaning(void **state)
 	assert_int_equal(absence_of(&schema, 99), ABSENCE_NONE);
 	assert_int_equal(absence_of(&schema, COUNTER_ring_full), ABSENCE_LOST);
 	assert_int_equal(absence_of(&schema, COUNTER_in_flight), ABSENCE_IN_FLIGHT);
+	assert_int_equal(absence_of_loss(COUNTER_not_attached), ABSENCE_NOT_ATTACHED);
 	assert_int_equal(absence_of_loss(COUNTER_no_entry), ABSENCE_IN_FLIGHT);
 	assert_int_equal(absence_of_loss(COUNTER_thread_exit), ABSENCE_NO_RETURN);
 	assert_int_equal(absence_of_loss(COUNTER_no_return), ABSENCE_NO_RETURN);
@@ -95,6 +96,25 @@ static void what_is_missing_is_said_in_numbers(void **state)
 	assert_words(10, 10, 0, "10 of 10 events (100.0 %) were lost");
 }
 
+static void what_had_no_probes_is_said_beside_it(void **state)
+{
+	struct completeness c = {.happened = 20, .ended = true, .not_attached = 1};
+	const struct loss_limit none = {0}, some = {.most = 5};
+	char buf[COMPLETENESS_WORDS];
+
+	(void)state;
+	assert_string_equal(completeness_words(buf, &c), "1 library had no probes, or not all, for a while");
+	assert_false(completeness_is_full(&c));
+	assert_false(completeness_within(&c, &none));
+	c.lost = 3;
+	c.not_attached = 2;
+	assert_string_equal(completeness_words(buf, &c),
+			    "3 of 20 events (15.0 %) were lost, 2 libraries had no probes, "
+			    "or not all, for a while");
+	assert_int_equal(completeness_absent(&c), 5);
+	assert_true(completeness_within(&c, &some));
+}
+
 static void a_share_is_never_rounded_to_none_or_all(void **state)
 {
 	(void)state;
@@ -104,11 +124,15 @@ static void a_share_is_never_rounded_to_none_or_all(void **state)
 
 static void the_longest_sentence_fits(void **state)
 {
-	const struct completeness c = {.happened = UINT64_MAX, .lost = UINT64_MAX - 1, .left_out = UINT64_MAX - 2};
+	const struct completeness c = {.happened = UINT64_MAX,
+				       .lost = UINT64_MAX - 1,
+				       .left_out = UINT64_MAX - 2,
+				       .not_attached = UINT64_MAX - 3};
 	char buf[COMPLETENESS_WORDS];
 
 	(void)state;
-	assert_non_null(strstr(completeness_words(buf, &c), "%) were left out on purpose"));
+	assert_non_null(strstr(completeness_words(buf, &c), "%) were left out on purpose, "));
+	assert_non_null(strstr(buf, " libraries had no probes, or not all, for a while"));
 }
 
 /* Words for a capture of two epochs of 5 rows each, of which 3 are withheld. */
@@ -187,6 +211,7 @@ int main(void)
 		cmocka_unit_test(a_capture_that_cannot_be_read_is_not_complete),
 		cmocka_unit_test(only_what_lacks_nothing_is_complete),
 		cmocka_unit_test(what_is_missing_is_said_in_numbers),
+		cmocka_unit_test(what_had_no_probes_is_said_beside_it),
 		cmocka_unit_test(a_share_is_never_rounded_to_none_or_all),
 		cmocka_unit_test(the_longest_sentence_fits),
 		cmocka_unit_test(what_could_not_be_read_is_said_in_numbers),
