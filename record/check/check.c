@@ -409,6 +409,7 @@ size_t check_host(struct check_line lines[CHECK_LINES_MAX], const struct recordi
 	struct check c = {.lines = lines, .o = o, .fs.root_fd = -1};
 	struct fault why = {0};
 	int r = procfs_open(&c.fs, PROCFS_ROOT, &why);
+
 	check_kernel(&c);
 	check_capabilities(&c);
 	if (r < 0) {

@@ -108,20 +108,22 @@ check "a finding names it" found not-probed 'not in the capture: cudaGraphLaunch
 check "one says that calls are missing" found not-attached '2 libraries had no probes, or not all, for a while: calls'
 check "none says that events were lost" sh -c '! grep lost-rows "$1"' sh "$TMP/report"
 
-# One that runs already; and each capture of a recording that is rotated.
+# One that runs already; and each capture of a recording that is rotated: the process has its libraries in all of them,
+# for it outlives the recorder.
 running() {
-	local pid
+	local pid recorder
 	mkfifo "$TMP/go"
 	env "$preload" "$reach" "$TMP/made" wait <"$TMP/go" &
 	pid=$!
 	exec 9>"$TMP/go"
 	until_true grep -q copy/libcudart "/proc/$pid/maps"
 	"$gpurec" -q -o "$TMP/part.cap" --rotate 1s -p "$pid" &
+	recorder=$!
 	until_true sh -c 'ls "$1"/part*.cap | grep -c . | grep -qx "[3-9]"' sh "$TMP"
+	kill -INT "$recorder" && wait "$recorder" || return
 	echo >&9
 	exec 9>&-
-	wait
-	cap=$(ls "$TMP"/part*.cap | tail -n 1)
+	wait "$pid" || return
 	[ "$(ls "$TMP"/part*.cap | wc -l)" -ge 3 ]
 }
 check "a process that runs already is recorded, and rotated" running
