@@ -632,7 +632,7 @@
 	C(2, ring_full, LOST, "no room in the ring")                                                                   \
 	C(3, no_state, LOST, "the kernel gave no memory for the thread's state")                                       \
 	C(4, too_deep, LOST, "more nested calls than are followed")                                                    \
-	C(5, no_entry, LOST, "in flight when recording began")                                                         \
+	C(5, no_entry, LOST, "in flight when recording began, or when their process was forked")                       \
 	C(6, thread_exit, LOST, "the thread ended inside the call")                                                    \
 	C(7, in_flight, LOST, "still in flight when recording ended")                                                  \
 	C(8, no_return, LOST, "left by a jump or an exception")                                                        \

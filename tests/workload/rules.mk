@@ -10,7 +10,7 @@ WORKLOAD_FLAGS := -std=gnu11 -O2 -g $(WARN) -fPIC -fno-omit-frame-pointer -fno-o
 WORKLOAD_LD    := -pthread -Wl,-rpath,'$$ORIGIN' -Wl,-z,relro,-z,now
 WORKLOAD       := $(addprefix $(WORKLOAD_OUT)/,libcuda.so.1 libcuda.so libcudart.so.12 libcudart.so driver driver-dlopen \
                   real_cudart check_double plant libnvidia-ml.so.1 every/libcudart.so.12 every/libcuda.so.1 every/libnccl.so.2 every/every \
-                  every/typed every/names sleeps steady attacker leave/libcudart.so.12 leave/leave leave/scope around/libcudart.so.12 around/libcuda.so.1 around/around \
+                  every/typed every/names sleeps steady attacker leave/libcudart.so.12 leave/leave leave/scope leave/crowd around/libcudart.so.12 around/libcuda.so.1 around/around \
                   reach/reach \
                   $(if $(filter x86_64,$(MACHINE)),every/frames every/held))
 
@@ -73,7 +73,7 @@ $(WORKLOAD_OUT)/leave/libcudart.so.12: tests/workload/leave_library.c $(BUILD)/f
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	$(Q)$(CC) -I. -D_GNU_SOURCE -MMD -MP $(WORKLOAD_FLAGS) -O0 -shared -Wl,-soname,$(@F) $< -o $@
-$(WORKLOAD_OUT)/leave/leave $(WORKLOAD_OUT)/leave/scope: $(WORKLOAD_OUT)/leave/%: $(WORKLOAD_OUT)/%.o \
+$(addprefix $(WORKLOAD_OUT)/leave/,leave scope crowd): $(WORKLOAD_OUT)/leave/%: $(WORKLOAD_OUT)/%.o \
                         $(WORKLOAD_OUT)/leave/libcudart.so.12
 	@echo "  LINK  $@"
 	$(Q)$(CC) $^ $(WORKLOAD_LD) -o $@
