@@ -257,4 +257,14 @@ check_prints '^MISSED stall: wrong futex, waker or keeper' "and told as that"
 sed '/1000700000000/,/203/d; s/0c0"},$/0c0"},/' "$TMP/truth.json" | sed '$!N;s/},\n "acc/}],\n "acc/;P;D' >"$TMP/fewer.json"
 check_exit 1 "score: what was not planted is told" "$score" "$TMP/fewer.json" "$TMP/stall.json"
 check_prints '^UNPLANTED (launch-latency|futex-stall) ' "with rule and time"
+cat >"$TMP/waits.json" <<'REPORT'
+{"reports": [{"findings": [{"rule": "runqueue", "class": "preempted", "headline": "201 waited for a CPU", "first": [
+ {"tid": 201, "begin_ns": 1000, "end_ns": 3000}, {"tid": 201, "begin_ns": 5000, "end_ns": 6000}]}]}]}
+REPORT
+waits() { # CPU_WAIT_NS
+	echo '{"faults": [], "accidents": [], "failed_attempts": [], "threads": [{"tid": 201, "cpu_wait_ns": '"$1"'}]}' >"$TMP/waits.truth"
+	"$score" "$TMP/waits.truth" "$TMP/waits.json"
+}
+check_exit 0 "score: what a thread waited for a CPU by the kernel's account is excused" waits 3000
+check_exit 1 "score: more than that is not" waits 2999
 finish

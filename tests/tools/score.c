@@ -7,8 +7,8 @@
  * TRUTH is what tests/workload/driver wrote, REPORT what `gpuanalyze --report=REPORT.json` made of the recording of
  * that run. Prints a line for each planted fault ("found" or "MISSED" with what is wrong), then one for each thing
  * reported that was not planted ("UNPLANTED"; what the driver itself wrote down as an accident or a failed attempt is
- * "excused"), and a last line with the sums. Exit status: 0 all found and nothing else reported; 1 not so; 3 could not
- * be done.
+ * "excused", and so is what a thread waited for a CPU where the kernel's account of it has as much), and a last line
+ * with the sums. Exit status: 0 all found and nothing else reported; 1 not so; 3 could not be done.
  */
 #include <sqlite3.h>
 #include <stdio.h>
@@ -27,6 +27,8 @@ static const char prepare[] =
 	"  FROM json_each((SELECT truth FROM input), '$.accidents')"
 	"  UNION ALL SELECT value ->> '$.begin_ns', value ->> '$.end_ns'"
 	"  FROM json_each((SELECT truth FROM input), '$.failed_attempts');"
+	"CREATE TABLE thread AS SELECT value ->> '$.tid' AS tid, value ->> '$.cpu_wait_ns' AS cpu_wait_ns"
+	"  FROM json_each((SELECT truth FROM input), '$.threads');"
 	"CREATE TABLE finding AS SELECT r.key * 100000 + f.key AS number, f.value ->> '$.rule' AS rule,"
 	"  f.value ->> '$.class' AS class, f.value ->> '$.severity' AS severity,"
 	"  f.value ->> '$.facts.function' AS function, f.value ->> '$.facts.futex' AS futex,"
@@ -80,7 +82,10 @@ static const char *const questions[] = {
 	"SELECT excused, iif(excused, 'excused ', 'UNPLANTED ') || rule || ' ' || class || ' of thread ' || tid ||"
 	"  printf(' at %lld ns (%.1f ms): ', begin_ns, (end_ns - begin_ns) / 1e6) || headline"
 	"  FROM (SELECT finding.*, occurrence.*, EXISTS (SELECT 1 FROM excuse WHERE"
-	"      excuse.begin_ns <= occurrence.end_ns AND excuse.end_ns >= occurrence.begin_ns) AS excused"
+	"      excuse.begin_ns <= occurrence.end_ns AND excuse.end_ns >= occurrence.begin_ns)"
+	"    OR (rule = 'runqueue' AND (SELECT sum(end_ns - begin_ns) FROM occurrence AS other"
+	"      WHERE other.finding = occurrence.finding AND other.tid = occurrence.tid)"
+	"      <= (SELECT cpu_wait_ns FROM thread WHERE thread.tid = occurrence.tid)) AS excused"
 	"    FROM occurrence, finding WHERE finding.number = occurrence.finding AND NOT EXISTS (SELECT 1 FROM hit"
 	"      WHERE hit.finding = occurrence.finding AND hit.number = occurrence.number))",
 	"SELECT 0, 'UNPLANTED ' || rule || ' ' || class || ': ' || headline FROM finding"

@@ -13,6 +13,7 @@ static void threads_json(const struct run *run, struct json *out)
 		json_open(out, NULL, '{');
 		json_number(out, "tid", (uint64_t)run->workers[i].tid);
 		json_text(out, "name", run->workers[i].role->name);
+		json_number(out, "cpu_wait_ns", run->workers[i].cpu_wait_ns);
 		json_close(out);
 	}
 	json_close(out);

@@ -2,6 +2,8 @@
 #include "tests/workload/worker.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -133,6 +135,18 @@ static void next_tick(struct worker *w)
 	sleep_until_ns(w->run->start_ns + w->tick_ns);
 }
 
+static uint64_t cpu_wait_ns(void)
+{
+	FILE *f = fopen("/proc/thread-self/schedstat", "r");
+	uint64_t waited = 0;
+
+	if (f && fscanf(f, "%*u %" SCNu64, &waited) != 1)
+		waited = 0;
+	if (f)
+		fclose(f);
+	return waited;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
@@ -149,6 +163,7 @@ static void *worker_main(void *arg)
 		w->role->tick(w);
 		next_tick(w);
 	}
+	w->cpu_wait_ns = cpu_wait_ns();
 	atomic_fetch_add(&w->run->nended, 1);
 	return NULL;
 }

@@ -111,8 +111,9 @@ struct worker {
 	const struct role *role;
 	pthread_t thread;
 	int tid;
-	int error;        /* an errno that kept it from starting */
-	uint64_t tick_ns; /* when the present tick was due, from the start of the run */
+	uint64_t cpu_wait_ns; /* that it could run and had no CPU, as the kernel counts; 0: it does not */
+	int error;            /* an errno that kept it from starting */
+	uint64_t tick_ns;     /* when the present tick was due, from the start of the run */
 	uint64_t random;
 	uint64_t call_begin_ns, call_end_ns; /* of the latest call, boot clock */
 	bool planted;                        /* the present call is an attempt at a fault: no accident */
