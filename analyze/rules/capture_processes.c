@@ -219,7 +219,8 @@ static void report_survivors(const struct moments *m, const struct context *ctx,
 		text_add(&f->headline, " and %zu other%s", n - NAMED_PROCESSES, plural(n - NAMED_PROCESSES));
 	text_add(&f->sure, "High confidence: the kernel listed them when recording ended");
 	text_add(&f->cost, "What they did afterwards is not in the capture");
-	text_add(&f->advice, "Record with --wait=all, or with -p the process that does the work");
+	text_add(&f->advice, "Record with --wait=all, or with -p the process that does the work%s",
+		 n > NAMED_PROCESSES ? "; view thread_states of 'gpureplay -o x.db' has all that still ran" : "");
 	f->count = f->weight = n;
 	f->unit = WEIGHT_EVENTS;
 	finding_number(f, "processes", n);
