@@ -38,7 +38,8 @@ static __noinline void emit_state(struct task_struct *t)
 	r->pid = t->tgid;
 	r->tid = t->pid;
 	r->moment = states_moment;
-	r->state = t->__state;
+	/* One that ends has given its memory back before its state says so. */
+	r->state = t->mm ? t->__state : STATE_GONE;
 	/* Of one that runs the registers are of an earlier time. */
 	if (r->state)
 		nr = SYSCALL_NR(user);

@@ -3,6 +3,8 @@
  * Calls functions that are defined, or reached, each in another way (reach.h), TURNS times, and writes down how often
  * each was entered, as they counted it: a line "name count" each. Of cudaStreamQuery and cudaEventQuery every other
  * call is left by a jump. The libraries lie beside the program; one is to be preloaded.
+ *
+ * reach [FILE [wait|stay]]: wait: not before a line comes on stdin; stay: it ends only then.
  */
 #include "tests/workload/reach.h"
 
@@ -12,6 +14,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define TURNS 60
@@ -85,7 +88,7 @@ int main(int argc, char **argv)
 	FILE *f = argc > 1 ? fopen(argv[1], "w") : stdout;
 	void *at;
 
-	if (argc > 2)
+	if (argc > 2 && !strcmp(argv[2], "wait"))
 		(void)getchar();
 	for (int i = 0; i < TURNS; i++) {
 		old_malloc(&at, 16);
@@ -108,6 +111,8 @@ int main(int argc, char **argv)
 		ask(i);
 		cudaGraphLaunch(at, 1);
 	}
+	if (argc > 2 && !strcmp(argv[2], "stay"))
+		(void)getchar();
 	for (int i = 0; f && i < REACH_N; i++)
 		fprintf(f, "%s %lu\n", names[i], reach_made[i] + other[i]);
 	return f && fclose(f) == 0 ? 0 : 1;
