@@ -76,7 +76,7 @@ static int read_whole(struct recording *s, uint32_t pid, uint64_t start_ns, cons
 		memset(f, 0, sizeof(*f));
 		return 0;
 	}
-	if (!p->exe_result || !p->again_result) {
+	if (!a->arguments.exe_result || !p->exe_result || !p->again_result) {
 		keep_program(f);
 		return 0;
 	}
@@ -139,6 +139,7 @@ static int read_facts(struct recording *s, uint32_t pid, uint64_t start_ns, stru
 		r = ask_facts(s, pid, a, f, why);
 		if (r < 0 || r == INSPECT_LATER)
 			break;
+		inspector_forget(s->inspector, pid);
 		*denied = a->program.exe_result == ERR_DENIED || a->arguments.result == ERR_DENIED ||
 			  a->program.cgroup_result == ERR_DENIED ||
 			  (a->program.namespaces_result > 0 && !f->has_namespaces);

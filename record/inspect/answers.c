@@ -263,15 +263,14 @@ int inspector_arguments(struct inspector *i, uint32_t pid, struct inspect_argume
 
 	if (r != INSPECT_DONE)
 		return r;
-	if (a->at >= a->bytes.len || a->bytes.data[a->bytes.len - 1])
-		r = malformed(why);
-	if (r == INSPECT_DONE) {
-		n = strnlen((const char *)a->bytes.data + a->at, size - 1);
-		memcpy(text, a->bytes.data + a->at, n);
-		text[n] = '\0';
-		end_text(head->exe, sizeof(head->exe));
+	if (a->at >= a->bytes.len || a->bytes.data[a->bytes.len - 1]) {
+		inspect_done(a);
+		return malformed(why);
 	}
-	inspect_done(a);
+	n = strnlen((const char *)a->bytes.data + a->at, size - 1);
+	memcpy(text, a->bytes.data + a->at, n);
+	text[n] = '\0';
+	end_text(head->exe, sizeof(head->exe));
 	return r;
 }
 
@@ -283,7 +282,6 @@ int inspector_program(struct inspector *i, uint32_t pid, struct inspect_program 
 
 	if (r != INSPECT_DONE)
 		return r;
-	inspect_done(a);
 	end_text(p->exe, sizeof(p->exe));
 	end_text(p->again, sizeof(p->again));
 	end_text(p->cgroup.path, sizeof(p->cgroup.path));

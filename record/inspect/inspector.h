@@ -42,7 +42,7 @@ int inspector_fd(const struct inspector *i);
  */
 #define INSPECT_ALWAYS UINT64_MAX
 void inspector_wait_until(struct inspector *i, uint64_t until_ns);
-/* The process ended, or runs another program: what was answered about it, and not yet asked for, does not hold. */
+/* What was answered about the process does not hold any more, as when it runs another program, or is not needed. */
 void inspector_forget(struct inspector *i, uint32_t pid);
 /* How many questions were given up. */
 uint64_t inspector_given_up(const struct inspector *i);
@@ -74,7 +74,11 @@ int inspector_attach(struct inspector *i, uint32_t pid, const struct mapping *m,
 /* The function that offset `at` of module number `module` lies in: as image_symbol(), "" when it is in none. */
 int inspector_symbol(struct inspector *i, uint32_t pid, const struct mapping *m, const struct stamp *stamp,
 		     uint32_t module, uint64_t at, char *name, size_t size, uint64_t *plus, struct fault *why);
-/* The program of a process and its arguments. INSPECT_DONE also where neither could be read: the results say so. */
+/*
+ * The program of a process and its arguments. INSPECT_DONE also where neither could be read: the results say so. Here
+ * and in the next, asking again gets the same answer until inspector_forget(): who has to come again for one keeps what
+ * was read before it.
+ */
 int inspector_arguments(struct inspector *i, uint32_t pid, struct inspect_arguments *head, char *text, size_t size,
 			struct fault *why);
 /* The program of a process, its control group and namespaces. INSPECT_DONE as above. */

@@ -358,6 +358,14 @@ else
 	check "no other control group and namespaces are told of one than it was in" holds 1:1:0 \
 		"(SELECT count(DISTINCT [path]) FROM cgroup) || ':' || count(DISTINCT [mount]) || ':' || sum([mount] = 0 OR [net] = 0)" namespaces
 	check "that not all could be read of them is told" holds 1 "count(*)" fact "WHERE [name] = 'processes_gone'"
+	# It was met before; what is read of it takes longer than asking waits, and it ends before it is asked again.
+	between() {
+		FAULTIO_ENDS=fleeting FAULTIO_AGAIN=1 LD_PRELOAD=$BUILD/tests/soak/faultio.so record -- sh -c "unset LD_PRELOAD
+			'$TMP/fleeting' 1; (sleep 1.2; exec '$TMP/fleeting' 1 800) & exec sleep 3"
+	}
+	check "one that ends between what is asked of it is recorded" between
+	check "with its program" holds 2 "count(*)" executable "WHERE [path] LIKE '%/fleeting' AND [module] > 0"
+	check "and its arguments" holds 1 "count(*)" command_line "WHERE [text] LIKE '%/fleeting 1 800'"
 fi
 
 # What was not read yet when recording ends, as its helpers do not answer.

@@ -114,22 +114,30 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
 	return r;
 }
 
-/* Whether the process, whose folder's name in `dir` begins `path`, runs FAULTIO_ENDS, and not stopped. */
-static bool runs(int dir, const char *path, const char *program)
+/* The process whose folder's name in `dir` begins `path`, if it runs this program; else 0. */
+static int runs(int dir, const char *path, const char *program)
 {
 	char name[64], text[4096];
-	const char *slash, *state;
+	const char *slash;
 	ssize_t n;
-	int pid, fd;
+	int pid;
 
-	if (sscanf(path, "%d/", &pid) != 1)
-		return false;
+	if (!program || sscanf(path, "%d/", &pid) != 1)
+		return 0;
 	snprintf(name, sizeof(name), "%d/exe", pid);
 	n = readlinkat(dir, name, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	slash = strrchr(text, '/');
-	if (!slash || strcmp(slash + 1, program) != 0)
-		return false;
+	return slash && strcmp(slash + 1, program) == 0 ? pid : 0;
+}
+
+static bool stands_still(int dir, int pid)
+{
+	char name[64], text[4096];
+	const char *state;
+	ssize_t n;
+	int fd;
+
 	snprintf(name, sizeof(name), "%d/stat", pid);
 	fd = (int)syscall(SYS_openat, dir, name, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
@@ -137,13 +145,31 @@ static bool runs(int dir, const char *path, const char *program)
 		close(fd);
 	text[n > 0 ? n : 0] = '\0';
 	state = strrchr(text, ')');
-	return !state || state[1] != ' ' || state[2] != 'T';
+	return state && state[1] == ' ' && state[2] == 'T';
+}
+
+/* A file in the folder of a process, or in /proc, is about to be opened. */
+static void end_before(int dir, const char *path)
+{
+	const struct timespec pause = {0, 1000000}, late = {0, 100000000};
+	const char *program = getenv("FAULTIO_ENDS"), *last = strrchr(path, '/');
+	static int read_once; /* the arguments of this process */
+	int pid;
+
+	if (read_once && strcmp(path, "cgroup") == 0)
+		nanosleep(&late, NULL);
+	if (!last || strcmp(last, "/cmdline") != 0)
+		return;
+	pid = runs(dir, path, program);
+	if (setting("FAULTIO_AGAIN", 0) && pid != read_once)
+		read_once = pid;
+	else
+		for (int i = 0; i < 10000 && runs(dir, path, program) && !stands_still(dir, pid); i++)
+			nanosleep(&pause, NULL);
 }
 
 __attribute__((visibility("default"))) int openat(int dir, const char *path, int flags, ...)
 {
-	const struct timespec pause = {0, 1000000};
-	const char *program = getenv("FAULTIO_ENDS"), *last = strrchr(path, '/');
 	unsigned mode = 0;
 
 	if ((flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE) {
@@ -153,9 +179,7 @@ __attribute__((visibility("default"))) int openat(int dir, const char *path, int
 		mode = va_arg(args, unsigned);
 		va_end(args);
 	}
-	if (program && last && strcmp(last, "/cmdline") == 0)
-		for (int i = 0; i < 10000 && runs(dir, path, program); i++)
-			nanosleep(&pause, NULL);
+	end_before(dir, path);
 	return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
