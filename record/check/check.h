@@ -16,7 +16,7 @@ enum check_result { CHECK_OK, CHECK_NOTE, CHECK_NO }; /* NOTE: works, with less 
 struct check_line {
 	const char *what;
 	enum check_result result;
-	char text[300];
+	char text[400];
 	char remedy[300]; /* never "" where the result is CHECK_NO */
 	char detail[200]; /* what the kernel said, for who asks; "": nothing */
 };
