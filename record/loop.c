@@ -16,6 +16,8 @@
 
 #include "record/host/hostfacts.h"
 
+#define QUIET_SEALS 10 /* in which nothing was recorded: after so many, skipped runs are asked for nevertheless */
+
 static uint64_t own_cpu_ns(struct rusage *usage)
 {
 	if (getrusage(RUSAGE_SELF, usage) < 0)
@@ -96,6 +98,16 @@ static void show_status(struct recording *s, const struct counter *counters, siz
 	s->o.status(line);
 }
 
+/* Runs that the kernel skipped. While nothing happens, asking costs more than all else that a seal does. */
+static void count_skipped(struct recording *s)
+{
+	if (s->due.counted == s->due.heads && !s->rotation.cut_ns && ++s->due.uncounted < QUIET_SEALS)
+		return;
+	s->due.counted = s->due.heads;
+	s->due.uncounted = 0;
+	attach_count_skipped(s->attach, &s->counters);
+}
+
 static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault *why)
 {
 	const struct counter *counters;
@@ -105,7 +117,7 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	int r;
 
 	if (!at_end) /* else finish() did, and reported how many */
-		attach_count_skipped(s->attach, &s->counters);
+		count_skipped(s);
 	n = rotate_counters(s, at_end, &counters);
 	r = end_ns > writer_begin_ns(s->writer) ? cpus_emit(s->host.cpus, s->writer, end_ns - 1, why) : 0;
 

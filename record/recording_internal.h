@@ -106,6 +106,8 @@ struct schedule {
 	uint64_t latest_ns; /* time of the youngest record read so far */
 	uint64_t heads;     /* of both rings, when they were last drained; */
 	uint64_t moved_ns;  /* when that last changed */
+	uint64_t counted;   /* they were here when skipped runs were last asked for, so many seals ago */
+	unsigned uncounted;
 };
 
 /* What is asked of the host while it is recorded. */

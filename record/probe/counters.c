@@ -94,6 +94,8 @@ size_t counters_collect(struct counters *c, bool at_end, const struct counter **
 		uint16_t probe = probe_table[i].id;
 		uint64_t value[NCOUNTS], known = 0;
 
+		if (!read_one(c, probe, COUNT_fired)) /* then nothing else of it has been counted */
+			continue;
 		for (unsigned k = NCOUNTS; k-- > 0;) { /* fired, the first, is read last */
 			value[k] = read_one(c, probe, k);
 			if (kinds[k].role == ROLE_RECORDED || kinds[k].role == ROLE_LOST)
