@@ -215,7 +215,7 @@ static __attribute__((noinline)) struct ledger_thread *meet_in_ledger(struct eng
 {
 	const struct thread *thread = tasks_find_thread(&e->names.tasks, as_tid(tid));
 
-	if (!e->ledger.threads.nitems)
+	if (!e->ledger.slice_ns)
 		ledger_open(&e->ledger, e->ctx.begin_ns);
 	return ledger_meet(&e->ledger, tid, process, thread ? ledger_since(&e->names.tasks, thread) : 0);
 }
