@@ -284,7 +284,7 @@ static int insert_slices(struct derive *d, const struct ledger_thread *t, struct
 
 	for (size_t i = 0; i < t->nslices; i++)
 		for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
-			const struct sql_value v[] = {{.number = t->key.b},
+			const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
 						      {.number = d->ledger.begin_ns + i * d->ledger.slice_ns},
 						      {.number = d->ledger.begin_ns + (i + 1) * d->ledger.slice_ns},
 						      {.text = ledger_part_key((enum ledger_part)p)},
@@ -298,11 +298,11 @@ static int insert_slices(struct derive *d, const struct ledger_thread *t, struct
 
 static int insert_parts(struct derive *d, const struct ledger_thread *t, struct fault *why)
 {
-	uint32_t process = d->tasks->threads[t->key.b].process;
+	uint32_t process = d->tasks->threads[t->key.b % LEDGER_AGAIN].process;
 	int r = 0;
 
 	for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
-		const struct sql_value v[] = {{.number = t->key.b},
+		const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
 					      {.number = process, .absent = !process},
 					      {.number = t->key.a},
 					      {.number = t->nfed},
@@ -323,7 +323,7 @@ static int insert_ledger(struct derive *d, uint64_t now_ns, struct fault *why)
 
 	/* Those whose number another one has by now. */
 	for (size_t i = 0; i < d->ledger.threads.nitems; i++)
-		if (tasks_thread(d->tasks, as_tid(d->ledger.threads.items[i]->a)) != d->ledger.threads.items[i]->b)
+		if (tasks_thread(d->tasks, as_tid(d->ledger.threads.items[i]->a)) != d->ledger.threads.items[i]->b % LEDGER_AGAIN)
 			((struct ledger_thread *)d->ledger.threads.items[i])->ended = true;
 	r = ledger_finish(&d->ledger, d->timeline, now_ns, why);
 	for (size_t i = 0; i < d->ledger.threads.nitems && r == 0; i++) {
