@@ -16,6 +16,7 @@ struct engine {
 	struct timeline *timeline;
 	struct calls calls;
 	struct callers callers;
+	struct ledger ledger;
 	struct caller *caller; /* whose call is taken; NULL: see struct context */
 	void *states[NRULES];
 	struct route {
@@ -35,7 +36,6 @@ struct engine {
 	struct moment moment;
 	uint64_t nevents;
 	uint64_t end_ns; /* of the epochs seen */
-	bool blind;      /* the kernel does not report switches: no thread's state is known at any time */
 };
 
 /*
@@ -112,28 +112,6 @@ static int look_ahead(struct engine *e, struct fault *why)
 	return r;
 }
 
-/* Where the facts were withheld, the counters must show whether the kernel reported switches: it always does. */
-static bool lacks_switches(const struct reader *r)
-{
-	uint32_t n;
-	const struct counter *counters = reader_counters(r, r->nepochs, &n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		const struct probe *p = schema_probe(&r->header.schema, counters[i].probe);
-
-		if (p && p->kind == KIND_switch && counters[i].value)
-			return false;
-	}
-	return r->nepochs && reader_withholds(r, CLASS_host);
-}
-
-/* Without switches a thread that calls looks as if it ran all the time, whatever it did. */
-static int see_nothing(struct engine *e, struct fault *why)
-{
-	e->blind = true;
-	return timeline_blind(e->timeline, 0, UINT64_MAX, why);
-}
-
 static __attribute__((cold)) int no_memory(const struct rule *rule, struct fault *why)
 {
 	return fault_set(why, ERR_MEMORY, FAULT_NOWHERE, "out of memory in rule %s", rule->name);
@@ -190,10 +168,11 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 
 	if (r > 0) {
 		timeline_forget(e->timeline, as_tid(tid));
+		ledger_forget(&e->ledger, tid);
 		callers_leave(&e->callers, tid);
 	}
-	if (r >= 0 && ev->kind == KIND_fact && !e->blind && about_lacks(&e->names.about, "sched_switch"))
-		return see_nothing(e, why);
+	if (r >= 0 && ev->kind == KIND_fact)
+		return timeline_feed_fact(e->timeline, ev, why);
 	return r < 0 ? r : 0;
 }
 
@@ -231,6 +210,50 @@ static inline bool is_unusual(const struct event *ev, const struct caller *calle
 	       (begin_ns > since_ns && begin_ns - since_ns >= unusual_ns);
 }
 
+/* The same thread, in the ledger; NULL: too many. */
+static __attribute__((noinline)) struct ledger_thread *meet_in_ledger(struct engine *e, uint64_t tid, uint64_t process)
+{
+	const struct thread *thread = tasks_find_thread(&e->names.tasks, as_tid(tid));
+
+	if (!e->ledger.slice_ns)
+		ledger_open(&e->ledger, e->ctx.begin_ns);
+	return ledger_meet(&e->ledger, tid, process, thread ? ledger_since(&e->names.tasks, thread) : 0);
+}
+
+/* The timeline lets go of a thread's past. Of one that is recorded that is kept until it is known what it was in. */
+static void keep_past(void *engine, uint32_t tid, uint64_t until_ns)
+{
+	struct engine *e = engine;
+	const struct thread *thread = tasks_find_thread(&e->names.tasks, tid);
+	struct ledger_thread *t = NULL;
+
+	if (thread && thread->process && tasks_is_recorded(&e->names.tasks, thread->number))
+		t = meet_in_ledger(e, tid, thread->process);
+	if (t)
+		ledger_keep(&e->ledger, t, e->timeline, until_ns);
+}
+
+static inline void called(struct engine *e, struct caller *caller, const struct event *ev)
+{
+	if (!caller->ledger)
+		caller->ledger = meet_in_ledger(e, caller->key.a, caller->key.b);
+	if (caller->ledger)
+		ledger_call(&e->ledger, caller->ledger, e->timeline, ev);
+	caller_called(caller, ev);
+}
+
+/* Recording ends while its thread is in a call. */
+static int take_in_flight(struct engine *e, const struct event *ev, struct fault *why)
+{
+	uint16_t kind = ledger_open_call(e->ctx.schema, ev);
+	const struct process *p = kind ? names_process(&e->names, ev->v[F_in_flight_pid], ev->at_ns) : NULL;
+	struct ledger_thread *t = p ? meet_in_ledger(e, ev->v[F_in_flight_tid], p->number) : NULL;
+
+	if (t)
+		ledger_in_flight(t, kind, event_begin_ns(ev, ev->v[F_in_flight_dur]));
+	return to_rules(e, ev, why);
+}
+
 static int take_call(struct engine *e, const struct event *ev, struct fault *why)
 {
 	const struct route *route = &e->routes[ev->kind];
@@ -247,7 +270,7 @@ static int take_call(struct engine *e, const struct event *ev, struct fault *why
 		r = to_some(e, route, ev,
 			    is_unusual(ev, e->caller, route->unusual_ns) ? route->nlisteners : route->nalways, why);
 	if (e->caller && !event_is_nested(ev))
-		caller_called(e->caller, ev);
+		called(e, e->caller, ev);
 	return r;
 }
 
@@ -265,6 +288,7 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->number) : NULL;
 	e->ctx.caller = caller;
 	r = to_rules(e, ev, why);
+	ledger_leave(&e->ledger, ev->v[F_exit_tid], e->timeline, ev->at_ns);
 	if (caller)
 		callers_forget(&e->callers, caller);
 	callers_leave(&e->callers, ev->v[F_exit_tid]);
@@ -329,7 +353,7 @@ static void lay_routes(struct engine *e)
 	static int (*const takes[KINDS_SEEN])(struct engine *, const struct event *, struct fault *) = {
 		[KIND_switch] = take_switch, [KIND_waking] = take_waking,   [KIND_futex] = take_timed,
 		[KIND_fault] = take_timed,   [KIND_cpu] = take_timed,       [KIND_fork] = take_fork,
-		[KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
+		[KIND_exit] = take_exit,     [KIND_throttled] = take_timed, [KIND_in_flight] = take_in_flight,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {
@@ -388,12 +412,13 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
+	timeline_watch(e->timeline, keep_past, e);
 	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that report the one report the other */
 		timeline_reports_pins(e->timeline);
 	if (ctx->reader && reader_withholds(ctx->reader, CLASS_process))
 		r = look_ahead(e, why);
-	if (r == 0 && ctx->reader && lacks_switches(ctx->reader))
-		r = see_nothing(e, why);
+	if (r == 0)
+		r = timeline_feed_counters(e->timeline, ctx->reader, why);
 	if (r == 0)
 		r = open_rules(e, why);
 	if (r == 0)
@@ -415,6 +440,7 @@ void engine_close(struct engine *e)
 	names_clear(&e->names);
 	calls_clear(&e->calls);
 	callers_clear(&e->callers);
+	ledger_clear(&e->ledger);
 	moment_clear(&e->moment);
 	free(e);
 }
@@ -500,6 +526,8 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 
 	if (e->ctx.now_ns < e->end_ns)
 		e->ctx.now_ns = e->end_ns;
+	if (r == 0)
+		r = ledger_finish(&e->ledger, e->timeline, e->ctx.now_ns, why);
 	for (unsigned i = 0; i < NRULES && r == 0; i++) {
 		rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out);
 		if (!findings_whole(out))
@@ -515,6 +543,11 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 const struct calls *engine_calls(const struct engine *e)
 {
 	return &e->calls;
+}
+
+const struct ledger *engine_ledger(const struct engine *e)
+{
+	return &e->ledger;
 }
 
 const struct context *engine_context(const struct engine *e)

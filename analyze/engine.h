@@ -8,6 +8,7 @@
 
 #include "analyze/stats/call_stats.h"
 #include "analyze/rule.h"
+#include "replay/model/ledger.h"
 
 struct engine;
 
@@ -26,6 +27,9 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why);
 
 /* After that: the recorded time, less what was withheld as a whole; what shares are of. */
 uint64_t engine_judged_ns(const struct engine *e);
+
+/* After that as well: where the time of threads went that made calls. */
+const struct ledger *engine_ledger(const struct engine *e);
 
 const struct calls *engine_calls(const struct engine *e);
 const struct context *engine_context(const struct engine *e);

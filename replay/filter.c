@@ -91,6 +91,11 @@ static bool passes_ids(const struct filter *f, const struct event *ev, const str
 	return pid_ok && tid_ok;
 }
 
+bool filter_is_open(const struct filter *f)
+{
+	return !f->some_kinds && !f->npids && !f->ntids && !f->from_ns && f->to_ns == UINT64_MAX && !f->where;
+}
+
 bool filter_passes(const struct filter *f, const struct event *ev, const struct tasks *tasks, bool keep_names)
 {
 	if (keep_names && !(ev->shape->flags & KIND_COUNTED))

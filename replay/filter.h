@@ -24,6 +24,9 @@ struct filter {
 /* Add the kinds of a list "launch,alloc" by the names of this schema. ERR_INPUT with a sentence that lists them. */
 int filter_add_kinds(struct filter *f, const struct schema *schema, const char *list, struct fault *why);
 
+/* Whether it lets all pass. */
+bool filter_is_open(const struct filter *f);
+
 /*
  * Whether `ev` passes. keep_names: rows that report processes, modules, frames, ... always do, so that the events
  * which pass keep their names. the tasks has seen the event.

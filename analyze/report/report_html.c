@@ -333,6 +333,7 @@ void report_html(const struct report *r, unsigned number, struct html *h)
 	html_open(h, "main", NULL);
 	html_attribute(h, "id", "r%u", number);
 	page_head(&p);
+	page_ledger(&p);
 	page_summary(&p);
 	page_findings(&p);
 	page_calls(&p);

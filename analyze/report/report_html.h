@@ -14,6 +14,7 @@ struct page {
 };
 
 void page_head(struct page *p);     /* verdict, the run */
+void page_ledger(struct page *p);   /* where the time went */
 void page_summary(struct page *p);  /* what matters most */
 void page_findings(struct page *p); /* with their pictures */
 void page_calls(struct page *p);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The rest of the page: all calls, what the capture could not see, the rules and their settings. */
+/* The tables of the page: where the time went, all calls, what the capture could not see, the rules and their settings.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report/report_html.h"
+#include "analyze/report/report_ledger.h"
 #include "analyze/report/svg.h"
 
 static void add_header(struct html *h, const char *const *names, size_t n)
@@ -75,6 +77,46 @@ static void add_call(struct html *h, const struct schema *schema, const struct c
 		text_add_ns(&t, values[i] > s->max_ns && i == 2 ? s->max_ns : values[i]);
 		add_cell(h, labels[i], &t);
 	}
+	html_close(h);
+}
+
+void page_ledger(struct page *p)
+{
+	static const char *const names[] = {"Part", "Time", "Total"};
+	struct html *h = p->h;
+	struct text t = {0};
+	struct feeders f;
+
+	report_feeders(p->r, &f);
+	if (!f.n)
+		return;
+	html_element(h, "h2", NULL, "Where the time went");
+	html_open(h, "table", NULL);
+	html_open(h, "caption", NULL);
+	html_string(h, "All the recorded time of ");
+	report_feeders_add(&t, &f);
+	html_take(h, &t);
+	html_string(h, ". The parts add up to it.");
+	html_close(h);
+	add_header(h, names, sizeof(names) / sizeof(names[0]));
+	html_open(h, "tbody", NULL);
+	for (unsigned i = 0; i < LEDGER_PARTS; i++) {
+		if (!f.ns[i])
+			continue;
+		html_open(h, "tr", NULL);
+		html_open(h, "td", NULL);
+		html_string(h, ledger_part_words((enum ledger_part)i));
+		add_share(h, f.ns[i], f.whole_ns);
+		html_close(h);
+		html_string(h, " ");
+		text_add_percent(&t, f.ns[i], f.whole_ns);
+		text_add(&t, " %%");
+		add_cell(h, "time", &t);
+		text_add_ns(&t, f.ns[i]);
+		add_cell(h, "total", &t);
+		html_close(h);
+	}
+	html_close(h);
 	html_close(h);
 }
 

@@ -5,6 +5,7 @@
 
 #include "analyze/facts/handover.h"
 #include "analyze/report/report_json.h"
+#include "analyze/report/report_ledger.h"
 #include "replay/demangle/demangle.h"
 #include "keys/tool/tool.h"
 
@@ -446,6 +447,7 @@ void report_json(const struct report *r, struct json *j)
 	if (report_nothing(r, &f, &nothing))
 		json_take(j, NULL, &nothing);
 	json_close(j, ']');
+	report_ledger_json(r, j);
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < r->findings->n; i++)
 		add_finding(r, j, r->findings->all[i]);

@@ -5,6 +5,7 @@
 
 #include "analyze/stats/callsite.h"
 #include "analyze/report/report.h"
+#include "analyze/report/report_ledger.h"
 #include "analyze/report/report_times.h"
 #include "format/base/units.h"
 #include "keys/tool/tool.h"
@@ -16,23 +17,12 @@ static void add_padded(struct text *t, const char *s, unsigned width)
 	text_add(t, "%-*s", (int)width, s);
 }
 
-/* Right-aligned, and emptied; a µ is one column and two bytes. */
-static void add_right(struct text *t, struct text *one, unsigned width)
-{
-	unsigned columns = 0;
-
-	for (size_t i = 0; i < one->len; i++)
-		columns += (one->s[i] & 0xc0) != 0x80;
-	text_add(t, "%*s", columns < width ? (int)(width - columns) : 0, "");
-	text_take(t, one);
-}
-
 static void add_ns_right(struct text *t, uint64_t ns, unsigned width)
 {
 	struct text one = {0};
 
 	text_add_ns(&one, ns);
-	add_right(t, &one, width);
+	text_take_right(t, &one, width);
 }
 
 static void add_about(const struct report *r, struct text *t)
@@ -259,7 +249,7 @@ static void add_call(struct text *t, const struct schema *schema, const struct c
 		text_add(&percent, "in");
 	else
 		text_add_percent(&percent, s->total_ns, whole_ns);
-	add_right(t, &percent, 8);
+	text_take_right(t, &percent, 8);
 	text_add(t, " ");
 	add_ns_right(t, s->total_ns, 9);
 	text_add(t, " %8" PRIu64, s->n);
@@ -314,6 +304,7 @@ void report_text(const struct report *r, struct text *t)
 
 	report_gather(r, &f, t);
 	add_head(r, &f, t);
+	report_ledger_text(r, t);
 	add_summary(r, &f, t);
 	add_findings(r, &f, t);
 	add_calls(r, &f, t);

@@ -29,6 +29,7 @@ struct caller {
 	uint64_t ncalls, nlaunches;
 	struct baseline *gaps; /* between a call's end and the next one's begin; NULL: not known. Owned */
 	struct life *life;
+	struct ledger_thread *ledger; /* where its time goes; NULL: not known. The engine's */
 };
 
 /* A zeroed one is empty. */

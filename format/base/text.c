@@ -55,6 +55,16 @@ void text_take(struct text *t, struct text *from)
 	text_clear(from);
 }
 
+void text_take_right(struct text *t, struct text *from, unsigned width)
+{
+	unsigned columns = 0;
+
+	for (size_t i = 0; i < from->len; i++)
+		columns += (from->s[i] & 0xc0) != 0x80;
+	text_add(t, "%*s", columns < width ? (int)(width - columns) : 0, "");
+	text_take(t, from);
+}
+
 void text_add_args(struct text *t, const char *fmt, va_list args)
 {
 	va_list again;

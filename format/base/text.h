@@ -22,6 +22,8 @@ void text_add_bytes(struct text *t, const char *s, size_t n);
 void text_add_string(struct text *t, const char *s);
 /* What `from` holds, and empties it; where it failed, so did `t`. */
 void text_take(struct text *t, struct text *from);
+/* The same, right-aligned in so many columns: characters of UTF-8 (a µ has two bytes). */
+void text_take_right(struct text *t, struct text *from, unsigned width);
 
 /* As duration_text() and size_text() show them (format/base/units.h). */
 void text_add_ns(struct text *t, uint64_t ns);

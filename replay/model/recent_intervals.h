@@ -21,10 +21,10 @@ struct ring {
 	bool truncated; /* older ones have been dropped: the oldest is behind `next` */
 };
 
-/* Whether one more can be added and leaves a place free. */
+/* Whether one more can be added and leaves two places free. */
 static inline bool ring_has_room(const struct ring *r, size_t item_bytes)
 {
-	return (size_t)(r->limit - r->next) > item_bytes;
+	return (size_t)(r->limit - r->next) > 2 * item_bytes;
 }
 
 /* What is at `next` is an item now; there is room. */
@@ -39,6 +39,15 @@ static inline void *ring_keep(struct ring *r, size_t item_bytes)
 
 /* The same where there is none: the room grows; at `max` items the oldest goes. NULL: no memory, nothing changed. */
 __attribute__((cold)) void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max);
+
+/*
+ * Whether the oldest will go soon, before this is true again. It is twice in a round, so that who looks at all but the
+ * item at `next` each time misses none.
+ */
+static inline bool ring_is_full(const struct ring *r, size_t item_bytes, unsigned max)
+{
+	return (size_t)(r->limit - r->items) / item_bytes > max && !ring_has_room(r, item_bytes);
+}
 
 /* How many there are. */
 static inline unsigned ring_n(const struct ring *r)

@@ -123,4 +123,12 @@ static inline bool tasks_is_recorded(const struct tasks *t, uint32_t number)
 	return thread->calls || (thread->process && t->processes[thread->process].tracked);
 }
 
+/* Since when the process of this thread is recorded; NO_TIME: never, or that is not known. */
+static inline uint64_t tasks_tracked_since(const struct tasks *t, const struct thread *thread)
+{
+	const struct process *p = thread && thread->process ? &t->processes[thread->process] : NULL;
+
+	return p && p->tracked ? p->tracked_since_ns : NO_TIME;
+}
+
 #endif

@@ -82,6 +82,8 @@ INLINE struct span *thread_close(struct timeline *tl, struct track *th, uint64_t
 
 	if (was->begin_ns < at_ns) {
 		was->end_ns = at_ns;
+		if (!sure && tl->full && ring_is_full(&th->spans, sizeof(*was), TIMELINE_SPANS_MAX))
+			tl->full(tl->full_arg, (uint32_t)th->key.a, was->begin_ns);
 		kept = add(tl, &th->spans, sizeof(*was), TIMELINE_SPANS_MAX, sure);
 		return sure || kept ? kept : was;
 	}
@@ -441,6 +443,12 @@ void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, u
 {
 	tl->tracked_since = since_ns;
 	tl->tracked_arg = arg;
+}
+
+void timeline_watch(struct timeline *tl, void (*full)(void *arg, uint32_t tid, uint64_t until_ns), void *arg)
+{
+	tl->full = full;
+	tl->full_arg = arg;
 }
 
 void timeline_forget(struct timeline *tl, uint32_t tid)

@@ -166,11 +166,20 @@ int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, stru
  */
 void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, uint32_t tid), void *arg);
 
+/*
+ * `full` is called before the past of a thread begins to go: who still wants what came before until_ns must look at it
+ * then, by timeline_walk(). Whether a sleep was in a futex or a page fault may not be known yet, of the last ones.
+ */
+void timeline_watch(struct timeline *tl, void (*full)(void *arg, uint32_t tid, uint64_t until_ns), void *arg);
+
 /* Another thread has this number from now on. */
 void timeline_forget(struct timeline *tl, uint32_t tid);
 
 /* Whether it sleeps as far as is known: what the order of rows at the same time needs. */
 bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
+
+/* Whether it is known to have run all the time since then: what timeline_walk() would say at more length. */
+bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns);
 
 /*
  * Call `visit` for the pieces of the thread's time in [begin_ns, end_ns), in order, without gap or overlap, unknown

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/tracepoints.h"
+
 bool timeline_wants(const struct event *ev)
 {
 	switch (ev->kind) {
@@ -88,13 +90,37 @@ int timeline_feed_epoch(struct timeline *tl, const struct reader *reader, const 
 	return r;
 }
 
+int timeline_feed_fact(struct timeline *tl, const struct event *ev, struct fault *why)
+{
+	char absent[256];
+	size_t n = ev->v[F_fact_value] < sizeof(absent) ? ev->v[F_fact_value] : sizeof(absent) - 1;
+
+	if (!event_text_is(ev, F_fact_name, "tracepoints_absent") || !ev->text[F_fact_value])
+		return 0;
+	memcpy(absent, ev->text[F_fact_value], n);
+	absent[n] = '\0';
+	return tracepoint_named(absent, "sched_switch") ? timeline_blind(tl, 0, UINT64_MAX, why) : 0;
+}
+
+int timeline_feed_counters(struct timeline *tl, const struct reader *reader, struct fault *why)
+{
+	uint32_t n = 0;
+	const struct counter *counters = reader ? reader_counters(reader, reader->nepochs, &n) : NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct probe *p = schema_probe(&reader->header.schema, counters[i].probe);
+
+		if (p && p->kind == KIND_switch && counters[i].value)
+			return 0;
+	}
+	return reader && reader->nepochs && reader_withholds(reader, CLASS_host)
+		       ? timeline_blind(tl, 0, UINT64_MAX, why)
+		       : 0;
+}
+
 uint64_t timeline_tracked_since(void *tasks, uint32_t tid)
 {
-	const struct tasks *t = tasks;
-	const struct thread *thread = tasks_find_thread(t, tid);
-	const struct process *p = thread && thread->process ? &t->processes[thread->process] : NULL;
-
-	return p && p->tracked ? p->tracked_since_ns : UINT64_MAX;
+	return tasks_tracked_since(tasks, tasks_find_thread(tasks, tid));
 }
 
 /* --- events of one moment --- */

@@ -19,6 +19,13 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 /* The mark of an epoch: rows that were lost or withheld in it. ERR_MEMORY. `reader` may be NULL. */
 int timeline_feed_epoch(struct timeline *tl, const struct reader *reader, const struct epoch *epoch, struct fault *why);
 
+/*
+ * A kernel that does not report switches: of threads that call it would look as if they ran all the time, so nothing is
+ * known of any. A fact says so; where facts were withheld, the counters do. ERR_MEMORY. `reader` may be NULL.
+ */
+int timeline_feed_fact(struct timeline *tl, const struct event *ev, struct fault *why);
+int timeline_feed_counters(struct timeline *tl, const struct reader *reader, struct fault *why);
+
 /* For timeline_ask_tracked() with a struct tasks. */
 uint64_t timeline_tracked_since(void *tasks, uint32_t tid);
 

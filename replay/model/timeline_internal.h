@@ -45,6 +45,8 @@ struct timeline {
 	struct ring blind;                                  /* struct interval, disjoint */
 	uint64_t (*tracked_since)(void *arg, uint32_t tid); /* may be NULL */
 	void *tracked_arg;
+	void (*full)(void *arg, uint32_t tid, uint64_t until_ns); /* may be NULL */
+	void *full_arg;
 };
 
 /* What it does since begin_ns; before the first row: STATE_UNKNOWN since NEVER. */

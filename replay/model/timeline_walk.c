@@ -68,6 +68,16 @@ static void report_early(struct piecewise *w, const struct track *th)
 	report_seen(w, &running, kept_ns);
 }
 
+bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+	unsigned nblind = ring_n(&tl->blind);
+
+	return th && open_of(th)->state == STATE_RUNNING && open_of(th)->begin_ns <= since_ns &&
+	       th->tracked_since_ns <= since_ns && th->first_ns <= since_ns &&
+	       (!nblind || ((const struct interval *)ring_at(&tl->blind, nblind - 1))->end_ns <= since_ns);
+}
+
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
 		   void (*visit)(void *arg, const struct span *piece), void *arg)
 {

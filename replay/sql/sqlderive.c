@@ -77,8 +77,35 @@ static int insert_objects_left(struct derive *d, struct fault *why)
 
 static const struct alloc_watch watch_objects = {.end = end_object};
 
-int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, struct fault *why)
+/* Since its process is recorded, or it began; NULL: too many threads, or none has that number. */
+static struct ledger_thread *meet(struct derive *d, uint64_t tid)
 {
+	const struct thread *thread = tasks_find_thread(d->tasks, as_tid(tid));
+
+	return thread ? ledger_meet(&d->ledger, tid, thread->number, ledger_since(d->tasks, thread)) : NULL;
+}
+
+/* As the analysis does it. */
+static void keep_past(void *derive, uint32_t tid, uint64_t until_ns)
+{
+	struct derive *d = derive;
+	uint32_t number = tasks_thread(d->tasks, tid);
+	struct ledger_thread *t = number && tasks_is_recorded(d->tasks, number) ? meet(d, tid) : NULL;
+
+	if (t)
+		ledger_keep(&d->ledger, t, d->timeline, until_ns);
+}
+
+static uint64_t tracked_since(void *derive, uint32_t tid)
+{
+	const struct tasks *t = ((struct derive *)derive)->tasks;
+
+	return tasks_tracked_since(t, tasks_find_thread(t, tid));
+}
+
+int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, struct fault *why)
+{
+	const struct schema *schema = &reader->header.schema;
 	static const char ends[] = "INSERT INTO allocation_ends(allocation, end_ns, how, free) VALUES(?,?,?,?)";
 	static const char offs[] = "INSERT INTO offcpu(id, left_id, thread, tid, cpu, start_ns, end_ns, dur_ns, state,"
 				   " wakeup, runnable_ns, lossy, syscall, flags, waker_tid, waker, context)"
@@ -100,7 +127,18 @@ int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, stru
 		r = sql_prepare(db, offs, &d->offcpu, why);
 	if (!r)
 		r = sql_prepare(db, states, &d->state, why);
-	return r ? r : timeline_open(&d->timeline, why);
+	if (!r)
+		r = sql_prepare(db, "INSERT INTO ledger VALUES(?,?,?,?,?,?,?,?)", &d->ledger_part, why);
+	if (!r)
+		r = sql_prepare(db, "INSERT INTO ledger_seconds VALUES(?,?,?,?,?)", &d->ledger_slice, why);
+	ledger_open(&d->ledger, reader->header.start_boot_ns);
+	if (!r)
+		r = timeline_open(&d->timeline, why);
+	if (r)
+		return r;
+	timeline_ask_tracked(d->timeline, tracked_since, d);
+	timeline_watch(d->timeline, keep_past, d);
+	return timeline_feed_counters(d->timeline, reader, why);
 }
 
 void derive_close(struct derive *d)
@@ -110,6 +148,9 @@ void derive_close(struct derive *d)
 	sqlite3_finalize(d->object_life);
 	sqlite3_finalize(d->offcpu);
 	sqlite3_finalize(d->state);
+	sqlite3_finalize(d->ledger_part);
+	sqlite3_finalize(d->ledger_slice);
+	ledger_clear(&d->ledger);
 	allocations_clear(&d->allocations);
 	allocations_clear(&d->objects);
 	map_clear(&d->states);
@@ -218,6 +259,83 @@ static int see_waking(struct derive *d, const struct event *ev, struct fault *wh
 	return 0;
 }
 
+/* --- where the time went --- */
+
+static void see_call(struct derive *d, const struct event *ev)
+{
+	struct ledger_thread *t = event_is_nested(ev) ? NULL : meet(d, ev->v[F_call_tid]);
+
+	if (t)
+		ledger_call(&d->ledger, t, d->timeline, ev);
+}
+
+static void see_in_flight(struct derive *d, const struct walk *w, const struct event *ev)
+{
+	uint16_t kind = ledger_open_call(&w->reader->header.schema, ev);
+	struct ledger_thread *t = kind ? meet(d, ev->v[F_in_flight_tid]) : NULL;
+
+	if (t)
+		ledger_in_flight(t, kind, event_begin_ns(ev, ev->v[F_in_flight_dur]));
+}
+
+static int insert_slices(struct derive *d, const struct ledger_thread *t, struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->nslices; i++)
+		for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
+			const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
+						      {.number = d->ledger.begin_ns + i * d->ledger.slice_ns},
+						      {.number = d->ledger.begin_ns + (i + 1) * d->ledger.slice_ns},
+						      {.text = ledger_part_key((enum ledger_part)p)},
+						      {.number = t->slices[i].ns[p]}};
+
+			if (t->slices[i].ns[p])
+				r = sql_insert_values(d->db, d->ledger_slice, v, sizeof(v) / sizeof(v[0]), why);
+		}
+	return r;
+}
+
+static int insert_parts(struct derive *d, const struct ledger_thread *t, struct fault *why)
+{
+	uint32_t process = d->tasks->threads[t->key.b % LEDGER_AGAIN].process;
+	int r = 0;
+
+	for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
+		const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
+					      {.number = process, .absent = !process},
+					      {.number = t->key.a},
+					      {.number = t->nfed},
+					      {.number = t->begin_ns},
+					      {.number = t->end_ns},
+					      {.text = ledger_part_key((enum ledger_part)p)},
+					      {.number = t->ns[p]}};
+
+		if (t->ns[p])
+			r = sql_insert_values(d->db, d->ledger_part, v, sizeof(v) / sizeof(v[0]), why);
+	}
+	return r;
+}
+
+static int insert_ledger(struct derive *d, uint64_t now_ns, struct fault *why)
+{
+	int r;
+
+	/* Those whose number another one has by now. */
+	for (size_t i = 0; i < d->ledger.threads.nitems; i++)
+		if (tasks_thread(d->tasks, as_tid(d->ledger.threads.items[i]->a)) != d->ledger.threads.items[i]->b % LEDGER_AGAIN)
+			((struct ledger_thread *)d->ledger.threads.items[i])->ended = true;
+	r = ledger_finish(&d->ledger, d->timeline, now_ns, why);
+	for (size_t i = 0; i < d->ledger.threads.nitems && r == 0; i++) {
+		const struct ledger_thread *t = (const struct ledger_thread *)d->ledger.threads.items[i];
+
+		r = insert_parts(d, t, why);
+		if (r == 0)
+			r = insert_slices(d, t, why);
+	}
+	return r;
+}
+
 static int take(void *self, const struct event *ev, struct fault *why)
 {
 	struct derive *d = self;
@@ -225,6 +343,10 @@ static int take(void *self, const struct event *ev, struct fault *why)
 
 	if (r < 0)
 		return r;
+	if (event_is_call(ev))
+		see_call(d, ev);
+	else if (ev->kind == KIND_exit)
+		ledger_leave(&d->ledger, ev->v[F_exit_tid], d->timeline, ev->at_ns);
 	if (ev->kind == KIND_switch)
 		return see_switch(d, ev, why);
 	return ev->kind == KIND_waking ? see_waking(d, ev, why) : 0;
@@ -235,25 +357,43 @@ int derive_see(struct derive *d, const struct walk *w, const struct event *ev, s
 	int r = 0;
 
 	d->tasks = &w->tasks;
+	d->now_ns = ev->at_ns > d->now_ns ? ev->at_ns : d->now_ns;
 	if (timeline_wants(ev))
 		r = moment_pass(&d->moment, d->timeline, ev, take, d, why);
+	else if (ev->kind == KIND_fact)
+		r = timeline_feed_fact(d->timeline, ev, why);
+	else if (ev->kind == KIND_in_flight)
+		see_in_flight(d, w, ev);
 	if (!r)
 		r = allocations_feed_event(&d->allocations, &w->tasks, ev, ev->number, why);
 	return r ? r : allocations_feed_event(&d->objects, &w->tasks, ev, ev->number, why);
 }
 
-int derive_epoch(struct derive *d, struct fault *why)
+static int flush(struct derive *d, struct fault *why)
 {
 	return moment_end(&d->moment, d->timeline, take, d, why);
 }
 
+int derive_epoch(struct derive *d, const struct walk *w, const struct epoch *e, struct fault *why)
+{
+	int r = flush(d, why);
+
+	d->now_ns = e->end_ns > d->now_ns ? e->end_ns : d->now_ns;
+	return r ? r : timeline_feed_epoch(d->timeline, w->reader, e, why);
+}
+
 int derive_finish(struct derive *d, const struct walk *w, struct fault *why)
 {
-	int r = derive_epoch(d, why);
+	int r = flush(d, why);
 
 	if (!r)
 		r = allocations_finish(&d->allocations, &w->tasks, why);
 	if (!r)
 		r = allocations_finish(&d->objects, &w->tasks, why);
-	return r ? r : insert_objects_left(d, why);
+	if (!r)
+		r = insert_objects_left(d, why);
+	/* What was filtered out would be missing without a trace. */
+	if (!r && filter_is_open(w->replay->filter))
+		r = insert_ledger(d, d->now_ns, why);
+	return r;
 }

@@ -113,6 +113,9 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE allocation_ends(allocation INTEGER PRIMARY KEY, end_ns INTEGER, how TEXT, free INTEGER)",
 	"CREATE TABLE inner_calls(call INTEGER PRIMARY KEY)",
 	"CREATE TABLE object_lives(object INTEGER PRIMARY KEY, type TEXT, end_ns INTEGER, how TEXT, destroyed_by INTEGER)",
+	"CREATE TABLE ledger(thread INTEGER, process INTEGER, tid INTEGER, fed INTEGER, begin_ns INTEGER, end_ns INTEGER,"
+	" part TEXT, ns INTEGER)",
+	"CREATE TABLE ledger_seconds(thread INTEGER, begin_ns INTEGER, end_ns INTEGER, part TEXT, ns INTEGER)",
 	NULL,
 };
 

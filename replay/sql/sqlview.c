@@ -74,7 +74,7 @@ int sql_execute_all(sqlite3 *db, const char *const *list, struct fault *why)
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {
 	struct view *view = self;
-	int r = derive_epoch(&view->derive, why);
+	int r = derive_epoch(&view->derive, w, e, why);
 
 	return r ? r : facts_epoch(&view->facts, w, e, why);
 }
@@ -130,7 +130,7 @@ static int prepare(struct view *v, const struct replay *replay, struct fault *wh
 	if (!r)
 		r = load_open(&v->load, v->db, schema, why);
 	if (!r)
-		r = derive_open(&v->derive, v->db, schema, why);
+		r = derive_open(&v->derive, v->db, &replay->evidence->reader, why);
 	return r ? r : facts_meanings(&v->facts, replay, why);
 }
 

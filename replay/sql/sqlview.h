@@ -7,6 +7,7 @@
 #include "format/base/map.h"
 #include "replay/sql/sqlite.h"
 #include "replay/model/allocations.h"
+#include "replay/model/ledger.h"
 #include "replay/model/timeline_feed.h"
 #include "replay/model/walk.h"
 
@@ -34,10 +35,12 @@ int sql_insert_values(sqlite3 *db, sqlite3_stmt *st, const struct sql_value *val
 /* What follows from events: how allocations ended, intervals off the CPU. */
 struct derive {
 	sqlite3 *db;
-	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state;
+	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state, *ledger_part, *ledger_slice;
 	struct allocations allocations, objects;
 	struct timeline *timeline;
 	struct moment moment;
+	struct ledger ledger;
+	uint64_t now_ns;           /* of the latest event, or the end of an epoch */
 	const struct tasks *tasks; /* as the last event left them */
 	struct off *off;           /* threads off the CPU, by their number */
 	size_t noff;
@@ -46,12 +49,12 @@ struct derive {
 };
 
 /* `d` must stay where it is until derive_close(). */
-int derive_open(struct derive *d, sqlite3 *db, const struct schema *schema, struct fault *why);
+int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, struct fault *why);
 void derive_close(struct derive *d);
 /* The model's tasks have seen it. */
 int derive_see(struct derive *d, const struct walk *w, const struct event *ev, struct fault *why);
 /* Before what is lost in an epoch. */
-int derive_epoch(struct derive *d, struct fault *why);
+int derive_epoch(struct derive *d, const struct walk *w, const struct epoch *e, struct fault *why);
 void derive_lost(struct derive *d, const struct growth *g);
 /* When all events are in. */
 int derive_finish(struct derive *d, const struct walk *w, struct fault *why);

@@ -54,7 +54,7 @@ struct pass {
 static int on_epoch(void *self, struct walk *w, const struct epoch *e, struct fault *why)
 {
 	struct pass *p = self;
-	int r = p->learns & LEARNT_DERIVED ? derive_epoch(&p->derive, why) : 0;
+	int r = p->learns & LEARNT_DERIVED ? derive_epoch(&p->derive, w, e, why) : 0;
 
 	return !r && p->learns & LEARNT_SEALS ? facts_epoch(&p->facts, w, e, why) : r;
 }
@@ -150,7 +150,7 @@ static void choose_fields(struct pass *p)
 				kind->id == KIND_stream || kind->id == KIND_graph || kind->id == KIND_load;
 
 		p->fields[k] = UINT32_MAX;
-		if (!call || (followed && p->learns & LEARNT_DERIVED))
+		if (!call || ((followed || kind->id == KIND_futex) && p->learns & LEARNT_DERIVED))
 			continue;
 		p->fields[k] = 1u << F_call_at | 1u << F_call_pid | 1u << F_call_tid;
 		if (!(p->learns & LEARNT_DERIVED))
@@ -158,8 +158,6 @@ static void choose_fields(struct pass *p)
 		/* When its thread ran, and whether allocations were made within it. */
 		if (kind->flags == KIND_CALL)
 			p->fields[k] |= 1u << F_call_dur | 1u << F_call_cpu | 1u << F_call_flags;
-		else if (kind->id == KIND_futex)
-			p->fields[k] |= 1u << F_futex_dur | 1u << F_futex_cpu;
 		else
 			p->fields[k] |= 1u << F_fault_dur | 1u << F_fault_cpu;
 	}
@@ -181,7 +179,7 @@ static int run_pass(struct pass *p, struct fault *why)
 	if (!r)
 		r = load_open(&p->load, s->side, &s->evidence.reader.header.schema, why);
 	if (!r)
-		r = derive_open(&p->derive, s->side, &s->evidence.reader.header.schema, why);
+		r = derive_open(&p->derive, s->side, &s->evidence.reader, why);
 	if (!r && p->learns & LEARNT_SEALS)
 		r = facts_meanings(&p->facts, &s->replay, why);
 	if (!r)

@@ -52,7 +52,7 @@ static const struct {
 	{"offcpu", "id", 1},           {"offcpu", "thread", 100}, {"allocation_ends", "allocation", 1},
 	{"frames", "stack", 10},       {"frames", "id", 1},       {"kernels", "function", 1},
 	{"kernels", "id", 1},          {"enums", "kind", 8},      {"inner_calls", "call", 1},
-	{"object_lives", "object", 1},
+	{"object_lives", "object", 1}, {"ledger", "thread", 12},  {"ledger_seconds", "thread", 1000},
 };
 
 const struct side_table *side_table_of(const char *name)
@@ -69,6 +69,8 @@ const struct side_table *side_table_of(const char *name)
 		{"allocation_ends", LEARNT_DERIVED, 1e6},
 		{"inner_calls", LEARNT_DERIVED, 1e6},
 		{"object_lives", LEARNT_DERIVED, 1e6},
+		{"ledger", LEARNT_DERIVED, 1e3},
+		{"ledger_seconds", LEARNT_DERIVED, 1e5},
 	};
 	static const struct side_table other = {"", LEARNT_SEALS, 300};
 

@@ -330,4 +330,20 @@ parts() {
 			FROM json_each(CAST(readfile('run.diff') AS TEXT), '$.processes') p"
 }
 check "--diff sums it up likewise" agrees parts parts
+
+# --- where the time went ---
+ledger="SELECT part, sum(ns) FROM ledger WHERE fed > 0 GROUP BY part ORDER BY part"
+in_db "$ledger" | tr "|" " " | sort >want/ledger
+in_report() {
+	sqlite3 :memory: "SELECT key, value FROM json_each((SELECT value ->> '$.ledger.parts'
+		FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports'))) WHERE value > 0 ORDER BY key"
+}
+check "the report says where the time went" test -s want/ledger
+check "as the database does" agrees ledger in_report
+check "and the module" agrees ledger in_module "$ledger"
+check "all of it" is 0 "$(in_db "SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread HAVING sum(ns) <> max(end_ns) - max(begin_ns))")"
+check "second by second, too" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, part, ns FROM ledger EXCEPT
+	SELECT thread, part, sum(ns) FROM ledger_seconds GROUP BY thread, part)")"
+"$replay" -q --force --kind launch run.cap -o run.db
+check "but not what a filter left of it" is 0 "$(in_db "SELECT count(*) FROM ledger")"
 finish

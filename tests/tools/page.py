@@ -71,7 +71,7 @@ def faults(path):
                     yield "a shape ends out of the picture"
     for main in root.iter(XHTML + "main"):
         titles = [h.text for h in main.iter(XHTML + "h2")]
-        order = [t for t in ("What matters most", "Findings", "Calls", "What the capture could not see",
+        order = [t for t in ("Where the time went", "What matters most", "Findings", "Calls", "What the capture could not see",
                              "Health of the GPUs", "Evidence", "Rules and settings") if t in titles]
         if titles != order or "What matters most" not in titles or "Calls" not in titles:
             yield "its sections are %s" % titles

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the time of the threads went that feed the GPU (replay/model/ledger.h). */
+#ifndef GPUREC_ANALYZE_REPORT_REPORT_LEDGER_H
+#define GPUREC_ANALYZE_REPORT_REPORT_LEDGER_H
+
+#include "analyze/report/report.h"
+
+#define LEDGER_LISTED 64 /* threads that are listed one by one: those with the most time */
+
+/* Those that feed the GPU. */
+struct feeders {
+	const struct ledger_thread *listed[LEDGER_LISTED]; /* the most time first */
+	unsigned nlisted;
+	uint64_t n, whole_ns;
+	uint64_t ns[LEDGER_PARTS]; /* of all */
+};
+
+void report_feeders(const struct report *r, struct feeders *f);
+/* "the thread that feeds the GPU, 4.25 s", "3 threads that feed the GPU, 12.6 s". */
+void report_feeders_add(struct text *t, const struct feeders *f);
+
+/* A few lines: all of them together. Nothing where no thread fed the GPU. */
+void report_ledger_text(const struct report *r, struct text *t);
+
+/* Member "ledger". */
+void report_ledger_json(const struct report *r, struct json *j);
+
+#endif

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model/ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/base/array.h"
+#include "replay/model/cause.h"
+
+#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in prev_state, from include/linux/sched.h */
+
+const char *ledger_part_key(enum ledger_part part)
+{
+#define PART_KEY(name, key, words) #key,
+	static const char *const keys[LEDGER_PARTS] = {LEDGER(PART_KEY)};
+
+	return keys[part];
+}
+
+const char *ledger_part_words(enum ledger_part part)
+{
+#define PART_WORDS(name, key, words) words,
+	static const char *const all[LEDGER_PARTS] = {LEDGER(PART_WORDS)};
+
+	return all[part];
+}
+
+void ledger_open(struct ledger *l, uint64_t begin_ns)
+{
+	*l = (struct ledger){.begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS};
+}
+
+void ledger_clear(struct ledger *l)
+{
+	for (size_t i = 0; i < l->threads.nitems; i++) {
+		free(((struct ledger_thread *)l->threads.items[i])->slices);
+		free(((struct ledger_thread *)l->threads.items[i])->pieces);
+	}
+	table_clear(&l->threads);
+	table_clear(&l->latest);
+}
+
+bool ledger_feeds(uint16_t kind)
+{
+	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
+}
+
+uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread)
+{
+	uint64_t since_ns = tasks_tracked_since(tasks, thread);
+
+	if (since_ns == NO_TIME)
+		since_ns = 0;
+	return thread->start_ns != NO_TIME && thread->start_ns > since_ns ? thread->start_ns : since_ns;
+}
+
+uint16_t ledger_open_call(const struct schema *schema, const struct event *ev)
+{
+	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
+	const struct kind *kind = probe ? schema_kind(schema, probe->kind) : NULL;
+
+	return kind && kind->flags == KIND_CALL && ev->v[F_in_flight_moment] == MOMENT_END ? probe->kind : 0;
+}
+
+static struct ledger_thread *add_thread(struct ledger *l, uint64_t tid, uint64_t instance, uint64_t since_ns)
+{
+	struct ledger_thread *t = table_add(&l->threads, tid, instance, sizeof(*t));
+
+	if (!t) {
+		l->failed = true;
+		return NULL;
+	}
+	t->begin_ns = t->end_ns = since_ns > l->begin_ns ? since_ns : l->begin_ns;
+	t->slice_ns = l->slice_ns;
+	t->sliced = l->nsliced < LEDGER_SLICED_MAX;
+	l->nsliced += t->sliced;
+	return t;
+}
+
+struct ledger_thread *ledger_meet(struct ledger *l, uint64_t tid, uint64_t instance, uint64_t since_ns)
+{
+	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+	struct ledger_thread *t = latest ? latest->thread : NULL;
+
+	if (t && !t->ended && t->key.b % LEDGER_AGAIN == instance)
+		return t;
+	ledger_forget(l, tid);
+	if (t && t->end_ns > since_ns)
+		since_ns = t->end_ns;
+	if (l->threads.nitems >= LEDGER_THREADS_MAX) {
+		l->nbeyond++;
+		return NULL;
+	}
+	/* Another one of its process that got the number of one that had ended. */
+	while (table_find(&l->threads, tid, instance))
+		instance += LEDGER_AGAIN;
+	if (!latest)
+		latest = table_add(&l->latest, tid, 0, sizeof(*latest));
+	if (!latest) {
+		l->failed = true;
+		return NULL;
+	}
+	t = add_thread(l, tid, instance, since_ns);
+	if (t)
+		latest->thread = t;
+	return t;
+}
+
+void ledger_forget(struct ledger *l, uint64_t tid)
+{
+	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+
+	if (!latest || !latest->thread)
+		return;
+	latest->thread->ended = true;
+	latest->thread->npieces = 0; /* when it ended is not known */
+}
+
+/* --- slices --- */
+
+/* Two of them become one, until they are as long as those of others. */
+static void join_slices(struct ledger_thread *t, uint64_t slice_ns)
+{
+	for (; t->slice_ns < slice_ns; t->slice_ns *= 2) {
+		for (size_t i = 0; i < t->nslices; i++) {
+			struct ledger_slice one = t->slices[i];
+
+			if (i % 2 == 0)
+				t->slices[i / 2] = one;
+			else
+				for (unsigned p = 0; p < LEDGER_PARTS; p++)
+					t->slices[i / 2].ns[p] += one.ns[p];
+		}
+		t->nslices = (t->nslices + 1) / 2;
+	}
+}
+
+/* The slice that a moment is in; NULL: no memory. */
+static struct ledger_slice *slice_at(struct ledger *l, struct ledger_thread *t, uint64_t at_ns)
+{
+	struct ledger_slice *slice;
+	uint64_t i;
+
+	while ((i = (at_ns - l->begin_ns) / l->slice_ns) >= LEDGER_SLICES)
+		l->slice_ns *= 2;
+	join_slices(t, l->slice_ns);
+	if (i < t->nslices)
+		return &t->slices[i];
+	slice = array_at(&t->slices, &t->slices_room, i, sizeof(*slice));
+	if (!slice)
+		return NULL;
+	memset(&t->slices[t->nslices], 0, (i + 1 - t->nslices) * sizeof(*slice));
+	t->nslices = i + 1;
+	return slice;
+}
+
+static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t begin_ns, uint64_t end_ns)
+{
+	t->ns[part] += end_ns - begin_ns;
+	while (t->sliced && begin_ns < end_ns) {
+		struct ledger_slice *slice = slice_at(l, t, begin_ns);
+		uint64_t until_ns = begin_ns + l->slice_ns - (begin_ns - l->begin_ns) % l->slice_ns;
+
+		if (!slice) {
+			l->failed = true;
+			return;
+		}
+		if (until_ns > end_ns || until_ns < begin_ns)
+			until_ns = end_ns;
+		slice->ns[part] += until_ns - begin_ns;
+		begin_ns = until_ns;
+	}
+}
+
+/* --- parts --- */
+
+/*
+ * In a call that waits for the GPU the driver may sleep in whatever it likes, until an interrupt or a thread of its own
+ * wakes it; in other calls it may wait so for room in a queue of the GPU's. But a lock is somebody's.
+ */
+static enum ledger_part part_of_sleep(const struct span *s, enum ledger_where where)
+{
+	bool by_task = s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
+	enum cause_class class = class_of_sleep(s);
+
+	if (class == CAUSE_STOPPED)
+		return LEDGER_STOPPED;
+	if (s->flags & SPAN_IO)
+		return LEDGER_DEVICE;
+	if (class == CAUSE_FAULT)
+		return LEDGER_KERNEL;
+	if (where == LEDGER_IN_WAIT)
+		return s->flags & SPAN_LOCK ? LEDGER_TASK : LEDGER_GPU;
+	if (class == CAUSE_FUTEX && where == LEDGER_OUTSIDE && s->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
+		return LEDGER_CHOICE;
+	if (class == CAUSE_FUTEX || by_task)
+		return LEDGER_TASK;
+	if (s->task_state & TASK_UNINTERRUPTIBLE_BIT)
+		return LEDGER_KERNEL;
+	return where == LEDGER_OUTSIDE ? LEDGER_CHOICE : LEDGER_GPU;
+}
+
+static enum ledger_part part_of(const struct span *s, enum ledger_where where)
+{
+	static const enum ledger_part running[] = {
+		[LEDGER_OUTSIDE] = LEDGER_OWN, [LEDGER_IN_CALL] = LEDGER_CALLS, [LEDGER_IN_WAIT] = LEDGER_GPU};
+
+	switch ((enum state)s->state) {
+	case STATE_RUNNING:
+		return running[where];
+	case STATE_RUNNABLE:
+		return s->flags & SPAN_THROTTLED ? LEDGER_QUOTA : LEDGER_CPU;
+	case STATE_ASLEEP:
+		return part_of_sleep(s, where);
+	default:
+		return LEDGER_UNKNOWN;
+	}
+}
+
+/* --- settling --- */
+
+/* Up to until_ns, of what is kept in pieces. */
+static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger_where where, uint64_t until_ns)
+{
+	size_t done = 0;
+
+	while (done < t->npieces && t->end_ns < until_ns) {
+		const struct ledger_piece *p = &t->pieces[done];
+		uint64_t to_ns = p->end_ns < until_ns ? p->end_ns : until_ns;
+
+		give(l, t, (enum ledger_part)p->part[where], t->end_ns, to_ns);
+		t->end_ns = to_ns;
+		done += p->end_ns == to_ns;
+	}
+	if (!done)
+		return;
+	t->npieces -= done;
+	memmove(t->pieces, t->pieces + done, t->npieces * sizeof(*t->pieces));
+}
+
+struct settling {
+	struct ledger *ledger;
+	struct ledger_thread *thread;
+	enum ledger_where where;
+};
+
+static void settle_piece(void *arg, const struct span *piece)
+{
+	struct settling *s = arg;
+
+	give(s->ledger, s->thread, part_of(piece, s->where), piece->begin_ns, piece->end_ns);
+}
+
+/* Up to until_ns it was there. */
+static void settle(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, enum ledger_where where,
+		   uint64_t until_ns)
+{
+	struct settling s = {l, t, where};
+
+	if (t->npieces)
+		settle_pieces(l, t, where, until_ns);
+	if (until_ns <= t->end_ns)
+		return;
+	if (timeline_ran(tl, as_tid(t->key.a), t->end_ns))
+		give(l, t, part_of(&(struct span){.state = STATE_RUNNING}, where), t->end_ns, until_ns);
+	else
+		timeline_walk(tl, as_tid(t->key.a), t->end_ns, until_ns, settle_piece, &s);
+	t->end_ns = until_ns;
+}
+
+/* Too much is kept of it: half of that is settled. Of one that made no call yet it was outside; else nobody knows. */
+static void settle_half(struct ledger *l, struct ledger_thread *t)
+{
+	uint64_t until_ns = t->pieces[t->npieces / 2].end_ns;
+
+	if (t->called)
+		for (size_t i = 0; i <= t->npieces / 2; i++)
+			memset(t->pieces[i].part, LEDGER_UNKNOWN, sizeof(t->pieces[i].part));
+	settle_pieces(l, t, LEDGER_OUTSIDE, until_ns);
+}
+
+static void keep_piece(void *arg, const struct span *piece)
+{
+	struct settling *s = arg;
+	struct ledger_thread *t = s->thread;
+	struct ledger_piece one = {.end_ns = piece->end_ns}, *last = t->npieces ? &t->pieces[t->npieces - 1] : NULL,
+			    *more;
+
+	for (unsigned w = 0; w < LEDGER_WHERES; w++)
+		one.part[w] = (uint8_t)part_of(piece, (enum ledger_where)w);
+	if (last && !memcmp(last->part, one.part, sizeof(one.part))) {
+		last->end_ns = one.end_ns;
+		return;
+	}
+	if (t->npieces >= (t->called ? LEDGER_PIECES_MAX : LEDGER_EARLY_MAX))
+		settle_half(s->ledger, t);
+	more = array_at(&t->pieces, &t->pieces_room, t->npieces, sizeof(*more));
+	if (!more) {
+		s->ledger->failed = true;
+		return;
+	}
+	*more = one;
+	t->npieces++;
+}
+
+void ledger_keep(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t until_ns)
+{
+	struct settling s = {l, t, LEDGER_OUTSIDE};
+	uint64_t kept_ns = t->npieces ? t->pieces[t->npieces - 1].end_ns : t->end_ns;
+
+	if (!t->ended && kept_ns < until_ns)
+		timeline_walk(tl, as_tid(t->key.a), kept_ns, until_ns, keep_piece, &s);
+}
+
+/* It was taken to be outside, and its first call had begun before that. */
+static void unsettle(struct ledger_thread *t)
+{
+	for (unsigned p = 0; p < LEDGER_UNKNOWN; p++) {
+		t->ns[LEDGER_UNKNOWN] += t->ns[p];
+		t->ns[p] = 0;
+	}
+	for (size_t i = 0; i < t->nslices; i++)
+		for (unsigned p = 0; p < LEDGER_UNKNOWN; p++) {
+			t->slices[i].ns[LEDGER_UNKNOWN] += t->slices[i].ns[p];
+			t->slices[i].ns[p] = 0;
+		}
+}
+
+void ledger_call(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, const struct event *ev)
+{
+	uint64_t begin_ns = call_begin_ns(ev);
+
+	t->nfed += ledger_feeds(ev->kind);
+	if (!t->called && begin_ns < t->end_ns)
+		unsettle(t);
+	t->called = true;
+	settle(l, t, tl, LEDGER_OUTSIDE, begin_ns);
+	settle(l, t, tl, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
+}
+
+void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
+{
+	t->nfed += ledger_feeds(kind);
+	if (!t->open_ns || begin_ns < t->open_ns)
+		t->open_ns = begin_ns;
+}
+
+void ledger_leave(struct ledger *l, uint64_t tid, const struct timeline *tl, uint64_t at_ns)
+{
+	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+	struct ledger_thread *t = latest ? latest->thread : NULL;
+
+	if (!t || t->ended)
+		return;
+	settle(l, t, tl, LEDGER_OUTSIDE, at_ns);
+	t->ended = true;
+}
+
+static void end_thread(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t now_ns)
+{
+	bool open = t->open_ns && t->open_ns < now_ns;
+
+	if (t->ended)
+		return;
+	settle(l, t, tl, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
+	if (t->end_ns >= now_ns)
+		return;
+	give(l, t, LEDGER_OPEN, t->end_ns, now_ns);
+	t->end_ns = now_ns;
+	t->npieces = 0;
+}
+
+int ledger_finish(struct ledger *l, const struct timeline *tl, uint64_t now_ns, struct fault *why)
+{
+	for (size_t i = 0; i < l->threads.nitems; i++)
+		end_thread(l, (struct ledger_thread *)l->threads.items[i], tl, now_ns);
+	for (size_t i = 0; i < l->threads.nitems; i++)
+		join_slices((struct ledger_thread *)l->threads.items[i], l->slice_ns);
+	return l->failed ? fault_no_memory(why) : 0;
+}

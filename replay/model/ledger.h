@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the time of threads went: all of it since they were recorded, in parts that exclude each other and add up to
+ * it, to the nanosecond. Of what the timeline knows, and of which calls a thread was in. There is no threshold: what is
+ * short counts as well.
+ *
+ * A thread's time is settled up to the end of each of its outermost calls, and of the thread, and when the capture
+ * ends: what is settled does not change. It is cut into slices of the capture, too, which are a second long, and twice
+ * as long whenever there would be more than LEDGER_SLICES of them.
+ */
+#ifndef GPUREC_REPLAY_MODEL_LEDGER_H
+#define GPUREC_REPLAY_MODEL_LEDGER_H
+
+#include "format/base/table.h"
+#include "format/cursor.h"
+#include "replay/model/tasks.h"
+#include "replay/model/timeline.h"
+
+#define LEDGER_THREADS_MAX 65536
+#define LEDGER_SLICED_MAX 1024 /* of them, with slices */
+#define LEDGER_SLICES 600
+#define LEDGER_SLICE_NS 1000000000ULL /* at first */
+#define LEDGER_AGAIN (1ULL << 32)
+#define LEDGER_PIECES_MAX 16384 /* of a thread that are not settled and no longer in the timeline; */
+#define LEDGER_EARLY_MAX 2048   /* and of one that made no call yet */
+
+/* P(name, key in SQL and JSON, words) */
+#define LEDGER(P)                                                                                                      \
+	P(CALLS, calls, "in GPU calls: launching, copying, allocating")                                                \
+	P(GPU, gpu, "waiting for the GPU")                                                                             \
+	P(OWN, own, "on a CPU in its own code")                                                                        \
+	P(CPU, cpu, "waiting for a CPU")                                                                               \
+	P(QUOTA, quota, "out of CPU quota")                                                                            \
+	P(TASK, task, "waiting for another thread or process")                                                         \
+	P(DEVICE, device, "waiting for a disk")                                                                        \
+	P(KERNEL, kernel, "in the kernel: page faults, memory maps")                                                   \
+	P(STOPPED, stopped, "stopped or frozen")                                                                       \
+	P(CHOICE, choice, "asleep until a time, or until something came from outside")                                 \
+	P(OPEN, open, "in a GPU call that had not returned at the end")                                                \
+	P(UNKNOWN, unknown, "unknown")
+
+#define LEDGER_PART(name, key, words) LEDGER_##name,
+enum ledger_part { LEDGER(LEDGER_PART) LEDGER_PARTS };
+
+const char *ledger_part_key(enum ledger_part part);
+const char *ledger_part_words(enum ledger_part part);
+
+struct ledger_slice {
+	uint64_t ns[LEDGER_PARTS];
+};
+
+/* What a thread is in; of a piece of its time it is known later. */
+enum ledger_where { LEDGER_OUTSIDE, LEDGER_IN_CALL, LEDGER_IN_WAIT, LEDGER_WHERES };
+
+/* A piece of its time, from the end of the one before it. */
+struct ledger_piece {
+	uint64_t end_ns;
+	uint8_t part[LEDGER_WHERES]; /* that it belongs to, if the thread is there */
+};
+
+struct ledger_thread {
+	struct table_key key; /* a: tid, b: instance, and LEDGER_AGAIN for each earlier one that had both */
+	uint64_t begin_ns;    /* recorded from then on */
+	uint64_t end_ns;      /* settled up to here: sum of ns[] = end_ns - begin_ns */
+	uint64_t open_ns;     /* when it entered the call that it is in when recording ends; 0: none */
+	uint64_t nfed;        /* calls that give the GPU work */
+	bool called;
+	bool ended;
+	bool sliced;
+	uint64_t ns[LEDGER_PARTS];
+	struct ledger_slice *slices; /* from the ledger's begin on; sums of them are ns[] */
+	size_t nslices, slices_room;
+	uint64_t slice_ns;           /* how long these are: the ledger's, or less and yet to be joined */
+	struct ledger_piece *pieces; /* from end_ns on, without gap: what the timeline no longer keeps */
+	size_t npieces, pieces_room;
+};
+
+struct ledger_by_tid {
+	struct table_key key; /* a: tid */
+	struct ledger_thread *thread;
+};
+
+/* A zeroed one is empty, but for begin_ns and slice_ns: ledger_open(). */
+struct ledger {
+	struct table threads; /* struct ledger_thread */
+	struct table latest;  /* by tid: struct ledger_by_tid */
+	uint64_t begin_ns;    /* of the capture */
+	uint64_t slice_ns;
+	uint64_t nsliced;
+	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
+	bool failed;      /* memory was missing */
+};
+
+void ledger_open(struct ledger *l, uint64_t begin_ns);
+void ledger_clear(struct ledger *l);
+
+/* Whether such a call gives the GPU work: who makes one feeds it. */
+bool ledger_feeds(uint16_t kind);
+
+/* Since when the thread is recorded: its process is, and it began. */
+uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread);
+
+/* The kind of the call that an in_flight row says a thread is in when recording ends; 0: it says something else. */
+uint16_t ledger_open_call(const struct schema *schema, const struct event *ev);
+
+/*
+ * A thread of a process instance that is recorded since `since_ns`, known or new. NULL: beyond LEDGER_THREADS_MAX, or
+ * no memory.
+ */
+struct ledger_thread *ledger_meet(struct ledger *l, uint64_t tid, uint64_t instance, uint64_t since_ns);
+
+/* Another thread has this number from now on. */
+void ledger_forget(struct ledger *l, uint64_t tid);
+
+/* The timeline will not keep what came before until_ns: see timeline_watch(). */
+void ledger_keep(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t until_ns);
+
+/* An outermost call of this thread, that is over; the timeline has taken it in. */
+void ledger_call(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, const struct event *ev);
+/* It is in such a call since begin_ns, and recording ends. */
+void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns);
+/* The thread ended; it may be unknown. */
+void ledger_leave(struct ledger *l, uint64_t tid, const struct timeline *tl, uint64_t at_ns);
+
+/* The capture is over: all are settled, and all slices are of one length. ERR_MEMORY, also of what failed before. */
+int ledger_finish(struct ledger *l, const struct timeline *tl, uint64_t now_ns, struct fault *why);
+
+#endif
