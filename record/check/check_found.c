@@ -60,9 +60,9 @@ static void print_file(struct check *c, const struct found_file *f)
 
 	if (f->nprocesses > PROCESSES_MAX)
 		snprintf(more, sizeof(more), " and %u more", f->nprocesses - PROCESSES_MAX);
-	check_report(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE,
-		     "%.120s: %zu of %zu functions probed; %s %s%s", u->path, u->probed, u->functions,
-		     f->nprocesses ? "in use by" : "given with --lib", f->processes, more);
+	check_report(c, "CUDA library", whole ? CHECK_OK : CHECK_NOTE, "%.120s: %zu of %zu functions probed; %s %s%s",
+		     u->path, u->probed, u->functions, f->nprocesses ? "in use by" : "given with --lib", f->processes,
+		     more);
 	if (!whole)
 		check_remedy(c, "%.250s", u->reason[0] ? u->reason : "use one that exports its functions");
 }
