@@ -8,6 +8,7 @@
 #define D 2
 #define STOPPED 4
 #define WAIT_BITSET 9
+#define LOCK_PI 6
 
 /* What thread 101 has, after all ended at `end`. */
 static const struct ledger_thread *ledger_of(struct feed *f, uint32_t tid, uint64_t end)
@@ -44,17 +45,17 @@ static void check_sum(const struct ledger *l, const struct ledger_thread *t)
 	assert_int_equal(t->npieces, 0);
 }
 
-#define CHECK(t, ...)                                                                                                  \
-	do {                                                                                                           \
-		const uint64_t expected[LEDGER_PARTS] = {__VA_ARGS__};                                                 \
-                                                                                                                       \
-		assert_non_null(t);                                                                                    \
-		check_sum(engine_ledger(f->engine), (t));                                                              \
-		for (unsigned p = 0; p < LEDGER_PARTS; p++)                                                            \
-			if ((t)->ns[p] != expected[p])                                                                 \
-				print_message("%s: %llu ns, not %llu\n", ledger_part_key((enum ledger_part)p),                \
-					 (unsigned long long)(t)->ns[p], (unsigned long long)expected[p]);             \
-	} while (0)
+static void check_parts(const struct ledger *l, const struct ledger_thread *t, const uint64_t expected[LEDGER_PARTS])
+{
+	assert_non_null(t);
+	check_sum(l, t);
+	for (unsigned p = 0; p < LEDGER_PARTS; p++)
+		if (t->ns[p] != expected[p])
+			fail_msg("%s: %llu ns, not %llu", ledger_part_key((enum ledger_part)p),
+				 (unsigned long long)t->ns[p], (unsigned long long)expected[p]);
+}
+
+#define CHECK(t, ...) check_parts(engine_ledger(f->engine), t, (const uint64_t[LEDGER_PARTS]){__VA_ARGS__})
 
 /* Asleep from `begin` on, woken at `woken`, and on the CPU again at `end`. */
 static void sleeps(struct feed *f, uint64_t begin, uint64_t woken, uint64_t end, uint64_t state, uint64_t by_irq)
@@ -83,6 +84,33 @@ static void all_of_its_time_has_a_part(void **state)
 	assert_int_equal(t->nfed, 3);
 }
 
+/* Asleep from `begin` on, for what the flags of the switch say, and on the CPU again at `end`. */
+static void sleeps_for(struct feed *f, uint64_t begin, uint64_t end, uint64_t state, uint64_t flags)
+{
+	FEED(f, KIND_switch, begin, 0, 101, state, 0, 0, flags);
+	feed_waking(f, end, 0, 101, 0, 1);
+	feed_switch(f, end, 0, 0, 0, 101);
+}
+
+static void quotas_devices_faults_and_locks_have_parts_of_their_own(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);                       /* calls 1 */
+	FEED(f, KIND_switch, T0 + 2 * MS, 0, 101, 0, 103, 0, SWITCH_THROTTLED); /* own 1, quota 8, cpu 2 */
+	FEED(f, KIND_throttled, T0 + 12 * MS, 100, 101, 0, 8 * MS);
+	feed_switch(f, T0 + 12 * MS, 0, 103, 0, 101);
+	sleeps_for(f, T0 + 13 * MS, T0 + 18 * MS, D, SWITCH_IO);       /* own 1, device 5 */
+	sleeps_for(f, T0 + 19 * MS, T0 + 26 * MS, S, SWITCH_FAULT);    /* own 1, kernel 7 */
+	feed_launch(f, T0 + 26 * MS, T0 + 27 * MS, 101, 0);            /* calls 1 */
+	sleeps(f, T0 + 28 * MS, T0 + 31 * MS, T0 + 31 * MS, S, false); /* gpu 1, task 3, gpu 1 */
+	feed_futex(f, T0 + 28 * MS, T0 + 31 * MS, 101, 0, LOCK_PI, F1, 0);
+	feed_call(f, KIND_wait, T0 + 27 * MS, T0 + 32 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 32 * MS);
+	CHECK(t, 2 * MS, 2 * MS, 3 * MS, 2 * MS, 8 * MS, 3 * MS, 5 * MS, 7 * MS, 0, 0, 0, 0);
+}
+
 static void a_call_in_flight_at_the_end_is_open(void **state)
 {
 	struct feed *f = *state;
@@ -95,7 +123,7 @@ static void a_call_in_flight_at_the_end_is_open(void **state)
 	CHECK(t, 1 * MS, 0, 2 * MS, 0, 0, 0, 0, 0, 0, 0, 6 * MS, 0);
 }
 
-/* A futex whose time was up is a nap; one that somebody woke is a wait for that one. */
+/* A futex whose time was up is a nap, but not inside a call; one that somebody woke is a wait for that one. */
 static void futexes_are_waits_or_naps(void **state)
 {
 	struct feed *f = *state;
@@ -106,8 +134,11 @@ static void futexes_are_waits_or_naps(void **state)
 	feed_futex(f, T0 + 2 * MS, T0 + 4 * MS, 101, 0, WAIT_BITSET, F1, -110);
 	sleeps(f, T0 + 5 * MS, T0 + 8 * MS, T0 + 8 * MS, S, false);
 	feed_futex(f, T0 + 5 * MS, T0 + 8 * MS, 101, 0, WAIT_BITSET, F1, 0);
-	t = ledger_of(f, 101, T0 + 8 * MS);
-	CHECK(t, 1 * MS, 0, 2 * MS, 0, 0, 3 * MS, 0, 0, 0, 2 * MS, 0, 0);
+	sleeps(f, T0 + 9 * MS, T0 + 13 * MS, T0 + 13 * MS, S, true);
+	feed_futex(f, T0 + 9 * MS, T0 + 13 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	feed_launch(f, T0 + 8 * MS, T0 + 14 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 14 * MS);
+	CHECK(t, 3 * MS, 0, 2 * MS, 0, 0, 7 * MS, 0, 0, 0, 2 * MS, 0, 0);
 }
 
 /* More pieces than the timeline keeps, before the first call, between two calls, and in one that began long ago. */
@@ -276,6 +307,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(all_of_its_time_has_a_part),
+		TEST(quotas_devices_faults_and_locks_have_parts_of_their_own),
 		TEST(a_call_in_flight_at_the_end_is_open),
 		TEST(futexes_are_waits_or_naps),
 		TEST(what_the_timeline_forgets_is_kept),
