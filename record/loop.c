@@ -98,7 +98,7 @@ static void show_status(struct recording *s, const struct counter *counters, siz
 	s->o.status(line);
 }
 
-/* Runs that the kernel skipped. While nothing happens, asking costs more than all else that a seal does. */
+/* Runs that the kernel skipped. While nothing happens, asking each time would be a tenth of what recording costs. */
 static void count_skipped(struct recording *s)
 {
 	if (s->due.counted == s->due.heads && !s->rotation.cut_ns && ++s->due.uncounted < QUIET_SEALS)

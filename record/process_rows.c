@@ -296,6 +296,7 @@ int recording_emit_unread(struct recording *s, uint32_t pid, uint64_t start_ns, 
 	int r;
 
 	s->instances.gone++;
+	inspector_forget(s->inspector, pid);
 	if (!exec)
 		return 0;
 	instance = instance_of(&s->instances, pid, start_ns);

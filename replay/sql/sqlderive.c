@@ -322,9 +322,12 @@ static int insert_ledger(struct derive *d, uint64_t now_ns, struct fault *why)
 	int r;
 
 	/* Those whose number another one has by now. */
-	for (size_t i = 0; i < d->ledger.threads.nitems; i++)
-		if (tasks_thread(d->tasks, as_tid(d->ledger.threads.items[i]->a)) != d->ledger.threads.items[i]->b % LEDGER_AGAIN)
-			((struct ledger_thread *)d->ledger.threads.items[i])->ended = true;
+	for (size_t i = 0; i < d->ledger.threads.nitems; i++) {
+		struct ledger_thread *t = (struct ledger_thread *)d->ledger.threads.items[i];
+
+		if (tasks_thread(d->tasks, as_tid(t->key.a)) != t->key.b % LEDGER_AGAIN)
+			t->ended = true;
+	}
 	r = ledger_finish(&d->ledger, d->timeline, now_ns, why);
 	for (size_t i = 0; i < d->ledger.threads.nitems && r == 0; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)d->ledger.threads.items[i];
