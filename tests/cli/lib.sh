@@ -150,6 +150,12 @@ lib_value='
 		return at
 	}'
 
+# needs_recording WHAT: where nothing can be recorded, WHAT is skipped, with the reason, and the test ends.
+needs_recording() {
+	"$BUILD/gpurec" --check -o "$TMP/check.cap" >"$TMP/check" 2>&1 && return
+	skip "$1" "$(grep -m1 '^no' "$TMP/check")"
+	finish
+}
 finish() {
 	echo "1..$lib_count"
 	lib_finished=1

@@ -7,10 +7,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 program=$BUILD/workload/reach/reach
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "clocks of time namespaces" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "clocks of time namespaces"
 if ! unshare -T --boottime 1000 --monotonic 500 --fork true 2>"$TMP/said"; then
 	skip "clocks of time namespaces" "none can be made: $(head -n 1 "$TMP/said")"
 	finish

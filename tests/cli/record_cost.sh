@@ -7,10 +7,7 @@
 gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "memory and CPU of the recorder" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "memory and CPU of the recorder"
 
 # The most memory that it had, in KiB: in shares, for the ring is mapped twice.
 memory_of() {

@@ -11,10 +11,7 @@ crowd=$BUILD/workload/leave/crowd
 n=${LONG:+200} n=${n:-50}
 seeds=${SEEDS:-${LONG:+1 2 3 4 5}} seeds=${seeds:-1}
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "many processes that come and go" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "many processes that come and go"
 if [ ! -x "$crowd" ]; then
 	skip "many processes that come and go" "the test double is not built here"
 	finish

@@ -7,10 +7,7 @@ cap=$TMP/run.cap
 view=$TMP/view.db
 driver=$BUILD/workload/driver
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "events of the host" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "events of the host"
 if [ ! -x "$BUILD/workload/sleeps" ]; then
 	skip "events of the host" "the programs that make them are not built here"
 	finish

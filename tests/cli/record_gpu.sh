@@ -6,10 +6,7 @@ gpurec=$BUILD/gpurec
 nvml=$BUILD/workload/libnvidia-ml.so.1
 cap=$TMP/run.cap
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "health of GPUs" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "health of GPUs"
 # record HOW SECONDS: with the double failing HOW; events in $TMP/events
 record() {
 	rm -f "$cap"

@@ -6,10 +6,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 names=$BUILD/workload/every/names
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "the names of kernels" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "the names of kernels"
 
 # kernels: `function name` of each launch of the capture, by the last `kernel` row before it, or by the first behind it,
 # where the answer came in a later epoch

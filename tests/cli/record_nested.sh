@@ -7,10 +7,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 around=$BUILD/workload/around/around
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "stacks of calls inside calls" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "stacks of calls inside calls"
 if [ ! -x "$around" ]; then
 	skip "stacks of calls inside calls" "the test double is not built here"
 	finish

@@ -7,10 +7,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 steady=$BUILD/workload/steady
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "who took whose CPU" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "who took whose CPU"
 if [ ! -x "$steady" ]; then
 	skip "who took whose CPU" "the program that it is taken from is not built here"
 	finish

@@ -6,10 +6,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 view=$TMP/view.db
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "the probe table against libraries" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "the probe table against libraries"
 if [ ! -x "$BUILD/workload/every/every" ]; then
 	skip "the probe table against libraries" "the test double is not built here"
 	finish

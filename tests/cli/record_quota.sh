@@ -9,10 +9,7 @@ cap=$TMP/run.cap
 steady=$BUILD/workload/steady
 MS=1000000
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "CPU quotas" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "CPU quotas"
 if [ ! -x "$steady" ]; then
 	skip "CPU quotas" "the program that is put under one is not built here"
 	finish

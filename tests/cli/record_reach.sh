@@ -10,10 +10,7 @@ view=$TMP/view.db
 reach=$BUILD/workload/reach/reach
 preload=LD_PRELOAD=$BUILD/workload/reach/libpreload.so
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "ways of defining and reaching functions" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "ways of defining and reaching functions"
 if [ ! -x "$reach" ]; then
 	skip "ways of defining and reaching functions" "the test double is not built here"
 	finish

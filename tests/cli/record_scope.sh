@@ -7,10 +7,7 @@ gpurec=$BUILD/gpurec
 cap=$TMP/run.cap
 scope=$BUILD/workload/leave/scope
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "what a recording covers" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "what a recording covers"
 
 sql() { sqlite3 "$TMP/run.db" "$1"; }
 load() { "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"; }

@@ -9,10 +9,7 @@ cap=$TMP/run.cap
 steady=$BUILD/workload/steady
 MS=1000000
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "who stops a program" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "who stops a program"
 if [ ! -x "$steady" ]; then
 	skip "who stops a program" "the program that is stopped is not built here"
 	finish

@@ -8,10 +8,7 @@ cap=$TMP/run.cap
 view=$TMP/view.db
 ways="multi plain${LONG:+ single}" # one by one takes minutes: with LONG=1; record.sh tries a part of it
 
-if ! "$gpurec" --check -o "$cap" >"$TMP/check" 2>&1; then
-	skip "ways of probing functions" "$(grep -m1 '^no' "$TMP/check")"
-	finish
-fi
+needs_recording "ways of probing functions"
 if [ ! -x "$BUILD/workload/leave/leave" ]; then
 	skip "ways of probing functions" "the test double is not built here"
 	finish
