@@ -215,8 +215,10 @@ static __attribute__((noinline)) struct ledger_thread *meet_in_ledger(struct eng
 {
 	const struct thread *thread = tasks_find_thread(&e->names.tasks, as_tid(tid));
 
-	if (!e->ledger.slice_ns)
-		ledger_open(&e->ledger, e->ctx.begin_ns);
+	if (!e->ledger.slice_ns) {
+		ledger_open(&e->ledger, e->ctx.begin_ns, e->timeline);
+		e->ledger.tasks = &e->names.tasks;
+	}
 	return ledger_meet(&e->ledger, tid, process, thread ? ledger_since(&e->names.tasks, thread) : 0);
 }
 
@@ -230,7 +232,7 @@ static void keep_past(void *engine, uint32_t tid, uint64_t until_ns)
 	if (thread && thread->process && tasks_is_recorded(&e->names.tasks, thread->number))
 		t = meet_in_ledger(e, tid, thread->process);
 	if (t)
-		ledger_keep(&e->ledger, t, e->timeline, until_ns);
+		ledger_keep(&e->ledger, t, until_ns);
 }
 
 static inline void called(struct engine *e, struct caller *caller, const struct event *ev)
@@ -238,7 +240,7 @@ static inline void called(struct engine *e, struct caller *caller, const struct 
 	if (!caller->ledger)
 		caller->ledger = meet_in_ledger(e, caller->key.a, caller->key.b);
 	if (caller->ledger)
-		ledger_call(&e->ledger, caller->ledger, e->timeline, ev);
+		ledger_call(&e->ledger, caller->ledger, ev);
 	caller_called(caller, ev);
 }
 
@@ -249,6 +251,7 @@ static int take_in_flight(struct engine *e, const struct event *ev, struct fault
 	const struct process *p = kind ? names_process(&e->names, ev->v[F_in_flight_pid], ev->at_ns) : NULL;
 	struct ledger_thread *t = p ? meet_in_ledger(e, ev->v[F_in_flight_tid], p->number) : NULL;
 
+	timeline_feed_in_flight(e->timeline, e->ctx.schema, ev);
 	if (t)
 		ledger_in_flight(t, kind, event_begin_ns(ev, ev->v[F_in_flight_dur]));
 	return to_rules(e, ev, why);
@@ -288,7 +291,7 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->number) : NULL;
 	e->ctx.caller = caller;
 	r = to_rules(e, ev, why);
-	ledger_leave(&e->ledger, ev->v[F_exit_tid], e->timeline, ev->at_ns);
+	ledger_leave(&e->ledger, ev->v[F_exit_tid], ev->at_ns);
 	if (caller)
 		callers_forget(&e->callers, caller);
 	callers_leave(&e->callers, ev->v[F_exit_tid]);
@@ -527,7 +530,7 @@ int engine_finish(struct engine *e, struct findings *out, struct fault *why)
 	if (e->ctx.now_ns < e->end_ns)
 		e->ctx.now_ns = e->end_ns;
 	if (r == 0)
-		r = ledger_finish(&e->ledger, e->timeline, e->ctx.now_ns, why);
+		r = ledger_finish(&e->ledger, e->ctx.now_ns, why);
 	for (unsigned i = 0; i < NRULES && r == 0; i++) {
 		rules[i]->finish(e->states[i], &e->ctx, e->settings.v[i], out);
 		if (!findings_whole(out))

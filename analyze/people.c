@@ -181,9 +181,10 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	}
 }
 
-void names_who(const struct names *n, uint64_t tid, struct who *who)
+void names_who_was(const struct names *n, uint64_t tid, uint32_t number, struct who *who)
 {
-	const struct thread *thread = tasks_find_thread(&n->tasks, (uint32_t)tid);
+	const struct thread *thread =
+		number ? &n->tasks.threads[number] : tasks_find_thread(&n->tasks, (uint32_t)tid);
 
 	memset(who, 0, sizeof(*who));
 	who->tid = tid;
@@ -191,6 +192,11 @@ void names_who(const struct names *n, uint64_t tid, struct who *who)
 		who->pid = thread->process ? n->tasks.processes[thread->process].pid : 0;
 		who->name = thread->name;
 	}
+}
+
+void names_who(const struct names *n, uint64_t tid, struct who *who)
+{
+	names_who_was(n, tid, 0, who);
 }
 
 const struct cpu_group *names_quota_of_instance(const struct names *n, uint64_t number)

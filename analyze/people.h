@@ -112,6 +112,8 @@ static inline const struct process *names_instance(const struct names *n, uint64
 }
 
 void names_who(const struct names *n, uint64_t tid, struct who *who);
+/* The same of an instance by number; 0: whoever has the number `tid` now. */
+void names_who_was(const struct names *n, uint64_t tid, uint32_t thread, struct who *who);
 /* The control group with the CPU quota that bounds this thread; NULL: none is known. */
 const struct cpu_group *names_quota_of(const struct names *n, uint64_t tid);
 /* Likewise of an instance by number. */

@@ -87,7 +87,7 @@ void page_ledger(struct page *p)
 	struct text t = {0};
 	struct feeders f;
 
-	report_feeders(p->r, &f);
+	h->out->failed |= !report_feeders(p->r, &f);
 	if (!f.n)
 		return;
 	html_element(h, "h2", NULL, "Where the time went");
@@ -107,6 +107,12 @@ void page_ledger(struct page *p)
 		html_open(h, "td", NULL);
 		html_string(h, ledger_part_words((enum ledger_part)i));
 		add_share(h, f.ns[i], f.whole_ns);
+		report_waited_add(&t, p->r, &f, (enum ledger_part)i);
+		if (t.len || t.failed) {
+			html_open(h, "div", "note");
+			html_take(h, &t);
+			html_close(h);
+		}
 		html_close(h);
 		html_string(h, " ");
 		text_add_percent(&t, f.ns[i], f.whole_ns);
@@ -118,6 +124,7 @@ void page_ledger(struct page *p)
 	}
 	html_close(h);
 	html_close(h);
+	report_feeders_clear(&f);
 }
 
 void page_calls(struct page *p)

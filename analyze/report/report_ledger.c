@@ -6,7 +6,11 @@
 #include "format/base/units.h"
 #include "replay/model/ledger.h"
 
-#define WIDTH 10 /* of a duration */
+#define WIDTH 10             /* of a duration */
+#define WORDS_AT 21          /* the column of the words */
+#define WAITED_LISTED 16     /* who kept them waiting: in JSON, */
+#define WAITED_NAMED 3       /* and in a sentence, */
+#define WAITED_NAMED_PARTS 20 /* with no less than this part of the time */
 
 static uint64_t whole_ns(const struct ledger_thread *t)
 {
@@ -24,9 +28,10 @@ static void list(struct feeders *f, const struct ledger_thread *t)
 		f->listed[i] = t;
 }
 
-void report_feeders(const struct report *r, struct feeders *f)
+bool report_feeders(const struct report *r, struct feeders *f)
 {
 	const struct ledger *l = engine_ledger(r->engine);
+	bool whole = true;
 
 	*f = (struct feeders){0};
 	for (size_t i = 0; i < l->threads.nitems; i++) {
@@ -39,6 +44,52 @@ void report_feeders(const struct report *r, struct feeders *f)
 		f->whole_ns += whole_ns(t);
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)
 			f->ns[p] += t->ns[p];
+		whole = waited_join(&f->waited, &t->waited) && whole;
+	}
+	waited_sort(&f->waited);
+	return whole;
+}
+
+void report_feeders_clear(struct feeders *f)
+{
+	waited_clear(&f->waited);
+}
+
+/* What who kept others waiting did meanwhile. */
+static const char *did_words(enum cause_class did)
+{
+	static const char *const words[CAUSE_CLASSES] = {
+		[CAUSE_CPU] = "at work",       [CAUSE_RUNNABLE] = "without a CPU", [CAUSE_QUOTA] = "out of CPU quota",
+		[CAUSE_STOPPED] = "stopped",   [CAUSE_FUTEX] = "in a futex",       [CAUSE_FAULT] = "in a page fault",
+		[CAUSE_IO] = "waiting for disk", [CAUSE_ASLEEP] = "asleep",
+	};
+
+	return words[did];
+}
+
+static bool is_somebody(const struct waited_for *w)
+{
+	return w->whom.tid != TID_IDLE && w->whom.tid != TID_NONE;
+}
+
+void report_waited_add(struct text *t, const struct report *r, const struct feeders *f, enum ledger_part part)
+{
+	const struct names *names = engine_context(r->engine)->names;
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->waited.n && n < WAITED_NAMED; i++) {
+		const struct waited_for *w = &f->waited.all[i];
+		const char *did = part == LEDGER_TASK ? did_words(waited_did(w)) : NULL;
+		struct who who;
+
+		if (w->part != part || !is_somebody(w) || w->ns < f->ns[part] / WAITED_NAMED_PARTS)
+			continue;
+		names_who_was(names, w->whom.tid, w->whom.thread, &who);
+		text_add(t, "%s", n++ ? ", " : part == LEDGER_CPU ? "behind " : "for ");
+		text_add_who(t, &who);
+		text_add(t, " (");
+		text_add_ns(t, w->ns);
+		text_add(t, did ? ": %s)" : ")", did);
 	}
 }
 
@@ -55,7 +106,7 @@ void report_ledger_text(const struct report *r, struct text *t)
 {
 	struct feeders f;
 
-	report_feeders(r, &f);
+	t->failed |= !report_feeders(r, &f);
 	if (!f.n)
 		return;
 	text_add(t, "\nWhere the time went of ");
@@ -71,7 +122,14 @@ void report_ledger_text(const struct report *r, struct text *t)
 		text_add_percent(&one, f.ns[p], f.whole_ns);
 		text_take_right(t, &one, WIDTH - 3);
 		text_add(t, " %%  %s\n", ledger_part_words((enum ledger_part)p));
+		report_waited_add(&one, r, &f, (enum ledger_part)p);
+		if (!one.len && !one.failed)
+			continue;
+		text_add(t, "%*s", WORDS_AT, "");
+		text_take(t, &one);
+		text_add(t, "\n");
 	}
+	report_feeders_clear(&f);
 }
 
 static void add_parts(struct json *j, const uint64_t ns[LEDGER_PARTS])
@@ -95,19 +153,46 @@ static void add_thread(struct json *j, const struct names *names, const struct l
 	json_close(j, '}');
 }
 
+static void add_waited(struct json *j, const struct names *names, const struct feeders *f)
+{
+	json_open(j, "waited_for", '[');
+	for (size_t i = 0; i < f->waited.n && i < WAITED_LISTED; i++) {
+		const struct waited_for *w = &f->waited.all[i];
+		struct who who = {0};
+
+		if (is_somebody(w))
+			names_who_was(names, w->whom.tid, w->whom.thread, &who);
+		json_open(j, NULL, '{');
+		json_string(j, "part", ledger_part_key((enum ledger_part)w->part));
+		if (w->whom.tid == TID_NONE)
+			json_null(j, "tid");
+		else
+			json_u64(j, "tid", w->whom.tid);
+		json_u64(j, "pid", who.pid);
+		json_text(j, "name", who.name.s, who.name.len);
+		json_u64(j, "ns", w->ns);
+		json_u64(j, "count", w->count);
+		json_string(j, "did", cause_class_name(waited_did(w)));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 void report_ledger_json(const struct report *r, struct json *j)
 {
 	const struct names *names = engine_context(r->engine)->names;
 	struct feeders f;
 
-	report_feeders(r, &f);
+	j->out->failed |= !report_feeders(r, &f);
 	json_open(j, "ledger", '{');
 	json_u64(j, "threads", f.n);
 	json_u64(j, "total_ns", f.whole_ns);
 	add_parts(j, f.ns);
+	add_waited(j, names, &f);
 	json_open(j, "by_thread", '[');
 	for (unsigned i = 0; i < f.nlisted; i++)
 		add_thread(j, names, f.listed[i]);
 	json_close(j, ']');
 	json_close(j, '}');
+	report_feeders_clear(&f);
 }

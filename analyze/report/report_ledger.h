@@ -13,11 +13,17 @@ struct feeders {
 	unsigned nlisted;
 	uint64_t n, whole_ns;
 	uint64_t ns[LEDGER_PARTS]; /* of all */
+	struct waited_list waited; /* likewise; owned */
 };
 
-void report_feeders(const struct report *r, struct feeders *f);
+/* False: no memory. In any case report_feeders_clear() in the end. */
+bool report_feeders(const struct report *r, struct feeders *f);
+void report_feeders_clear(struct feeders *f);
 /* "the thread that feeds the GPU, 4.25 s", "3 threads that feed the GPU, 12.6 s". */
 void report_feeders_add(struct text *t, const struct feeders *f);
+
+/* "for 9517 loader (2.71 s: at work), 12 reader (31 ms)": who kept them waiting most in this part; "": nobody known. */
+void report_waited_add(struct text *t, const struct report *r, const struct feeders *f, enum ledger_part part);
 
 /* A few lines: all of them together. Nothing where no thread fed the GPU. */
 void report_ledger_text(const struct report *r, struct text *t);

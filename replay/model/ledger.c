@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/base/array.h"
-#include "replay/model/cause.h"
 
 #define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in prev_state, from include/linux/sched.h */
 
@@ -25,16 +24,24 @@ const char *ledger_part_words(enum ledger_part part)
 	return all[part];
 }
 
-void ledger_open(struct ledger *l, uint64_t begin_ns)
+void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl)
 {
-	*l = (struct ledger){.begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS};
+	*l = (struct ledger){.timeline = tl, .begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS};
+}
+
+bool ledger_names(enum ledger_part part)
+{
+	return part == LEDGER_TASK || part == LEDGER_CPU;
 }
 
 void ledger_clear(struct ledger *l)
 {
 	for (size_t i = 0; i < l->threads.nitems; i++) {
-		free(((struct ledger_thread *)l->threads.items[i])->slices);
-		free(((struct ledger_thread *)l->threads.items[i])->pieces);
+		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
+
+		free(t->slices);
+		free(t->pieces);
+		waited_clear(&t->waited);
 	}
 	table_clear(&l->threads);
 	table_clear(&l->latest);
@@ -172,15 +179,40 @@ static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part par
 	}
 }
 
+/* For whom it waited, that long. */
+static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part part, const struct whom *whom,
+		  uint64_t ns)
+{
+	if (ledger_names(part) && !waited_add(&t->waited, part, whom, ns))
+		l->failed = true;
+}
+
 /* --- parts --- */
+
+static bool woken_by_task(const struct span *s)
+{
+	return s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
+}
+
+/* A thread of its own process ended the sleep: one that had the memory map, or the page. */
+static bool woken_by_sibling(const struct ledger *l, const struct ledger_thread *t, const struct span *s)
+{
+	const struct thread *own, *waker;
+
+	if (!l->tasks || !woken_by_task(s))
+		return false;
+	own = tasks_find_thread(l->tasks, as_tid(t->key.a));
+	waker = tasks_find_thread(l->tasks, s->other_tid);
+	return own && waker && own != waker && own->process && own->process == waker->process;
+}
 
 /*
  * In a call that waits for the GPU the driver may sleep in whatever it likes, until an interrupt or a thread of its own
  * wakes it; in other calls it may wait so for room in a queue of the GPU's. But a lock is somebody's.
  */
-static enum ledger_part part_of_sleep(const struct span *s, enum ledger_where where)
+static enum ledger_part part_of_sleep(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
+				      enum ledger_where where)
 {
-	bool by_task = s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
 	enum cause_class class = class_of_sleep(s);
 
 	if (class == CAUSE_STOPPED)
@@ -188,19 +220,20 @@ static enum ledger_part part_of_sleep(const struct span *s, enum ledger_where wh
 	if (s->flags & SPAN_IO)
 		return LEDGER_DEVICE;
 	if (class == CAUSE_FAULT)
-		return LEDGER_KERNEL;
+		return woken_by_sibling(l, t, s) ? LEDGER_TASK : LEDGER_KERNEL;
 	if (where == LEDGER_IN_WAIT)
 		return s->flags & SPAN_LOCK ? LEDGER_TASK : LEDGER_GPU;
 	if (class == CAUSE_FUTEX && where == LEDGER_OUTSIDE && s->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return LEDGER_CHOICE;
-	if (class == CAUSE_FUTEX || by_task)
+	if (class == CAUSE_FUTEX || woken_by_task(s))
 		return LEDGER_TASK;
 	if (s->task_state & TASK_UNINTERRUPTIBLE_BIT)
 		return LEDGER_KERNEL;
 	return where == LEDGER_OUTSIDE ? LEDGER_CHOICE : LEDGER_GPU;
 }
 
-static enum ledger_part part_of(const struct span *s, enum ledger_where where)
+static enum ledger_part part_of(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
+				enum ledger_where where)
 {
 	static const enum ledger_part running[] = {
 		[LEDGER_OUTSIDE] = LEDGER_OWN, [LEDGER_IN_CALL] = LEDGER_CALLS, [LEDGER_IN_WAIT] = LEDGER_GPU};
@@ -211,13 +244,13 @@ static enum ledger_part part_of(const struct span *s, enum ledger_where where)
 	case STATE_RUNNABLE:
 		return s->flags & SPAN_THROTTLED ? LEDGER_QUOTA : LEDGER_CPU;
 	case STATE_ASLEEP:
-		return part_of_sleep(s, where);
+		return part_of_sleep(l, t, s, where);
 	default:
 		return LEDGER_UNKNOWN;
 	}
 }
 
-/* --- settling --- */
+/* --- pieces that are kept --- */
 
 /* Up to until_ns, of what is kept in pieces. */
 static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger_where where, uint64_t until_ns)
@@ -229,6 +262,7 @@ static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger
 		uint64_t to_ns = p->end_ns < until_ns ? p->end_ns : until_ns;
 
 		give(l, t, (enum ledger_part)p->part[where], t->end_ns, to_ns);
+		blame(l, t, (enum ledger_part)p->part[where], &p->whom, to_ns - t->end_ns);
 		t->end_ns = to_ns;
 		done += p->end_ns == to_ns;
 	}
@@ -236,36 +270,6 @@ static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger
 		return;
 	t->npieces -= done;
 	memmove(t->pieces, t->pieces + done, t->npieces * sizeof(*t->pieces));
-}
-
-struct settling {
-	struct ledger *ledger;
-	struct ledger_thread *thread;
-	enum ledger_where where;
-};
-
-static void settle_piece(void *arg, const struct span *piece)
-{
-	struct settling *s = arg;
-
-	give(s->ledger, s->thread, part_of(piece, s->where), piece->begin_ns, piece->end_ns);
-}
-
-/* Up to until_ns it was there. */
-static void settle(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, enum ledger_where where,
-		   uint64_t until_ns)
-{
-	struct settling s = {l, t, where};
-
-	if (t->npieces)
-		settle_pieces(l, t, where, until_ns);
-	if (until_ns <= t->end_ns)
-		return;
-	if (timeline_ran(tl, as_tid(t->key.a), t->end_ns))
-		give(l, t, part_of(&(struct span){.state = STATE_RUNNING}, where), t->end_ns, until_ns);
-	else
-		timeline_walk(tl, as_tid(t->key.a), t->end_ns, until_ns, settle_piece, &s);
-	t->end_ns = until_ns;
 }
 
 /* Too much is kept of it: half of that is settled. Of one that made no call yet it was outside; else nobody knows. */
@@ -279,16 +283,69 @@ static void settle_half(struct ledger *l, struct ledger_thread *t)
 	settle_pieces(l, t, LEDGER_OUTSIDE, until_ns);
 }
 
-static void keep_piece(void *arg, const struct span *piece)
+/* What has been gone back over of a wait. */
+struct wait {
+	size_t at; /* pieces before that have not */
+	uint64_t slept_ns, looked_ns;
+};
+
+/* The latest of them that may go on, if the thread only looked since. NULL: none may. */
+static struct ledger_piece *open_wait(struct ledger_thread *t, struct wait *w)
+{
+	while (w->at > 0) {
+		struct ledger_piece *p = &t->pieces[--w->at];
+		uint64_t ns = p->end_ns - (w->at ? t->pieces[w->at - 1].end_ns : t->end_ns);
+
+		if (p->futex) {
+			w->slept_ns += ns;
+			return wait_goes_on(w->slept_ns, w->looked_ns) ? p : NULL;
+		}
+		if (p->part[LEDGER_OUTSIDE] == LEDGER_OWN)
+			w->looked_ns += ns;
+		else if (p->part[LEDGER_OUTSIDE] != LEDGER_CPU)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* This sleep in a futex, which somebody ended, may be the last one of a wait whose begin is kept. */
+static void end_wait(struct ledger_thread *t, const struct span *sleep, const struct whom *whom)
+{
+	struct wait w = {.at = t->npieces, .slept_ns = sleep->end_ns - sleep->begin_ns};
+	struct ledger_piece *p;
+
+	if (!(sleep->flags & SPAN_FUTEX) || !woken_by_task(sleep))
+		return;
+	while ((p = open_wait(t, &w)) && p->futex == sleep->futex) {
+		for (unsigned i = 0; i < LEDGER_WHERES; i++)
+			if (p->part[i] == LEDGER_CHOICE)
+				p->part[i] = LEDGER_TASK;
+		p->whom = *whom;
+		p->futex = 0;
+	}
+}
+
+struct settling {
+	struct ledger *ledger;
+	struct ledger_thread *thread;
+	enum ledger_where where;
+};
+
+static void keep_stretch(void *arg, const struct span *stretch, const struct whom *whom)
 {
 	struct settling *s = arg;
 	struct ledger_thread *t = s->thread;
-	struct ledger_piece one = {.end_ns = piece->end_ns}, *last = t->npieces ? &t->pieces[t->npieces - 1] : NULL,
-			    *more;
+	struct ledger_piece one = {.end_ns = stretch->end_ns, .whom = *whom}, *last, *more;
 
 	for (unsigned w = 0; w < LEDGER_WHERES; w++)
-		one.part[w] = (uint8_t)part_of(piece, (enum ledger_where)w);
-	if (last && !memcmp(last->part, one.part, sizeof(one.part))) {
+		one.part[w] = (uint8_t)part_of(s->ledger, t, stretch, (enum ledger_where)w);
+	if (stretch->flags & SPAN_TIMED_OUT)
+		one.futex = stretch->futex;
+	if (stretch->state == STATE_ASLEEP)
+		end_wait(t, stretch, whom);
+	last = t->npieces ? &t->pieces[t->npieces - 1] : NULL;
+	if (last && !memcmp(last->part, one.part, sizeof(one.part)) && last->whom.tid == one.whom.tid &&
+	    last->whom.thread == one.whom.thread && last->whom.did == one.whom.did && last->futex == one.futex) {
 		last->end_ns = one.end_ns;
 		return;
 	}
@@ -303,13 +360,70 @@ static void keep_piece(void *arg, const struct span *piece)
 	t->npieces++;
 }
 
-void ledger_keep(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t until_ns)
+static bool waits(const struct span *piece)
+{
+	return piece->state == STATE_RUNNABLE || piece->state == STATE_ASLEEP;
+}
+
+static void keep_piece(void *arg, const struct span *piece)
+{
+	static const struct whom nobody = {.tid = TID_NONE, .did = CAUSE_UNKNOWN};
+	const struct settling *s = arg;
+	struct ledger *l = s->ledger;
+
+	if (waits(piece))
+		waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), piece, keep_stretch, arg);
+	else
+		keep_stretch(arg, piece, &nobody);
+}
+
+void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns)
 {
 	struct settling s = {l, t, LEDGER_OUTSIDE};
 	uint64_t kept_ns = t->npieces ? t->pieces[t->npieces - 1].end_ns : t->end_ns;
 
 	if (!t->ended && kept_ns < until_ns)
-		timeline_walk(tl, as_tid(t->key.a), kept_ns, until_ns, keep_piece, &s);
+		timeline_walk(l->timeline, as_tid(t->key.a), kept_ns, until_ns, keep_piece, &s);
+}
+
+/* --- settling --- */
+
+static void settle_stretch(void *arg, const struct span *stretch, const struct whom *whom)
+{
+	struct settling *s = arg;
+
+	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->where), whom,
+	      stretch->end_ns - stretch->begin_ns);
+}
+
+static void settle_piece(void *arg, const struct span *piece)
+{
+	struct settling *s = arg;
+	struct ledger *l = s->ledger;
+	enum ledger_part part = part_of(l, s->thread, piece, s->where);
+
+	give(l, s->thread, part, piece->begin_ns, piece->end_ns);
+	if (ledger_names(part))
+		waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), piece, settle_stretch, s);
+}
+
+/* Up to until_ns it was there. */
+static void settle(struct ledger *l, struct ledger_thread *t, enum ledger_where where, uint64_t until_ns)
+{
+	static const struct span running = {.state = STATE_RUNNING};
+	struct settling s = {l, t, where};
+
+	if (t->npieces && open_wait(t, &(struct wait){.at = t->npieces})) /* how it goes on says what it was */
+		ledger_keep(l, t, until_ns);
+	if (t->npieces)
+		settle_pieces(l, t, where, until_ns);
+	if (until_ns <= t->end_ns)
+		return;
+	if (timeline_ran(l->timeline, as_tid(t->key.a), t->end_ns))
+		give(l, t, part_of(l, t, &running, where), t->end_ns, until_ns);
+	else
+		timeline_walk(l->timeline, as_tid(t->key.a), t->end_ns, until_ns, settle_piece, &s);
+	t->end_ns = until_ns;
 }
 
 /* It was taken to be outside, and its first call had begun before that. */
@@ -324,9 +438,10 @@ static void unsettle(struct ledger_thread *t)
 			t->slices[i].ns[LEDGER_UNKNOWN] += t->slices[i].ns[p];
 			t->slices[i].ns[p] = 0;
 		}
+	waited_clear(&t->waited);
 }
 
-void ledger_call(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, const struct event *ev)
+void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
 	uint64_t begin_ns = call_begin_ns(ev);
 
@@ -334,8 +449,8 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct timelin
 	if (!t->called && begin_ns < t->end_ns)
 		unsettle(t);
 	t->called = true;
-	settle(l, t, tl, LEDGER_OUTSIDE, begin_ns);
-	settle(l, t, tl, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
+	settle(l, t, LEDGER_OUTSIDE, begin_ns);
+	settle(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
 }
 
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
@@ -345,24 +460,24 @@ void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 		t->open_ns = begin_ns;
 }
 
-void ledger_leave(struct ledger *l, uint64_t tid, const struct timeline *tl, uint64_t at_ns)
+void ledger_leave(struct ledger *l, uint64_t tid, uint64_t at_ns)
 {
 	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
 	struct ledger_thread *t = latest ? latest->thread : NULL;
 
 	if (!t || t->ended)
 		return;
-	settle(l, t, tl, LEDGER_OUTSIDE, at_ns);
+	settle(l, t, LEDGER_OUTSIDE, at_ns);
 	t->ended = true;
 }
 
-static void end_thread(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t now_ns)
+static void end_thread(struct ledger *l, struct ledger_thread *t, uint64_t now_ns)
 {
 	bool open = t->open_ns && t->open_ns < now_ns;
 
 	if (t->ended)
 		return;
-	settle(l, t, tl, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
+	settle(l, t, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
 	if (t->end_ns >= now_ns)
 		return;
 	give(l, t, LEDGER_OPEN, t->end_ns, now_ns);
@@ -370,11 +485,15 @@ static void end_thread(struct ledger *l, struct ledger_thread *t, const struct t
 	t->npieces = 0;
 }
 
-int ledger_finish(struct ledger *l, const struct timeline *tl, uint64_t now_ns, struct fault *why)
+int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 {
 	for (size_t i = 0; i < l->threads.nitems; i++)
-		end_thread(l, (struct ledger_thread *)l->threads.items[i], tl, now_ns);
-	for (size_t i = 0; i < l->threads.nitems; i++)
-		join_slices((struct ledger_thread *)l->threads.items[i], l->slice_ns);
+		end_thread(l, (struct ledger_thread *)l->threads.items[i], now_ns);
+	for (size_t i = 0; i < l->threads.nitems; i++) {
+		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
+
+		join_slices(t, l->slice_ns);
+		waited_sort(&t->waited);
+	}
 	return l->failed ? fault_no_memory(why) : 0;
 }

@@ -13,8 +13,7 @@
 
 #include "format/base/table.h"
 #include "format/cursor.h"
-#include "replay/model/tasks.h"
-#include "replay/model/timeline.h"
+#include "replay/model/waited_for.h"
 
 #define LEDGER_THREADS_MAX 65536
 #define LEDGER_SLICED_MAX 1024 /* of them, with slices */
@@ -55,6 +54,8 @@ enum ledger_where { LEDGER_OUTSIDE, LEDGER_IN_CALL, LEDGER_IN_WAIT, LEDGER_WHERE
 /* A piece of its time, from the end of the one before it. */
 struct ledger_piece {
 	uint64_t end_ns;
+	uint64_t futex;              /* it slept in that until its time was up, and may go on; 0: it did not */
+	struct whom whom;            /* kept it waiting */
 	uint8_t part[LEDGER_WHERES]; /* that it belongs to, if the thread is there */
 };
 
@@ -68,6 +69,7 @@ struct ledger_thread {
 	bool ended;
 	bool sliced;
 	uint64_t ns[LEDGER_PARTS];
+	struct waited_list waited;   /* of parts that wait for a task: see ledger_names() */
 	struct ledger_slice *slices; /* from the ledger's begin on; sums of them are ns[] */
 	size_t nslices, slices_room;
 	uint64_t slice_ns;           /* how long these are: the ledger's, or less and yet to be joined */
@@ -80,8 +82,10 @@ struct ledger_by_tid {
 	struct ledger_thread *thread;
 };
 
-/* A zeroed one is empty, but for begin_ns and slice_ns: ledger_open(). */
+/* A zeroed one is empty, but for what ledger_open() sets. */
 struct ledger {
+	const struct timeline *timeline;
+	const struct tasks *tasks; /* set by its owner; NULL: who is who is not known yet */
 	struct table threads; /* struct ledger_thread */
 	struct table latest;  /* by tid: struct ledger_by_tid */
 	uint64_t begin_ns;    /* of the capture */
@@ -89,10 +93,15 @@ struct ledger {
 	uint64_t nsliced;
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
+	struct cause scratch;
 };
 
-void ledger_open(struct ledger *l, uint64_t begin_ns);
+/* What happened is asked of the timeline, which has taken in each row before the ledger does. */
+void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl);
 void ledger_clear(struct ledger *l);
+
+/* Whether it is known of such a part for whom the thread waited: its waited list has all of that time. */
+bool ledger_names(enum ledger_part part);
 
 /* Whether such a call gives the GPU work: who makes one feeds it. */
 bool ledger_feeds(uint16_t kind);
@@ -113,16 +122,16 @@ struct ledger_thread *ledger_meet(struct ledger *l, uint64_t tid, uint64_t insta
 void ledger_forget(struct ledger *l, uint64_t tid);
 
 /* The timeline will not keep what came before until_ns: see timeline_watch(). */
-void ledger_keep(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, uint64_t until_ns);
+void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns);
 
-/* An outermost call of this thread, that is over; the timeline has taken it in. */
-void ledger_call(struct ledger *l, struct ledger_thread *t, const struct timeline *tl, const struct event *ev);
+/* An outermost call of this thread, that is over. */
+void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev);
 /* It is in such a call since begin_ns, and recording ends. */
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns);
 /* The thread ended; it may be unknown. */
-void ledger_leave(struct ledger *l, uint64_t tid, const struct timeline *tl, uint64_t at_ns);
+void ledger_leave(struct ledger *l, uint64_t tid, uint64_t at_ns);
 
-/* The capture is over: all are settled, and all slices are of one length. ERR_MEMORY, also of what failed before. */
-int ledger_finish(struct ledger *l, const struct timeline *tl, uint64_t now_ns, struct fault *why);
+/* The capture is over: all are settled, all slices are of one length, and waited lists are sorted. ERR_MEMORY, also of what failed before. */
+int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why);
 
 #endif

@@ -25,7 +25,8 @@ void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max)
 	size_t room = (size_t)(r->limit - r->items) / item_bytes;
 	unsigned char *at;
 
-	if (room <= max && !grow(r, item_bytes, room == 0 ? ROOM_MIN : room * 2 <= max ? room * 2 : max + 1))
+	if (room <= max && (size_t)(r->limit - r->next) <= 2 * item_bytes &&
+	    !grow(r, item_bytes, room == 0 ? ROOM_MIN : room * 2 <= max ? room * 2 : max + 1))
 		return NULL;
 	at = ring_keep(r, item_bytes);
 	if (r->next == r->limit) {

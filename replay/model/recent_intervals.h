@@ -21,10 +21,12 @@ struct ring {
 	bool truncated; /* older ones have been dropped: the oldest is behind `next` */
 };
 
-/* Whether one more can be added and leaves two places free. */
+#define RING_SPARE 8 /* places */
+
+/* Whether one more can be added and leaves RING_SPARE of them free. */
 static inline bool ring_has_room(const struct ring *r, size_t item_bytes)
 {
-	return (size_t)(r->limit - r->next) > 2 * item_bytes;
+	return (size_t)(r->limit - r->next) > RING_SPARE * item_bytes;
 }
 
 /* What is at `next` is an item now; there is room. */
@@ -37,12 +39,12 @@ static inline void *ring_keep(struct ring *r, size_t item_bytes)
 	return at;
 }
 
-/* The same where there is none: the room grows; at `max` items the oldest goes. NULL: no memory, nothing changed. */
+/* The same where there is none: the room grows, if need be; at `max` items the oldest goes. NULL: no memory, nothing changed. */
 __attribute__((cold)) void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max);
 
 /*
- * Whether the oldest will go soon, before this is true again. It is twice in a round, so that who looks at all but the
- * item at `next` each time misses none.
+ * Whether the oldest will go soon, before this is true again. It is RING_SPARE times in a round, so that who looks each
+ * time at all but the latest RING_SPARE - 2 misses none.
  */
 static inline bool ring_is_full(const struct ring *r, size_t item_bytes, unsigned max)
 {

@@ -8,6 +8,8 @@
 /* The kernel's bits in prev_state, from include/linux/sched.h. */
 #define TASK_GONE_BITS 0xb0 /* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
+#define SPANS_UNSURE (RING_SPARE / 2) /* the latest: see say_full() */
+
 int timeline_open(struct timeline **tl, struct fault *why)
 {
 	struct timeline *t = calloc(1, sizeof(*t));
@@ -75,6 +77,14 @@ static inline struct track *thread_get(struct timeline *tl, uint64_t tid)
 	return th ? th : thread_add(tl, as_tid(tid));
 }
 
+/* Its oldest spans will go. Of the latest the futex or fault row has not come yet, maybe: they stay for some time. */
+static __attribute__((cold)) void say_full(const struct timeline *tl, const struct track *th)
+{
+	const struct span *s = ring_at(&th->spans, ring_n(&th->spans) - SPANS_UNSURE);
+
+	tl->full(tl->full_arg, (uint32_t)th->key.a, s->begin_ns);
+}
+
 /* What it did until now is over: what is learnt of it now is to be written to what this returns. */
 INLINE struct span *thread_close(struct timeline *tl, struct track *th, uint64_t at_ns, bool sure)
 {
@@ -83,7 +93,7 @@ INLINE struct span *thread_close(struct timeline *tl, struct track *th, uint64_t
 	if (was->begin_ns < at_ns) {
 		was->end_ns = at_ns;
 		if (!sure && tl->full && ring_is_full(&th->spans, sizeof(*was), TIMELINE_SPANS_MAX))
-			tl->full(tl->full_arg, (uint32_t)th->key.a, was->begin_ns);
+			say_full(tl, th);
 		kept = add(tl, &th->spans, sizeof(*was), TIMELINE_SPANS_MAX, sure);
 		return sure || kept ? kept : was;
 	}

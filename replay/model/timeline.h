@@ -113,6 +113,15 @@ int timeline_exit(struct timeline *tl, uint64_t at_ns, uint32_t tid, struct faul
 int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64_t tid, uint32_t cpu,
 		  struct fault *why);
 
+/*
+ * Whether a wait goes on that was slept in for so long, when between the sleeps the thread was on a CPU for that long:
+ * it looked, and did nothing else. In a virtual machine a look may take milliseconds, for the host had the CPU.
+ */
+static inline bool wait_goes_on(uint64_t slept_ns, uint64_t looked_ns)
+{
+	return looked_ns <= 1000000 + slept_ns / 4;
+}
+
 struct futex_row {
 	uint64_t begin_ns, at_ns;
 	uint64_t addr;
@@ -128,8 +137,14 @@ struct futex_row {
  * the kernel knows its owner (the PI operations), or if the wait was for the value by which glibc, musl, Rust and LLVM
  * mark a lock as taken with others waiting: 2, in a plain FUTEX_WAIT, or the owner's tid with the bit FUTEX_WAITERS.
  * (Condition variables, semaphores and joins wait with FUTEX_WAIT_BITSET or for other values.)
+ *
+ * Who sleeps in a futex until its time is up, looks, and sleeps in it again, waits on: if a thread ends the last of such
+ * sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.)
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
+
+/* Recording ends, and it sleeps in that futex since begin_ns: no row of it will come. */
+void timeline_in_futex(struct timeline *tl, uint64_t begin_ns, uint32_t tid, uint64_t addr);
 
 /*
  * The thread ran at begin_ns; sleeps in [begin_ns, at_ns] are sleeps in that page fault. At at_ns it is about to run:
@@ -168,7 +183,7 @@ void timeline_ask_tracked(struct timeline *tl, uint64_t (*since_ns)(void *arg, u
 
 /*
  * `full` is called before the past of a thread begins to go: who still wants what came before until_ns must look at it
- * then, by timeline_walk(). Whether a sleep was in a futex or a page fault may not be known yet, of the last ones.
+ * then, by timeline_walk().
  */
 void timeline_watch(struct timeline *tl, void (*full)(void *arg, uint32_t tid, uint64_t until_ns), void *arg);
 

@@ -46,6 +46,12 @@ static bool futex_is_lock(const struct futex_row *row)
 	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
 }
 
+/* It slept, or rows of a sleep are missing: then what it did is unknown, but for that. */
+static bool is_sleep(const struct span *s)
+{
+	return s->state == STATE_ASLEEP || (s->state == STATE_UNKNOWN && s->reason == UNKNOWN_CONTRADICTED);
+}
+
 /* The next sleep of [begin_ns, at_ns], from the latest back; *i: how many there are, at first. NULL: there are no more.
  */
 static struct span *sleep_inside(const struct track *th, unsigned *i, uint64_t begin_ns, uint64_t at_ns)
@@ -55,10 +61,52 @@ static struct span *sleep_inside(const struct track *th, unsigned *i, uint64_t b
 
 		if (s->end_ns <= begin_ns || s->begin_ns < begin_ns)
 			break;
-		if (s->state == STATE_ASLEEP && s->end_ns <= at_ns)
+		if (is_sleep(s) && s->end_ns <= at_ns)
 			return s;
 	}
 	return NULL;
+}
+
+struct wait {
+	uint64_t slept_ns, looked_ns;
+};
+
+/* The sleep before this one, if it was in the same futex until its time was up, and the thread only looked since. */
+static struct span *same_wait(const struct track *th, unsigned *i, const struct span *later, struct wait *w)
+{
+	uint64_t next_ns = later->begin_ns;
+
+	w->slept_ns += later->end_ns - later->begin_ns;
+	while (*i > 0) {
+		struct span *s = ring_at(&th->spans, --*i);
+
+		if (s->end_ns != next_ns)
+			return NULL;
+		next_ns = s->begin_ns;
+		if (is_sleep(s))
+			return s->flags & SPAN_TIMED_OUT && s->futex == later->futex &&
+					       wait_goes_on(w->slept_ns + s->end_ns - s->begin_ns, w->looked_ns)
+				       ? s
+				       : NULL;
+		if (s->state == STATE_RUNNING)
+			w->looked_ns += s->end_ns - s->begin_ns;
+	}
+	return NULL;
+}
+
+/* A futex row has ended, whose last sleep and whose first one, item `i`, these are: the wait may have begun before. */
+static void end_wait(const struct track *th, unsigned i, const struct span *last)
+{
+	struct span *s = ring_at(&th->spans, i);
+	struct wait w = {0};
+
+	if (!(last->flags & SPAN_WOKEN) || last->flags & (SPAN_IRQ | SPAN_TIMED_OUT | SPAN_SIGNALLED))
+		return;
+	while ((s = same_wait(th, &i, s, &w))) {
+		s->flags &= (uint16_t)~(SPAN_TIMED_OUT | SPAN_IRQ);
+		s->flags |= SPAN_WOKEN;
+		s->other_tid = last->other_tid;
+	}
 }
 
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
@@ -66,8 +114,8 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 	int r = timeline_call(tl, row->begin_ns, row->at_ns, row->tid, row->cpu, why);
 	const struct track *th = table_find(&tl->threads, row->tid, 0);
 	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
-	unsigned i = th ? ring_n(&th->spans) : 0;
-	struct span *s;
+	unsigned i = th ? ring_n(&th->spans) : 0, first = 0;
+	struct span *s, *last = NULL;
 
 	if (r < 0 || !th || !futex_op_waits(row->op))
 		return r;
@@ -76,9 +124,26 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 			continue;
 		s->flags |= (uint16_t)(SPAN_FUTEX | kind | ended);
 		s->futex = row->addr;
-		ended = 0; /* how it ended speaks of the last sleep */
+		if (s->state == STATE_ASLEEP)
+			ended = 0; /* how it ended speaks of the last sleep */
+		last = last ? last : s;
+		first = i;
 	}
+	if (last)
+		end_wait(th, first, last);
 	return 0;
+}
+
+void timeline_in_futex(struct timeline *tl, uint64_t begin_ns, uint32_t tid, uint64_t addr)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+	struct span *now = th ? open_of(th) : NULL;
+
+	if (!now || now->state != STATE_ASLEEP || now->begin_ns < begin_ns || now->flags & SPAN_FAULT ||
+	    now->task_state & TASK_UNINTERRUPTIBLE_BIT)
+		return;
+	now->flags |= SPAN_FUTEX;
+	now->futex = addr;
 }
 
 void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid)

@@ -16,6 +16,9 @@ bool timeline_wants(const struct event *ev);
 /* Any row; what says nothing to the timeline passes. ERR_MEMORY. */
 int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why);
 
+/* A row of kind in_flight. */
+void timeline_feed_in_flight(struct timeline *tl, const struct schema *schema, const struct event *ev);
+
 /* The mark of an epoch: rows that were lost or withheld in it. ERR_MEMORY. `reader` may be NULL. */
 int timeline_feed_epoch(struct timeline *tl, const struct reader *reader, const struct epoch *epoch, struct fault *why);
 

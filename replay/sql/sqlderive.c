@@ -93,7 +93,7 @@ static void keep_past(void *derive, uint32_t tid, uint64_t until_ns)
 	struct ledger_thread *t = number && tasks_is_recorded(d->tasks, number) ? meet(d, tid) : NULL;
 
 	if (t)
-		ledger_keep(&d->ledger, t, d->timeline, until_ns);
+		ledger_keep(&d->ledger, t, until_ns);
 }
 
 static uint64_t tracked_since(void *derive, uint32_t tid)
@@ -131,11 +131,13 @@ int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, stru
 		r = sql_prepare(db, "INSERT INTO ledger VALUES(?,?,?,?,?,?,?,?)", &d->ledger_part, why);
 	if (!r)
 		r = sql_prepare(db, "INSERT INTO ledger_seconds VALUES(?,?,?,?,?)", &d->ledger_slice, why);
-	ledger_open(&d->ledger, reader->header.start_boot_ns);
+	if (!r)
+		r = sql_prepare(db, "INSERT INTO ledger_waited VALUES(?,?,?,?,?,?,?,?)", &d->ledger_waited, why);
 	if (!r)
 		r = timeline_open(&d->timeline, why);
 	if (r)
 		return r;
+	ledger_open(&d->ledger, reader->header.start_boot_ns, d->timeline);
 	timeline_ask_tracked(d->timeline, tracked_since, d);
 	timeline_watch(d->timeline, keep_past, d);
 	return timeline_feed_counters(d->timeline, reader, why);
@@ -150,6 +152,7 @@ void derive_close(struct derive *d)
 	sqlite3_finalize(d->state);
 	sqlite3_finalize(d->ledger_part);
 	sqlite3_finalize(d->ledger_slice);
+	sqlite3_finalize(d->ledger_waited);
 	ledger_clear(&d->ledger);
 	allocations_clear(&d->allocations);
 	allocations_clear(&d->objects);
@@ -266,7 +269,7 @@ static void see_call(struct derive *d, const struct event *ev)
 	struct ledger_thread *t = event_is_nested(ev) ? NULL : meet(d, ev->v[F_call_tid]);
 
 	if (t)
-		ledger_call(&d->ledger, t, d->timeline, ev);
+		ledger_call(&d->ledger, t, ev);
 }
 
 static void see_in_flight(struct derive *d, const struct walk *w, const struct event *ev)
@@ -274,6 +277,7 @@ static void see_in_flight(struct derive *d, const struct walk *w, const struct e
 	uint16_t kind = ledger_open_call(&w->reader->header.schema, ev);
 	struct ledger_thread *t = kind ? meet(d, ev->v[F_in_flight_tid]) : NULL;
 
+	timeline_feed_in_flight(d->timeline, &w->reader->header.schema, ev);
 	if (t)
 		ledger_in_flight(t, kind, event_begin_ns(ev, ev->v[F_in_flight_dur]));
 }
@@ -293,6 +297,26 @@ static int insert_slices(struct derive *d, const struct ledger_thread *t, struct
 			if (t->slices[i].ns[p])
 				r = sql_insert_values(d->db, d->ledger_slice, v, sizeof(v) / sizeof(v[0]), why);
 		}
+	return r;
+}
+
+static int insert_waited(struct derive *d, const struct ledger_thread *t, struct fault *why)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->waited.n && r == 0; i++) {
+		const struct waited_for *w = &t->waited.all[i];
+		const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
+					      {.number = t->begin_ns},
+					      {.text = ledger_part_key((enum ledger_part)w->part)},
+					      {.number = w->whom.tid, .absent = w->whom.tid == TID_NONE},
+					      {.number = w->whom.thread, .absent = !w->whom.thread},
+					      {.number = w->ns},
+					      {.number = w->count},
+					      {.text = cause_class_name(waited_did(w))}};
+
+		r = sql_insert_values(d->db, d->ledger_waited, v, sizeof(v) / sizeof(v[0]), why);
+	}
 	return r;
 }
 
@@ -328,11 +352,13 @@ static int insert_ledger(struct derive *d, uint64_t now_ns, struct fault *why)
 		if (tasks_thread(d->tasks, as_tid(t->key.a)) != t->key.b % LEDGER_AGAIN)
 			t->ended = true;
 	}
-	r = ledger_finish(&d->ledger, d->timeline, now_ns, why);
+	r = ledger_finish(&d->ledger, now_ns, why);
 	for (size_t i = 0; i < d->ledger.threads.nitems && r == 0; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)d->ledger.threads.items[i];
 
 		r = insert_parts(d, t, why);
+		if (r == 0)
+			r = insert_waited(d, t, why);
 		if (r == 0)
 			r = insert_slices(d, t, why);
 	}
@@ -349,7 +375,7 @@ static int take(void *self, const struct event *ev, struct fault *why)
 	if (event_is_call(ev))
 		see_call(d, ev);
 	else if (ev->kind == KIND_exit)
-		ledger_leave(&d->ledger, ev->v[F_exit_tid], d->timeline, ev->at_ns);
+		ledger_leave(&d->ledger, ev->v[F_exit_tid], ev->at_ns);
 	if (ev->kind == KIND_switch)
 		return see_switch(d, ev, why);
 	return ev->kind == KIND_waking ? see_waking(d, ev, why) : 0;
@@ -359,7 +385,7 @@ int derive_see(struct derive *d, const struct walk *w, const struct event *ev, s
 {
 	int r = 0;
 
-	d->tasks = &w->tasks;
+	d->tasks = d->ledger.tasks = &w->tasks;
 	d->now_ns = ev->at_ns > d->now_ns ? ev->at_ns : d->now_ns;
 	if (timeline_wants(ev))
 		r = moment_pass(&d->moment, d->timeline, ev, take, d, why);

@@ -35,7 +35,8 @@ int sql_insert_values(sqlite3 *db, sqlite3_stmt *st, const struct sql_value *val
 /* What follows from events: how allocations ended, intervals off the CPU. */
 struct derive {
 	sqlite3 *db;
-	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state, *ledger_part, *ledger_slice;
+	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state, *ledger_part, *ledger_slice,
+		*ledger_waited;
 	struct allocations allocations, objects;
 	struct timeline *timeline;
 	struct moment moment;

@@ -53,6 +53,7 @@ static const struct {
 	{"frames", "stack", 10},       {"frames", "id", 1},       {"kernels", "function", 1},
 	{"kernels", "id", 1},          {"enums", "kind", 8},      {"inner_calls", "call", 1},
 	{"object_lives", "object", 1}, {"ledger", "thread", 12},  {"ledger_seconds", "thread", 1000},
+	{"ledger_waited", "thread", 12},
 };
 
 const struct side_table *side_table_of(const char *name)
@@ -71,6 +72,7 @@ const struct side_table *side_table_of(const char *name)
 		{"object_lives", LEARNT_DERIVED, 1e6},
 		{"ledger", LEARNT_DERIVED, 1e3},
 		{"ledger_seconds", LEARNT_DERIVED, 1e5},
+		{"ledger_waited", LEARNT_DERIVED, 1e4},
 	};
 	static const struct side_table other = {"", LEARNT_SEALS, 300};
 

@@ -4,6 +4,7 @@
 #include "replay/model/ledger.h"
 
 #define F1 0x7f00000010c0
+#define F2 0x7f00000010e0
 #define S 1
 #define D 2
 #define STOPPED 4
@@ -131,7 +132,7 @@ static void futexes_are_waits_or_naps(void **state)
 
 	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
 	sleeps(f, T0 + 2 * MS, T0 + 4 * MS, T0 + 4 * MS, S, true);
-	feed_futex(f, T0 + 2 * MS, T0 + 4 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	feed_futex(f, T0 + 2 * MS, T0 + 4 * MS, 101, 0, WAIT_BITSET, F2, -110);
 	sleeps(f, T0 + 5 * MS, T0 + 8 * MS, T0 + 8 * MS, S, false);
 	feed_futex(f, T0 + 5 * MS, T0 + 8 * MS, 101, 0, WAIT_BITSET, F1, 0);
 	sleeps(f, T0 + 9 * MS, T0 + 13 * MS, T0 + 13 * MS, S, true);

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model/waited_for.h"
+
+#include <stdlib.h>
+
+#include "format/base/array.h"
+
+void waited_clear(struct waited_list *list)
+{
+	free(list->all);
+	*list = (struct waited_list){0};
+}
+
+/* One of them may not have been named when it was met first. */
+static bool same_whom(const struct whom *a, const struct whom *b)
+{
+	return a->tid == b->tid && (a->thread == b->thread || !a->thread || !b->thread);
+}
+
+static void count_in(struct waited_for *into, const struct waited_for *w)
+{
+	into->ns += w->ns;
+	into->count += w->count;
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
+		into->did_ns[c] += w->did_ns[c];
+	if (into->whom.tid == w->whom.tid && !into->whom.thread)
+		into->whom.thread = w->whom.thread;
+}
+
+static struct waited_for *find(struct waited_list *list, unsigned part, const struct whom *whom)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->all[i].part == part && same_whom(&list->all[i].whom, whom))
+			return &list->all[i];
+	return NULL;
+}
+
+static struct waited_for *append(struct waited_list *list, unsigned part, const struct whom *whom)
+{
+	struct waited_for *one = array_at(&list->all, &list->room, list->n, sizeof(*one));
+
+	if (!one)
+		return NULL;
+	*one = (struct waited_for){.whom = *whom, .part = (uint8_t)part};
+	list->n++;
+	return one;
+}
+
+/* The one with the least time is counted as not known; its place. NULL: no memory. */
+static struct waited_for *make_room(struct waited_list *list)
+{
+	static const struct whom unknown = {.tid = TID_NONE};
+	struct waited_for *least = NULL, *rest;
+	size_t at;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (list->all[i].whom.tid != TID_NONE && (!least || list->all[i].ns < least->ns))
+			least = &list->all[i];
+	if (!least)
+		return NULL;
+	at = (size_t)(least - list->all);
+	rest = find(list, least->part, &unknown);
+	if (!rest)
+		rest = append(list, least->part, &unknown);
+	if (!rest)
+		return NULL;
+	least = &list->all[at];
+	least->did_ns[CAUSE_UNKNOWN] = least->ns;
+	for (unsigned c = 0; c < CAUSE_UNKNOWN; c++)
+		least->did_ns[c] = 0;
+	count_in(rest, least);
+	return least;
+}
+
+static bool add(struct waited_list *list, const struct waited_for *w)
+{
+	struct waited_for *into = find(list, w->part, &w->whom);
+
+	if (into) {
+		count_in(into, w);
+		return true;
+	}
+	into = list->n < WAITED_FOR_MAX || w->whom.tid == TID_NONE ? append(list, w->part, &w->whom) : make_room(list);
+	if (into)
+		*into = *w;
+	return into;
+}
+
+bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns)
+{
+	struct waited_for *into = find(list, part, whom);
+	struct waited_for one = {.whom = *whom, .part = (uint8_t)part, .ns = ns, .count = 1};
+
+	if (!into) {
+		one.did_ns[whom->did] = ns;
+		return add(list, &one);
+	}
+	into->ns += ns;
+	into->count++;
+	into->did_ns[whom->did] += ns;
+	if (!into->whom.thread)
+		into->whom.thread = whom->thread;
+	return true;
+}
+
+bool waited_join(struct waited_list *list, const struct waited_list *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (!add(list, &from->all[i]))
+			return false;
+	return true;
+}
+
+static int more_first(const void *x, const void *y)
+{
+	const struct waited_for *a = x, *b = y;
+
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? 1 : -1;
+	if (a->part != b->part)
+		return a->part < b->part ? -1 : 1;
+	return a->whom.tid < b->whom.tid ? -1 : a->whom.tid > b->whom.tid;
+}
+
+void waited_sort(struct waited_list *list)
+{
+	if (list->n)
+		qsort(list->all, list->n, sizeof(*list->all), more_first);
+}
+
+enum cause_class waited_did(const struct waited_for *w)
+{
+	uint64_t known_ns = w->ns - w->did_ns[CAUSE_UNKNOWN];
+
+	for (unsigned c = 0; c < CAUSE_UNKNOWN; c++)
+		if (w->did_ns[c] > known_ns / 2)
+			return (enum cause_class)c;
+	return CAUSE_UNKNOWN;
+}
+
+/* --- who kept a thread waiting --- */
+
+struct visiting {
+	const struct tasks *tasks;
+	const struct span *piece;
+	uint32_t tid;
+	uint64_t at_ns; /* all of the piece before has been visited */
+	void (*visit)(void *arg, const struct span *stretch, const struct whom *whom);
+	void *arg;
+};
+
+static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enum cause_class did)
+{
+	struct span stretch = *v->piece;
+	struct whom whom = {.tid = tid, .did = (uint8_t)did};
+
+	if (until_ns <= v->at_ns)
+		return;
+	/* (Who waits is not who keeps it waiting: such rows contradict each other.) */
+	if (tid == v->tid || tid == TID_NONE)
+		whom = (struct whom){.tid = TID_NONE, .did = CAUSE_UNKNOWN};
+	if (whom.tid != TID_NONE && whom.tid != TID_IDLE && v->tasks)
+		whom.thread = tasks_thread(v->tasks, whom.tid);
+	stretch.begin_ns = v->at_ns;
+	stretch.end_ns = until_ns;
+	v->at_ns = until_ns;
+	v->visit(v->arg, &stretch, &whom);
+}
+
+/* Who had the CPU: of several between whom no row was written, one does not know which for how long. */
+static void visit_occupant(void *arg, const struct occupant *o)
+{
+	struct visiting *v = arg;
+	bool known = o->first_tid == o->last_tid;
+
+	visit_until(v, o->begin_ns, TID_NONE, CAUSE_UNKNOWN);
+	visit_until(v, o->end_ns, known ? o->first_tid : TID_NONE, known ? CAUSE_CPU : CAUSE_UNKNOWN);
+}
+
+static void visit_sleep(struct visiting *v, struct cause *scratch, const struct timeline *tl)
+{
+	const struct span *piece = v->piece;
+	const struct split *last;
+
+	if (!(piece->flags & SPAN_WOKEN) || piece->flags & SPAN_IRQ) {
+		visit_until(v, piece->end_ns, TID_NONE, CAUSE_UNKNOWN);
+		return;
+	}
+	if (piece->end_ns - piece->begin_ns < WAITED_FOLLOWED_NS) {
+		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
+		return;
+	}
+	cause_find(scratch, tl, v->tid, piece->begin_ns, piece->end_ns);
+	last = &scratch->links[scratch->nlinks - 1];
+	if (scratch->nlinks == 1) /* it was stopped, or the like */
+		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
+	else
+		visit_until(v, piece->end_ns, last->tid, split_main(last));
+}
+
+void waited_visit(struct cause *scratch, const struct timeline *tl, const struct tasks *tasks, uint32_t tid,
+		  const struct span *piece,
+		  void (*visit)(void *arg, const struct span *stretch, const struct whom *whom), void *arg)
+{
+	struct visiting v = {tasks, piece, tid, piece->begin_ns, visit, arg};
+
+	if (piece->state == STATE_ASLEEP) {
+		visit_sleep(&v, scratch, tl);
+		return;
+	}
+	if (piece->flags & (SPAN_MOVED | SPAN_THROTTLED)) { /* it may have waited for another one, or for none */
+		visit_until(&v, piece->end_ns, TID_NONE, CAUSE_UNKNOWN);
+		return;
+	}
+	if (piece->end_ns - piece->begin_ns >= WAITED_FOLLOWED_NS)
+		timeline_occupants(tl, piece->cpu, piece->begin_ns, piece->end_ns, visit_occupant, &v);
+	else
+		visit_until(&v, piece->end_ns, piece->other_tid, CAUSE_CPU);
+	visit_until(&v, piece->end_ns, TID_NONE, CAUSE_UNKNOWN);
+}

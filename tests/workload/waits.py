@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program that feeds the GPU and waits, each of its threads in another way: for a thread or process that computes.
+
+usage: waits.py LIBCUDA [WAY...]. Prints a line for each way: its name, the feeding thread, who it waited for (a process
+or a thread), and for how many nanoseconds, by its own clock.
+"""
+import ctypes
+import fcntl
+import mmap
+import multiprocessing
+import os
+import queue
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+import zlib
+
+ROUNDS = 8
+BUSY_S = 0.03
+cuda = ctypes.CDLL(sys.argv[1])
+none = ctypes.c_void_p(None)
+
+
+def launch():
+    cuda.cuLaunchKernel(ctypes.c_void_p(0x1000), 1, 1, 1, 1, 1, 1, 0, none, none, none)
+
+
+def compute(seconds=BUSY_S):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def child(body):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            body()
+        finally:
+            os._exit(0)
+    return pid
+
+
+def end(pid):
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
+class Clock:
+    """Time inside `with`, summed up."""
+
+    ns = 0
+
+    def __enter__(self):
+        self.begin = time.monotonic_ns()
+
+    def __exit__(self, *_):
+        self.ns += time.monotonic_ns() - self.begin
+
+
+# Each way: a generator that waits once between its yields, and first yields for whom.
+
+
+def answer(read, write):
+    """One that computes whenever it is asked, by a byte."""
+    while os.read(read, 1):
+        compute()
+        os.write(write, b"x")
+
+
+def ask(clock, pid, read, write):
+    yield pid
+    for _ in range(ROUNDS):
+        os.write(write, b"x")
+        with clock:
+            os.read(read, 1)
+        yield
+    end(pid)
+
+
+def pipe(clock):
+    to_read, to_write = os.pipe()
+    from_read, from_write = os.pipe()
+    return ask(clock, child(lambda: answer(to_read, from_write)), from_read, to_write)
+
+
+def socketpair(clock):
+    ours, theirs = socket.socketpair()
+    pid = child(lambda: answer(theirs.fileno(), theirs.fileno()))
+    yield from ask(clock, pid, ours.fileno(), ours.fileno())
+
+
+def through(clock):
+    """Through a process that only hands on what another one computes."""
+    to_read, to_write = os.pipe()
+    on_read, on_write = os.pipe()
+    back_read, back_write = os.pipe()
+    from_read, from_write = os.pipe()
+    last = child(lambda: answer(on_read, back_write))
+
+    def hand_on():
+        while os.read(to_read, 1):
+            os.write(on_write, b"x")
+            os.read(back_read, 1)
+            os.write(from_write, b"x")
+
+    between = child(hand_on)
+    yield from ask(clock, last, from_read, to_write)
+    end(between)
+
+
+def eventfd(clock):
+    asked, done = os.eventfd(0), os.eventfd(0)
+
+    def body():
+        while True:
+            os.eventfd_read(asked)
+            compute()
+            os.eventfd_write(done, 1)
+
+    pid = child(body)
+    yield pid
+    for _ in range(ROUNDS):
+        os.eventfd_write(asked, 1)
+        with clock:
+            os.eventfd_read(done)
+        yield
+    end(pid)
+
+
+def semaphore(clock):
+    asked, done = multiprocessing.Semaphore(0), multiprocessing.Semaphore(0)
+
+    def body():
+        while True:
+            asked.acquire()
+            compute()
+            done.release()
+
+    pid = child(body)
+    yield pid
+    for _ in range(ROUNDS):
+        asked.release()
+        with clock:
+            done.acquire()
+        yield
+    end(pid)
+
+
+def flock(clock):
+    with tempfile.NamedTemporaryFile() as file:
+        asked, done = multiprocessing.Semaphore(0), multiprocessing.Semaphore(0)
+
+        def body():
+            own = os.open(file.name, os.O_RDWR)
+            while True:
+                asked.acquire()
+                fcntl.flock(own, fcntl.LOCK_EX)
+                done.release()
+                compute()
+                fcntl.flock(own, fcntl.LOCK_UN)
+
+        pid = child(body)
+        yield pid
+        for _ in range(ROUNDS):
+            asked.release()
+            done.acquire()
+            with clock:
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+            yield
+        end(pid)
+
+
+def stopped(clock):
+    """One that somebody stops while it is asked."""
+    to_read, to_write = os.pipe()
+    from_read, from_write = os.pipe()
+    pid = child(lambda: answer(to_read, from_write))
+
+    def stop():
+        for _ in range(ROUNDS):
+            os.read(go_read, 1)
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(3 * BUSY_S)
+            os.kill(pid, signal.SIGCONT)
+
+    go_read, go_write = os.pipe()
+    stopper = child(stop)
+    yield pid
+    for _ in range(ROUNDS):
+        os.write(go_write, b"x")
+        os.write(to_write, b"x")
+        with clock:
+            os.read(from_read, 1)
+        yield
+    end(stopper)
+    end(pid)
+
+
+def thread_of(body):
+    """A thread that runs it; its number."""
+    numbers = queue.SimpleQueue()
+
+    def run():
+        numbers.put(threading.get_native_id())
+        body()
+
+    threading.Thread(target=run, daemon=True).start()
+    return numbers.get()
+
+
+def worker(asked, done):
+    """Compresses: computing without the interpreter lock."""
+    data = os.urandom(1 << 20)
+    while asked.get():
+        zlib.compress(data, 9)
+        done.put(1)
+
+
+def simple_queue(clock):
+    asked, done = queue.SimpleQueue(), queue.SimpleQueue()
+    yield thread_of(lambda: worker(asked, done))
+    for _ in range(ROUNDS):
+        asked.put(1)
+        with clock:
+            done.get()
+        yield
+    asked.put(0)
+
+
+def condition(clock):
+    asked, done = queue.Queue(), queue.Queue()
+    yield thread_of(lambda: worker(asked, done))
+    for _ in range(ROUNDS):
+        asked.put(1)
+        with clock:
+            done.get()
+        yield
+    asked.put(0)
+
+
+def gil(clock):
+    """A thread that keeps the interpreter lock in one long call: those who wait time out, again and again."""
+    asked = queue.SimpleQueue()
+    numbers = range(3_000_000)
+
+    def body():
+        while asked.get():
+            sum(numbers)
+
+    yield thread_of(body)
+    for _ in range(ROUNDS):
+        asked.put(1)
+        with clock:
+            time.sleep(0.0001)
+        yield
+    asked.put(0)
+
+
+def gil_long(clock):
+    """The same, kept so long that there are more waits than anybody would keep."""
+    asked = queue.SimpleQueue()
+    numbers = range(200_000_000)
+
+    def body():
+        while asked.get():
+            sum(numbers)
+
+    yield thread_of(body)
+    asked.put(1)
+    with clock:
+        time.sleep(0.0001)
+    yield
+    asked.put(0)
+
+
+WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long)
+
+
+def feed(way):
+    clock = Clock()
+    steps = way(clock)
+    whom = next(steps)
+    launch()
+    for _ in steps:
+        launch()
+    launch()
+    print(way.__name__, threading.get_native_id(), whom, clock.ns, flush=True)
+
+
+def wait4():
+    """Each child is another one."""
+    clock = Clock()
+    launch()
+    for _ in range(ROUNDS):
+        pid = child(compute)
+        with clock:
+            os.waitpid(pid, 0)
+        launch()
+    print("wait4", threading.get_native_id(), 0, clock.ns, flush=True)
+
+
+cuda.cuInit(0)
+names = sys.argv[2:]
+for way in WAYS:
+    if not names or way.__name__ in names:
+        feeder = threading.Thread(target=feed, args=(way,))
+        feeder.start()
+        feeder.join()
+if not names or "wait4" in names:
+    feeder = threading.Thread(target=wait4)
+    feeder.start()
+    feeder.join()
