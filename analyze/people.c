@@ -183,8 +183,7 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 
 void names_who_was(const struct names *n, uint64_t tid, uint32_t number, struct who *who)
 {
-	const struct thread *thread =
-		number ? &n->tasks.threads[number] : tasks_find_thread(&n->tasks, (uint32_t)tid);
+	const struct thread *thread = number ? &n->tasks.threads[number] : tasks_find_thread(&n->tasks, (uint32_t)tid);
 
 	memset(who, 0, sizeof(*who));
 	who->tid = tid;

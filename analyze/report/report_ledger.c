@@ -6,10 +6,10 @@
 #include "format/base/units.h"
 #include "replay/model/ledger.h"
 
-#define WIDTH 10             /* of a duration */
-#define WORDS_AT 21          /* the column of the words */
-#define WAITED_LISTED 16     /* who kept them waiting: in JSON, */
-#define WAITED_NAMED 3       /* and in a sentence, */
+#define WIDTH 10              /* of a duration */
+#define WORDS_AT 21           /* the column of the words */
+#define WAITED_LISTED 16      /* who kept them waiting: in JSON, */
+#define WAITED_NAMED 3        /* and in a sentence, */
 #define WAITED_NAMED_PARTS 20 /* with no less than this part of the time */
 
 static uint64_t whole_ns(const struct ledger_thread *t)
@@ -44,9 +44,9 @@ bool report_feeders(const struct report *r, struct feeders *f)
 		f->whole_ns += whole_ns(t);
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)
 			f->ns[p] += t->ns[p];
-		whole = waited_join(&f->waited, &t->waited) && whole;
+		whole = waited_gather(&f->waited, &t->waited) && whole;
 	}
-	waited_sort(&f->waited);
+	waited_merge(&f->waited);
 	return whole;
 }
 
@@ -59,8 +59,8 @@ void report_feeders_clear(struct feeders *f)
 static const char *did_words(enum cause_class did)
 {
 	static const char *const words[CAUSE_CLASSES] = {
-		[CAUSE_CPU] = "at work",       [CAUSE_RUNNABLE] = "without a CPU", [CAUSE_QUOTA] = "out of CPU quota",
-		[CAUSE_STOPPED] = "stopped",   [CAUSE_FUTEX] = "in a futex",       [CAUSE_FAULT] = "in a page fault",
+		[CAUSE_CPU] = "at work",         [CAUSE_RUNNABLE] = "without a CPU", [CAUSE_QUOTA] = "out of CPU quota",
+		[CAUSE_STOPPED] = "stopped",     [CAUSE_FUTEX] = "in a futex",       [CAUSE_FAULT] = "in a page fault",
 		[CAUSE_IO] = "waiting for disk", [CAUSE_ASLEEP] = "asleep",
 	};
 

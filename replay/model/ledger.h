@@ -86,9 +86,9 @@ struct ledger_by_tid {
 struct ledger {
 	const struct timeline *timeline;
 	const struct tasks *tasks; /* set by its owner; NULL: who is who is not known yet */
-	struct table threads; /* struct ledger_thread */
-	struct table latest;  /* by tid: struct ledger_by_tid */
-	uint64_t begin_ns;    /* of the capture */
+	struct table threads;      /* struct ledger_thread */
+	struct table latest;       /* by tid: struct ledger_by_tid */
+	uint64_t begin_ns;         /* of the capture */
 	uint64_t slice_ns;
 	uint64_t nsliced;
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
@@ -131,7 +131,8 @@ void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 /* The thread ended; it may be unknown. */
 void ledger_leave(struct ledger *l, uint64_t tid, uint64_t at_ns);
 
-/* The capture is over: all are settled, all slices are of one length, and waited lists are sorted. ERR_MEMORY, also of what failed before. */
+/* The capture is over: all are settled, all slices are of one length, and waited lists are sorted. ERR_MEMORY, also of
+ * what failed before. */
 int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why);
 
 #endif

@@ -26,7 +26,10 @@ void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max)
 	unsigned char *at;
 
 	if (room <= max && (size_t)(r->limit - r->next) <= 2 * item_bytes &&
-	    !grow(r, item_bytes, room == 0 ? ROOM_MIN : room * 2 <= max ? room * 2 : max + 1))
+	    !grow(r, item_bytes,
+		  room == 0         ? ROOM_MIN
+		  : room * 2 <= max ? room * 2
+				    : max + 1))
 		return NULL;
 	at = ring_keep(r, item_bytes);
 	if (r->next == r->limit) {

@@ -39,7 +39,8 @@ static inline void *ring_keep(struct ring *r, size_t item_bytes)
 	return at;
 }
 
-/* The same where there is none: the room grows, if need be; at `max` items the oldest goes. NULL: no memory, nothing changed. */
+/* The same where there is none: the room grows, if need be; at `max` items the oldest goes. NULL: no memory, nothing
+ * changed. */
 __attribute__((cold)) void *ring_keep_more(struct ring *r, size_t item_bytes, unsigned max);
 
 /*

@@ -138,8 +138,8 @@ struct futex_row {
  * mark a lock as taken with others waiting: 2, in a plain FUTEX_WAIT, or the owner's tid with the bit FUTEX_WAITERS.
  * (Condition variables, semaphores and joins wait with FUTEX_WAIT_BITSET or for other values.)
  *
- * Who sleeps in a futex until its time is up, looks, and sleeps in it again, waits on: if a thread ends the last of such
- * sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.)
+ * Who sleeps in a futex until its time is up, looks, and sleeps in it again, waits on: if a thread ends the last of
+ * such sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.)
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
 

@@ -103,7 +103,7 @@ static void end_wait(const struct track *th, unsigned i, const struct span *last
 	if (!(last->flags & SPAN_WOKEN) || last->flags & (SPAN_IRQ | SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return;
 	while ((s = same_wait(th, &i, s, &w))) {
-		s->flags &= (uint16_t)~(SPAN_TIMED_OUT | SPAN_IRQ);
+		s->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
 		s->flags |= SPAN_WOKEN;
 		s->other_tid = last->other_tid;
 	}

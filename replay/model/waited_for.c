@@ -72,29 +72,19 @@ static struct waited_for *make_room(struct waited_list *list)
 	return least;
 }
 
-static bool add(struct waited_list *list, const struct waited_for *w)
-{
-	struct waited_for *into = find(list, w->part, &w->whom);
-
-	if (into) {
-		count_in(into, w);
-		return true;
-	}
-	into = list->n < WAITED_FOR_MAX || w->whom.tid == TID_NONE ? append(list, w->part, &w->whom) : make_room(list);
-	if (into)
-		*into = *w;
-	return into;
-}
-
 bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns)
 {
 	struct waited_for *into = find(list, part, whom);
-	struct waited_for one = {.whom = *whom, .part = (uint8_t)part, .ns = ns, .count = 1};
 
-	if (!into) {
-		one.did_ns[whom->did] = ns;
-		return add(list, &one);
+	if (!into && (list->n < WAITED_FOR_MAX || whom->tid == TID_NONE)) {
+		into = append(list, part, whom);
+	} else if (!into) {
+		into = make_room(list);
+		if (into)
+			*into = (struct waited_for){.whom = *whom, .part = (uint8_t)part};
 	}
+	if (!into)
+		return false;
 	into->ns += ns;
 	into->count++;
 	into->did_ns[whom->did] += ns;
@@ -103,37 +93,65 @@ bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom
 	return true;
 }
 
-bool waited_join(struct waited_list *list, const struct waited_list *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		if (!add(list, &from->all[i]))
-			return false;
-	return true;
-}
-
-static int more_first(const void *x, const void *y)
+static int by_whom(const void *x, const void *y)
 {
 	const struct waited_for *a = x, *b = y;
 
-	if (a->ns != b->ns)
-		return a->ns < b->ns ? 1 : -1;
 	if (a->part != b->part)
 		return a->part < b->part ? -1 : 1;
-	return a->whom.tid < b->whom.tid ? -1 : a->whom.tid > b->whom.tid;
+	if (a->whom.tid != b->whom.tid)
+		return a->whom.tid < b->whom.tid ? -1 : 1;
+	return a->whom.thread < b->whom.thread ? -1 : a->whom.thread > b->whom.thread;
+}
+
+static int most_first(const void *x, const void *y)
+{
+	const struct waited_for *a = x, *b = y;
+
+	return a->ns != b->ns ? (a->ns < b->ns ? 1 : -1) : by_whom(x, y);
 }
 
 void waited_sort(struct waited_list *list)
 {
 	if (list->n)
-		qsort(list->all, list->n, sizeof(*list->all), more_first);
+		qsort(list->all, list->n, sizeof(*list->all), most_first);
+}
+
+bool waited_gather(struct waited_list *list, const struct waited_list *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		struct waited_for *one = array_at(&list->all, &list->room, list->n, sizeof(*one));
+
+		if (!one)
+			return false;
+		*one = from->all[i];
+		list->n++;
+	}
+	return true;
+}
+
+void waited_merge(struct waited_list *list)
+{
+	size_t n = 0;
+
+	if (list->n)
+		qsort(list->all, list->n, sizeof(*list->all), by_whom);
+	for (size_t i = 0; i < list->n; i++) {
+		struct waited_for *last = n ? &list->all[n - 1] : NULL, one = list->all[i];
+
+		if (last && last->part == one.part && same_whom(&last->whom, &one.whom))
+			count_in(last, &one);
+		else
+			list->all[n++] = one;
+	}
+	list->n = n;
+	waited_sort(list);
 }
 
 enum cause_class waited_did(const struct waited_for *w)
 {
-	uint64_t known_ns = w->ns - w->did_ns[CAUSE_UNKNOWN];
-
 	for (unsigned c = 0; c < CAUSE_UNKNOWN; c++)
-		if (w->did_ns[c] > known_ns / 2)
+		if (w->did_ns[c] > w->ns / 2)
 			return (enum cause_class)c;
 	return CAUSE_UNKNOWN;
 }
@@ -157,9 +175,11 @@ static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enu
 	if (until_ns <= v->at_ns)
 		return;
 	/* (Who waits is not who keeps it waiting: such rows contradict each other.) */
-	if (tid == v->tid || tid == TID_NONE)
-		whom = (struct whom){.tid = TID_NONE, .did = CAUSE_UNKNOWN};
-	if (whom.tid != TID_NONE && whom.tid != TID_IDLE && v->tasks)
+	if (tid == v->tid)
+		whom.tid = TID_NONE;
+	if (whom.tid == TID_NONE || whom.tid == TID_IDLE)
+		whom.did = CAUSE_UNKNOWN;
+	else if (v->tasks)
 		whom.thread = tasks_thread(v->tasks, whom.tid);
 	stretch.begin_ns = v->at_ns;
 	stretch.end_ns = until_ns;

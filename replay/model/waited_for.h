@@ -43,13 +43,15 @@ void waited_clear(struct waited_list *list);
 /* One more stretch of `ns`. False: no memory. */
 bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns);
 
-/* All of `from` into `list`. False: no memory. */
-bool waited_join(struct waited_list *list, const struct waited_list *from);
+/* Append all of `from`, of another thread. False: no memory. After the last of them: waited_merge(). */
+bool waited_gather(struct waited_list *list, const struct waited_list *from);
+/* Those of the same part and whom become one; sorted. */
+void waited_merge(struct waited_list *list);
 
 /* Most time first. */
 void waited_sort(struct waited_list *list);
 
-/* The class that it did for more than half of the time of which that is known; CAUSE_UNKNOWN: none. */
+/* What it did for more than half of that time; CAUSE_UNKNOWN: nothing, or that is not known. */
 enum cause_class waited_did(const struct waited_for *w);
 
 /*

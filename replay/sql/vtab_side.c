@@ -47,12 +47,24 @@ static const struct {
 	const char *table, *column;
 	double rows;
 } lookups[] = {
-	{"processes", "process", 1},   {"threads", "thread", 1},  {"kinds", "kind", 1},
-	{"probes", "probe", 1},        {"causes", "cause", 1},    {"epochs", "epoch", 1},
-	{"offcpu", "id", 1},           {"offcpu", "thread", 100}, {"allocation_ends", "allocation", 1},
-	{"frames", "stack", 10},       {"frames", "id", 1},       {"kernels", "function", 1},
-	{"kernels", "id", 1},          {"enums", "kind", 8},      {"inner_calls", "call", 1},
-	{"object_lives", "object", 1}, {"ledger", "thread", 12},  {"ledger_seconds", "thread", 1000},
+	{"processes", "process", 1},
+	{"threads", "thread", 1},
+	{"kinds", "kind", 1},
+	{"probes", "probe", 1},
+	{"causes", "cause", 1},
+	{"epochs", "epoch", 1},
+	{"offcpu", "id", 1},
+	{"offcpu", "thread", 100},
+	{"allocation_ends", "allocation", 1},
+	{"frames", "stack", 10},
+	{"frames", "id", 1},
+	{"kernels", "function", 1},
+	{"kernels", "id", 1},
+	{"enums", "kind", 8},
+	{"inner_calls", "call", 1},
+	{"object_lives", "object", 1},
+	{"ledger", "thread", 12},
+	{"ledger_seconds", "thread", 1000},
 	{"ledger_waited", "thread", 12},
 };
 

@@ -341,6 +341,19 @@ in_report() {
 check "the report says where the time went" test -s want/ledger
 check "as the database does" agrees ledger in_report
 check "and the module" agrees ledger in_module "$ledger"
+waited="SELECT w.part, coalesce(w.for_tid, -1), sum(w.ns) FROM ledger_waited w JOIN
+	(SELECT DISTINCT thread, begin_ns FROM ledger WHERE fed > 0) USING (thread, begin_ns)
+	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 16"
+in_db "$waited" | tr "|" " " | sort >want/waited
+waited_in_report() {
+	sqlite3 :memory: "SELECT value ->> 'part', coalesce(value ->> 'tid', -1), value ->> 'ns' FROM json_each((SELECT value ->> '$.ledger.waited_for'
+		FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports'))) ORDER BY 1, 2"
+}
+check "and for whom it waited" test -s want/waited
+check "as the database does, too" agrees waited waited_in_report
+check "and the module" agrees waited in_module "$waited"
+check "what it waited adds up" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, begin_ns, part, ns FROM ledger WHERE part IN ('task', 'cpu')
+	EXCEPT SELECT thread, begin_ns, part, sum(ns) FROM ledger_waited GROUP BY thread, begin_ns, part)")"
 check "all of it" is 0 "$(in_db "SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns HAVING sum(ns) <> end_ns - begin_ns)")"
 check "second by second, too" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, part, ns FROM ledger EXCEPT
 	SELECT thread, part, sum(ns) FROM ledger_seconds GROUP BY thread, part)")"

@@ -41,4 +41,55 @@ told() {
 	"$BUILD/gpuanalyze" --report "$cap" >"$TMP/report" && grep -A 14 '^Where the time went of the 3 threads that feed the GPU, ' "$TMP/report"
 }
 check "the report says where it went" told
+
+# --- for whom they waited: Python's own threads, locks and pipes, and its own clock ---
+if ! python3 -c "import os; os.eventfd" 2>"$TMP/err"; then
+	skip "for whom a Python program waits" "there is no python3 with os.eventfd() here: $(tail -1 "$TMP/err")"
+	finish
+fi
+waits() {
+	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/waits.py "$BUILD/workload/libcuda.so.1" >"$TMP/waits" &&
+		"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" && [ -s "$TMP/waits" ]
+}
+# Of the time that the thread could have had a CPU, and of which it is known what it did, no less than so many percent
+# went to whom it waited for. Some of it passes before the one sleeps, and after it was woken.
+for_whom() { # FEEDER WHOM NS PERCENT [DID]
+	sqlite3 -readonly "$TMP/run.db" "CREATE TEMP TABLE mine AS SELECT * FROM ledger WHERE tid = $1 AND fed > 0;
+		SELECT t.ns || ' ns of ' || ($3 - other) FROM (SELECT coalesce(sum(ns), 0) AS ns FROM ledger_waited
+			WHERE thread IN (SELECT thread FROM mine) AND part = 'task' AND for_tid = $2${5:+ AND did IN ($5)}) t,
+			(SELECT coalesce(sum(ns), 0) AS other FROM mine WHERE part IN ('cpu', 'quota', 'unknown'))
+		WHERE t.ns < ($3 - other) / 100 * $4" >"$TMP/rows"
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ]
+}
+others() { # FEEDER WHOM NS: nobody else has more than a tenth
+	sqlite3 -readonly "$TMP/run.db" "SELECT for_tid, did, ns FROM ledger_waited WHERE thread IN
+		(SELECT thread FROM ledger WHERE tid = $1 AND fed > 0) AND part = 'task' AND for_tid <> $2 AND ns > $3 / 10" >"$TMP/rows"
+	cat "$TMP/rows"
+	[ ! -s "$TMP/rows" ]
+}
+check "a Python program that waits in many ways is recorded" waits
+while read -r way feeder whom ns; do
+	at_work="'on-cpu', 'waiting-for-cpu', 'throttled', 'unknown'"
+	case $way in
+	wait4)
+		check "$way: its children have most of the time that it waited" none "SELECT ns FROM (SELECT coalesce(sum(w.ns), 0) AS ns
+			FROM ledger_waited w JOIN threads t ON t.thread = w.for_thread JOIN processes p ON p.process = t.process
+			WHERE w.thread IN (SELECT thread FROM ledger WHERE tid = $feeder AND fed > 0) AND w.part = 'task'
+				AND p.ppid = (SELECT pid FROM threads JOIN processes USING (process) WHERE tid = $feeder))
+			WHERE ns < $ns / 2"
+		continue
+		;;
+	stopped) at_work="'stopped'" percent=80 ;;
+	# Each time that the interpreter lock is asked for the host may take the CPU for as long as is waited.
+	gil*) percent=50 ;;
+	*) percent=80 ;;
+	esac
+	check "$way: most of the time that it waited is of whom it waited for" for_whom "$feeder" "$whom" "$ns" "$percent" "$at_work"
+	check "$way: and nobody else has much of it" others "$feeder" "$whom" "$ns"
+done <"$TMP/waits"
+"$BUILD/gpuanalyze" --report "$cap" >"$TMP/report"
+longest=$(awk '$1 == "gil_long" {print $3}' "$TMP/waits")
+check "the report names who kept them waiting longest, and what it did" \
+	grep -Eq "^ +for $longest python3 \([0-9.]+ s(: (at work|without a CPU))?\)" "$TMP/report"
 finish

@@ -20,7 +20,7 @@
 #define MS (1000 * US)
 #define T0 (1000 * 1000 * MS) /* when recording began */
 
-enum feed_probe { PROBE_launch = 1, PROBE_alloc, PROBE_free, PROBE_copy, PROBE_wait };
+enum feed_probe { PROBE_launch = 1, PROBE_alloc, PROBE_free, PROBE_copy, PROBE_wait, PROBE_futex };
 
 struct feed {
 	struct schema schema;
@@ -35,7 +35,8 @@ static inline void feed_open(struct feed *f)
 					      {"cudaMalloc", PROBE_alloc, KIND_alloc},
 					      {"cudaFree", PROBE_free, KIND_free},
 					      {"cudaMemcpy", PROBE_copy, KIND_copy},
-					      {"cudaStreamSynchronize", PROBE_wait, KIND_wait}};
+					      {"cudaStreamSynchronize", PROBE_wait, KIND_wait},
+					      {"futex", PROBE_futex, KIND_futex}};
 	struct context ctx = {.schema = &f->schema, .reader = f->reader};
 	struct fault why;
 

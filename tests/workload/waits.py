@@ -243,39 +243,37 @@ def condition(clock):
     asked.put(0)
 
 
-def gil(clock):
-    """A thread that keeps the interpreter lock in one long call: those who wait time out, again and again."""
+def keep(clock, n, rounds):
+    """A thread keeps the interpreter lock in one long call: who wants it back after a nap waits, 5 ms at a time."""
     asked = queue.SimpleQueue()
-    numbers = range(3_000_000)
+    numbers = range(n)
+    done = [0]
 
     def body():
         while asked.get():
             sum(numbers)
+            done[0] += 1
 
     yield thread_of(body)
-    for _ in range(ROUNDS):
+    for i in range(rounds):
         asked.put(1)
-        with clock:
-            time.sleep(0.0001)
+        while done[0] == i:
+            nap = Clock()
+            with nap:
+                time.sleep(0.0001)
+            if nap.ns > 2_000_000:
+                clock.ns += nap.ns
         yield
     asked.put(0)
 
 
+def gil(clock):
+    return keep(clock, 3_000_000, ROUNDS)
+
+
 def gil_long(clock):
-    """The same, kept so long that there are more waits than anybody would keep."""
-    asked = queue.SimpleQueue()
-    numbers = range(200_000_000)
-
-    def body():
-        while asked.get():
-            sum(numbers)
-
-    yield thread_of(body)
-    asked.put(1)
-    with clock:
-        time.sleep(0.0001)
-    yield
-    asked.put(0)
+    """So long that there are more waits than anybody would keep."""
+    return keep(clock, 200_000_000, 1)
 
 
 WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long)

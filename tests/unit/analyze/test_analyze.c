@@ -130,7 +130,8 @@ static void a_ring_keeps_the_last_ones_in_order(void **state)
 	for (uint64_t i = 0; i < 120; i++) {
 		struct interval *one;
 
-		assert_int_equal(ring_has_room(&r, sizeof(*one)), i == 7 || (i > 14 && i < 24) || (i > 30 && i % 51 < 43));
+		assert_int_equal(ring_has_room(&r, sizeof(*one)),
+				 i == 7 || (i > 14 && i < 24) || (i > 30 && i % 51 < 43));
 		one = ring_has_room(&r, sizeof(*one)) ? ring_keep(&r, sizeof(*one))
 						      : ring_keep_more(&r, sizeof(*one), 50);
 		*one = (struct interval){10 * i, 10 * i + 10};

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+/* For whom threads wait: by figures, whatever kind of wait, and when more happened than anybody keeps. */
+#include "tests/unit/ledgers.h"
+
+/* 0: not in the list. */
+static uint64_t waited_ns(const struct ledger_thread *t, enum ledger_part part, uint32_t tid, enum cause_class did)
+{
+	for (size_t i = 0; i < t->waited.n; i++)
+		if (t->waited.all[i].part == part && t->waited.all[i].whom.tid == tid)
+			return t->waited.all[i].did_ns[did];
+	return 0;
+}
+
+static void a_wait_is_for_who_did_not_wait_itself(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 1 * MS, 1, 0, 0, 102);
+	feed_switch(f, T0 + 1 * MS, 2, 0, 0, 103);
+	/* For 102, which is at work. */
+	sleeps(f, T0 + 2 * MS, T0 + 5 * MS, T0 + 5 * MS, S, false);
+	/* For 102, which slept until 103 woke it, and that was at work. */
+	feed_switch(f, T0 + 6 * MS, 0, 101, S, 0);
+	feed_switch(f, T0 + 6 * MS, 1, 102, S, 0);
+	feed_waking(f, T0 + 16 * MS, 2, 102, 103, WAKE_TASK);
+	feed_switch(f, T0 + 16 * MS, 1, 0, 0, 102);
+	feed_waking(f, T0 + 17 * MS, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 17 * MS, 0, 0, 0, 101);
+	/* So short that it is not followed. */
+	feed_switch(f, T0 + 18 * MS, 1, 102, S, 0);
+	feed_switch(f, T0 + 18 * MS, 0, 101, S, 0);
+	feed_waking(f, T0 + 18 * MS + 800 * US, 2, 102, 103, WAKE_TASK);
+	feed_switch(f, T0 + 18 * MS + 800 * US, 1, 0, 0, 102);
+	feed_waking(f, T0 + 18 * MS + 900 * US, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 18 * MS + 900 * US, 0, 0, 0, 101);
+	feed_launch(f, T0 + 19 * MS, T0 + 20 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 20 * MS);
+	CHECK(t, 2 * MS, 0, 3 * MS + 100 * US, 0, 0, 14 * MS + 900 * US);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 3 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 103, CAUSE_CPU), 11 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_UNKNOWN), 900 * US);
+	assert_int_equal(t->waited.n, 2);
+	assert_int_equal(t->waited.all[0].whom.thread, tasks_thread(engine_ledger(f->engine)->tasks, 103));
+}
+
+static void each_who_had_its_cpu_has_that_time(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 2 * MS, 0, 101, 0, 104);
+	feed_switch(f, T0 + 5 * MS, 0, 104, 0, 105);
+	feed_switch(f, T0 + 7 * MS, 0, 105, S, 101);
+	/* Between the two that have rows somebody had it: who and for how long nobody knows. */
+	feed_switch(f, T0 + 8 * MS, 0, 101, 0, 901);
+	feed_switch(f, T0 + 12 * MS, 0, 902, 0, 101);
+	feed_switch(f, T0 + 13 * MS, 0, 101, 0, 104);
+	feed_switch(f, T0 + 13 * MS + 400 * US, 0, 104, 0, 101);
+	feed_launch(f, T0 + 14 * MS, T0 + 15 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 15 * MS);
+	CHECK(t, 2 * MS, 0, 3 * MS + 600 * US, 9 * MS + 400 * US);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, 104, CAUSE_CPU), 3 * MS + 400 * US);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, 105, CAUSE_CPU), 2 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, TID_NONE, CAUSE_UNKNOWN), 4 * MS);
+	assert_int_equal(t->waited.n, 3);
+}
+
+/* In a futex, 5 ms at a time, `n` times until its time is up, and once more, until 102 wakes it after 3 ms; when. */
+static uint64_t waits_again(struct feed *f, uint64_t at, unsigned n, uint64_t look, uint64_t last_futex)
+{
+	for (unsigned i = 0; i < n; i++, at += 5 * MS + look) {
+		sleeps(f, at, at + 5 * MS, at + 5 * MS + 1 * US, S, true);
+		feed_futex(f, at, at + 5 * MS + 1 * US, 101, 0, WAIT_BITSET, F1, -110);
+	}
+	sleeps(f, at, at + 3 * MS, at + 3 * MS, S, false);
+	feed_futex(f, at, at + 3 * MS, 101, 0, WAIT_BITSET, last_futex, 0);
+	return at + 3 * MS;
+}
+
+static void a_wait_that_times_out_and_goes_on_is_one(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = waits_again(f, T0 + 1 * MS, 4, 11 * US, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 4 * 10 * US, 4 * US, 0, 4 * 5 * MS + 3 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 23 * MS);
+}
+
+static void another_futex_or_other_work_in_between_is_not(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = waits_again(f, T0 + 1 * MS, 4, 11 * US, F2);
+	at = waits_again(f, at + 10 * US, 4, 4 * MS, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 4 * 10 * US + 10 * US + 4 * (4 * MS - 1 * US), 8 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
+	      8 * 5 * MS);
+}
+
+static void nor_one_that_nobody_ended(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	for (unsigned i = 0; i < 4; i++, at += 5 * MS + 11 * US) {
+		sleeps(f, at, at + 5 * MS, at + 5 * MS + 1 * US, S, true);
+		feed_futex(f, at, at + 5 * MS + 1 * US, 101, 0, WAIT_BITSET, F1, -110);
+	}
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 4 * 10 * US, 4 * US, 0, 0, 0, 0, 0, 4 * 5 * MS);
+}
+
+/* The timeline forgets most of it before anybody wakes the thread. */
+static void a_wait_may_be_longer_than_what_is_kept(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = waits_again(f, T0 + 1 * MS, 2000, 11 * US, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 2000 * 10 * US, 2000 * US, 0, 2000 * 5 * MS + 3 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 2000 * 5 * MS + 3 * MS);
+}
+
+/* A row of a sleep is missing: what it did then is unknown, but it was in the futex. */
+static void a_row_that_is_missing_does_not_end_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	sleeps(f, at, at + 5 * MS, at + 5 * MS, S, true);
+	feed_futex(f, at, at + 5 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	feed_switch(f, at + 5 * MS + 10 * US, 0, 101, S, 0);
+	feed_futex(f, at + 5 * MS + 10 * US, at + 12 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	at = waits_again(f, at + 12 * MS + 10 * US, 0, 0, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
+}
+
+static void who_has_the_memory_map_is_waited_for(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_process(f, T0, 200, T0 - MS, true, "other");
+	feed_thread(f, T0, 201, 200, T0 - MS, "other");
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 1 * MS, 1, 0, 0, 102);
+	FEED(f, KIND_switch, T0 + 2 * MS, 0, 101, D, 0, 0, SWITCH_FAULT);
+	feed_waking(f, T0 + 5 * MS, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 5 * MS, 0, 0, 0, 101);
+	/* Another process, which had the page: the kernel's own affair. */
+	FEED(f, KIND_switch, T0 + 6 * MS, 0, 101, D, 0, 0, SWITCH_FAULT);
+	feed_waking(f, T0 + 10 * MS, 2, 101, 201, WAKE_TASK);
+	feed_switch(f, T0 + 10 * MS, 0, 0, 0, 101);
+	feed_launch(f, T0 + 11 * MS, T0 + 12 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 12 * MS);
+	CHECK(t, 2 * MS, 0, 3 * MS, 0, 0, 3 * MS, 0, 4 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 3 * MS);
+}
+
+static void who_never_came_is_waited_for(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
+	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 6 * MS, PROBE_futex, F1, 0);
+	t = ledger_of(f, 101, T0 + 9 * MS);
+	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 5 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, TID_NONE, CAUSE_UNKNOWN), 5 * MS);
+}
+
+/* More wake it than the list has places for; who does it for long stays, wherever it stands. */
+static void the_least_make_room(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS, all = 0;
+
+	feed_launch(f, T0, at, 101, 0);
+	for (unsigned i = 0; i < 300; i++) {
+		uint64_t ns = i % 10 == 7 ? 700 * US : 100 * US + i;
+
+		feed_switch(f, at, 0, 101, S, 0);
+		feed_waking(f, at + ns, 1, 101, i % 10 == 7 ? 888 : 1000 + i, WAKE_TASK);
+		feed_switch(f, at + ns, 0, 0, 0, 101);
+		at += ns + 10 * US;
+		all += ns;
+	}
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 300 * 10 * US, 0, 0, all);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 888, CAUSE_UNKNOWN), 30 * 700 * US);
+	assert_true(t->waited.n > 2 && t->waited.all[0].whom.tid + t->waited.all[1].whom.tid == 888 + TID_NONE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_wait_is_for_who_did_not_wait_itself),
+		TEST(each_who_had_its_cpu_has_that_time),
+		TEST(a_wait_that_times_out_and_goes_on_is_one),
+		TEST(another_futex_or_other_work_in_between_is_not),
+		TEST(nor_one_that_nobody_ended),
+		TEST(a_wait_may_be_longer_than_what_is_kept),
+		TEST(a_row_that_is_missing_does_not_end_it),
+		TEST(who_has_the_memory_map_is_waited_for),
+		TEST(who_never_came_is_waited_for),
+		TEST(the_least_make_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
