@@ -407,6 +407,7 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	e->names.kernels.max = KERNEL_NAMES_MAX;
 	e->ctx.names = &e->names;
 	e->ctx.callers = &e->callers;
+	e->ctx.ledger = &e->ledger;
 	e->ctx.begin_ns = ctx->reader ? ctx->reader->header.start_boot_ns : UINT64_MAX;
 	e->ctx.now_ns = 0;
 	e->settings = *settings;

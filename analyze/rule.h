@@ -10,7 +10,7 @@
 #include "analyze/finding.h"
 #include "analyze/people.h"
 #include "analyze/rules/groups.h"
-#include "replay/model/timeline.h"
+#include "replay/model/ledger.h"
 #include "format/cursor.h"
 
 enum setting_unit { SETTING_COUNT, SETTING_TIMES, SETTING_PERCENT, SETTING_NS, SETTING_BYTES };
@@ -37,6 +37,7 @@ struct context {
 	bool damaged;    /* with unverified: FORGED or MALFORMED */
 	/* Set by the engine. */
 	const struct callers *callers;
+	const struct ledger *ledger; /* in finish(): it is settled */
 	const struct caller
 		*caller;    /* who made the call of the row, before it counts, or who ends; NULL: none, or too many */
 	uint64_t waited_ns; /* of a switch: how long who got the CPU had been ready for it */
@@ -93,6 +94,7 @@ struct rule {
 	R(alloc_leak)                                                                                                  \
 	R(launch_latency)                                                                                              \
 	R(futex_stall)                                                                                                 \
+	R(starved)                                                                                                     \
 	R(launch_gap)                                                                                                  \
 	R(runqueue)                                                                                                    \
 	R(sync_stall)                                                                                                  \

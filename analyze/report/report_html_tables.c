@@ -109,7 +109,7 @@ void page_ledger(struct page *p)
 		add_share(h, f.ns[i], f.whole_ns);
 		report_waited_add(&t, p->r, &f, (enum ledger_part)i);
 		if (t.len || t.failed) {
-			html_open(h, "div", "note");
+			html_open(h, "div", "what");
 			html_take(h, &t);
 			html_close(h);
 		}

@@ -55,18 +55,6 @@ void report_feeders_clear(struct feeders *f)
 	waited_clear(&f->waited);
 }
 
-/* What who kept others waiting did meanwhile. */
-static const char *did_words(enum cause_class did)
-{
-	static const char *const words[CAUSE_CLASSES] = {
-		[CAUSE_CPU] = "at work",         [CAUSE_RUNNABLE] = "without a CPU", [CAUSE_QUOTA] = "out of CPU quota",
-		[CAUSE_STOPPED] = "stopped",     [CAUSE_FUTEX] = "in a futex",       [CAUSE_FAULT] = "in a page fault",
-		[CAUSE_IO] = "waiting for disk", [CAUSE_ASLEEP] = "asleep",
-	};
-
-	return words[did];
-}
-
 static bool is_somebody(const struct waited_for *w)
 {
 	return w->whom.tid != TID_IDLE && w->whom.tid != TID_NONE;
@@ -79,7 +67,7 @@ void report_waited_add(struct text *t, const struct report *r, const struct feed
 
 	for (size_t i = 0; i < f->waited.n && n < WAITED_NAMED; i++) {
 		const struct waited_for *w = &f->waited.all[i];
-		const char *did = part == LEDGER_TASK ? did_words(waited_did(w)) : NULL;
+		const char *did = part == LEDGER_TASK ? cause_class_doing(waited_did(w)) : NULL;
 		struct who who;
 
 		if (w->part != part || !is_somebody(w) || w->ns < f->ns[part] / WAITED_NAMED_PARTS)

@@ -58,7 +58,7 @@ const char report_style[] =
 	"article.error{border-top-color:var(--bad)}"
 	"article.warning{border-top-color:var(--warn)}"
 	"article.info{border-top-color:var(--info)}"
-	".what{margin:0;color:var(--soft);font-size:.9rem}"
+	".what{margin:0;color:var(--soft);font-size:.9rem;font-weight:400}"
 	".what b{text-transform:uppercase;font-size:.8rem;letter-spacing:.05em}"
 	".error .what b{color:var(--bad)}"
 	".warning .what b{color:var(--warn)}"

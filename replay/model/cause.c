@@ -34,6 +34,14 @@ const char *cause_class_label(enum cause_class class)
 	return labels[class];
 }
 
+const char *cause_class_doing(enum cause_class class)
+{
+	static const char *const doing[CAUSE_CLASSES] = {"at work",    "without a CPU",   "out of CPU quota", "stopped",
+							 "in a futex", "in a page fault", "waiting for disk", "asleep"};
+
+	return doing[class];
+}
+
 const char *chain_end_name(enum chain_end end)
 {
 	static const char *const names[] = {"ran",     "no-cpu", "interrupt", "timed-out", "signal",

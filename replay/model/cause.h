@@ -33,6 +33,8 @@ const char *
 const char *cause_class_key(enum cause_class class); /* "on_cpu_ns", "waiting_for_cpu_ns", ...: members of the JSON */
 const char *cause_class_label(enum cause_class class); /* "on CPU", "waiting for a CPU", ...: for people */
 
+const char *cause_class_doing(enum cause_class class); /* what one is then: "at work", "without a CPU"; NULL: unknown */
+
 /* What such a sleep is. */
 enum cause_class class_of_sleep(const struct span *sleep);
 /* FUTEX, FAULT, IO, ASLEEP. */

@@ -52,6 +52,13 @@ bool ledger_feeds(uint16_t kind)
 	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
 }
 
+bool ledger_fed(const struct ledger *l, uint64_t tid)
+{
+	const struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+
+	return latest && latest->thread && latest->thread->nfed;
+}
+
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread)
 {
 	uint64_t since_ns = tasks_tracked_since(tasks, thread);

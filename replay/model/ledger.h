@@ -106,6 +106,9 @@ bool ledger_names(enum ledger_part part);
 /* Whether such a call gives the GPU work: who makes one feeds it. */
 bool ledger_feeds(uint16_t kind);
 
+/* Whether the thread that has this number, or had it last, did. */
+bool ledger_fed(const struct ledger *l, uint64_t tid);
+
 /* Since when the thread is recorded: its process is, and it began. */
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread);
 

@@ -404,7 +404,7 @@ static void every_rule_explains_itself(void **state)
 	for (unsigned i = 0; i < NRULES; i++) {
 		assert_true(rules[i]->summary && rules[i]->meaning && rules[i]->wrong && rules[i]->remedy);
 		assert_in_range(rules[i]->nsettings, 1, SETTINGS_MAX);
-		assert_true(rules[i]->kinds[0] != 0);
+		assert_true((rules[i]->kinds[0] != 0) == (rules[i]->feed != NULL));
 		assert_int_equal(rules[i]->kinds[RULE_KINDS_MAX - 1], 0);
 		for (unsigned k = 0; k < rules[i]->nsettings; k++) {
 			const struct setting *s = &rules[i]->settings[k];
