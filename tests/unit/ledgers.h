@@ -42,6 +42,7 @@ static inline void check_sum(const struct ledger *l, const struct ledger_thread 
 		for (unsigned c = 0; c < CAUSE_CLASSES; c++)
 			did += w->did_ns[c];
 		assert_int_equal(did, w->ns);
+		assert_int_not_equal(w->whom.tid, t->key.a); /* nobody waits for itself */
 		assert_true(i == 0 || w->ns <= t->waited.all[i - 1].ns);
 		waited[w->part] += w->ns;
 	}

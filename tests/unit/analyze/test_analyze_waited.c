@@ -162,6 +162,41 @@ static void a_row_that_is_missing_does_not_end_it(void **state)
 	CHECK(t, 2 * MS, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
 }
 
+/* What it did between two rows of the futex nobody knows: it may have done anything. */
+static void but_what_is_unknown_in_between_does(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	sleeps(f, at, at + 5 * MS, at + 5 * MS, S, true);
+	feed_futex(f, at, at + 5 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	feed_switch(f, at + 5 * MS + 10 * US, 0, 101, S, 0);
+	at = waits_again(f, at + 12 * MS, 0, 0, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 10 * US, 0, 0, 3 * MS, 0, 0, 0, 5 * MS, 0, 7 * MS - 10 * US);
+}
+
+/* The same of a wait that is longer than what is kept. */
+static void what_is_kept_ends_likewise(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = waits_again(f, T0 + 1 * MS, 600, 11 * US, F2);
+	at = waits_again(f, at + 10 * US, 600, 4 * MS, F1);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 600 * 10 * US + 10 * US + 600 * (4 * MS - 1 * US), 1200 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
+	      1200 * 5 * MS);
+}
+
 static void who_has_the_memory_map_is_waited_for(void **state)
 {
 	struct feed *f = *state;
@@ -197,6 +232,19 @@ static void who_never_came_is_waited_for(void **state)
 	assert_int_equal(waited_ns(t, LEDGER_TASK, TID_NONE, CAUSE_UNKNOWN), 5 * MS);
 }
 
+/* A sleep that began before that futex did is another one. */
+static void but_not_in_what_began_later(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
+	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 3 * MS, PROBE_futex, F1, 0);
+	t = ledger_of(f, 101, T0 + 9 * MS);
+	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 5 * MS);
+}
+
 /* More wake it than the list has places for; who does it for long stays, wherever it stands. */
 static void the_least_make_room(void **state)
 {
@@ -206,10 +254,10 @@ static void the_least_make_room(void **state)
 
 	feed_launch(f, T0, at, 101, 0);
 	for (unsigned i = 0; i < 300; i++) {
-		uint64_t ns = i % 10 == 7 ? 700 * US : 100 * US + i;
+		uint64_t ns = i % 10 == 0 ? 700 * US : 100 * US + i;
 
 		feed_switch(f, at, 0, 101, S, 0);
-		feed_waking(f, at + ns, 1, 101, i % 10 == 7 ? 888 : 1000 + i, WAKE_TASK);
+		feed_waking(f, at + ns, 1, 101, i % 10 == 0 ? 888 : 1000 + i, WAKE_TASK);
 		feed_switch(f, at + ns, 0, 0, 0, 101);
 		at += ns + 10 * US;
 		all += ns;
@@ -232,8 +280,11 @@ int main(void)
 		TEST(nor_one_that_nobody_ended),
 		TEST(a_wait_may_be_longer_than_what_is_kept),
 		TEST(a_row_that_is_missing_does_not_end_it),
+		TEST(but_what_is_unknown_in_between_does),
+		TEST(what_is_kept_ends_likewise),
 		TEST(who_has_the_memory_map_is_waited_for),
 		TEST(who_never_came_is_waited_for),
+		TEST(but_not_in_what_began_later),
 		TEST(the_least_make_room),
 	};
 
