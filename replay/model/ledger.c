@@ -379,7 +379,9 @@ static void keep_piece(void *arg, const struct span *piece)
 	struct ledger *l = s->ledger;
 
 	if (waits(piece))
-		waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), piece, keep_stretch, arg);
+		/* (To follow the waits of all threads of all processes would take long. Few of them call.) */
+		waited_visit(s->thread->called ? &l->scratch : NULL, l->timeline, l->tasks, as_tid(s->thread->key.a),
+			     piece, keep_stretch, arg);
 	else
 		keep_stretch(arg, piece, &nobody);
 }

@@ -206,7 +206,7 @@ static void visit_sleep(struct visiting *v, struct cause *scratch, const struct 
 		visit_until(v, piece->end_ns, TID_NONE, CAUSE_UNKNOWN);
 		return;
 	}
-	if (piece->end_ns - piece->begin_ns < WAITED_FOLLOWED_NS) {
+	if (!scratch || piece->end_ns - piece->begin_ns < WAITED_FOLLOWED_NS) {
 		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
 		return;
 	}

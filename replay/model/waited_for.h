@@ -57,7 +57,7 @@ enum cause_class waited_did(const struct waited_for *w);
 /*
  * Call `visit` for the stretches of a piece in which the thread slept or lacked a CPU, in order and without gap: each
  * with who kept it waiting. A wait that was ended by a thread is followed to the one that did not wait for another
- * (cause_find(), in *scratch).
+ * (cause_find(), in *scratch; NULL: it is not followed).
  */
 void waited_visit(struct cause *scratch, const struct timeline *tl, const struct tasks *tasks, uint32_t tid,
 		  const struct span *piece,
