@@ -125,6 +125,7 @@ static inline bool wait_goes_on(uint64_t slept_ns, uint64_t looked_ns)
 struct futex_row {
 	uint64_t begin_ns, at_ns;
 	uint64_t addr;
+	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
 	uint32_t op; /* futex(2) command */
@@ -139,7 +140,8 @@ struct futex_row {
  * (Condition variables, semaphores and joins wait with FUTEX_WAIT_BITSET or for other values.)
  *
  * Who sleeps in a futex until its time is up, looks, and sleeps in it again, waits on: if a thread ends the last of
- * such sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.)
+ * such sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.) So
+ * did a thread of its process that called wake for this futex while it was on its way out, and found nobody asleep.
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
 

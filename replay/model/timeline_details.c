@@ -2,6 +2,7 @@
 /* What futexes, page faults, the hypervisor and losses add to what timeline.c learns from switches. */
 #include <string.h>
 
+#include "format/base/map.h"
 #include "replay/model/timeline_internal.h"
 #include "format/kinds.h"
 
@@ -44,6 +45,33 @@ static bool futex_is_lock(const struct futex_row *row)
 	if (row->op == FUTEX_WAIT_OP)
 		return row->val == FUTEX_CONTENDED || row->val & FUTEX_WAITERS_BIT;
 	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
+}
+
+static struct vain_wake *vain_wake_of(struct timeline *tl, const struct futex_row *row)
+{
+	return &tl->vain_wakes[map_mix(row->addr ^ (uint64_t)row->pid << 32) % VAIN_WAKES];
+}
+
+/* A row of a call that does not wait. */
+static void note_wake(struct timeline *tl, const struct futex_row *row)
+{
+	static const uint8_t wakes[] = {1, 5, 10}; /* WAKE, WAKE_OP, WAKE_BITSET */
+
+	if (row->ret == 0 && row->op <= UINT8_MAX && memchr(wakes, (int)row->op, sizeof(wakes)))
+		*vain_wake_of(tl, row) = (struct vain_wake){row->at_ns, row->addr, row->pid, row->tid};
+}
+
+/* The sleep timed out, but before the thread was back another one called wake for it. */
+static void end_late(struct timeline *tl, const struct futex_row *row, struct span *last)
+{
+	const struct vain_wake *w = vain_wake_of(tl, row);
+
+	if (!(last->flags & SPAN_TIMED_OUT) || w->addr != row->addr || w->pid != row->pid || w->tid == row->tid ||
+	    w->at_ns < row->begin_ns)
+		return;
+	last->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
+	last->flags |= SPAN_WOKEN;
+	last->other_tid = w->tid;
 }
 
 /* It slept, or rows of a sleep are missing: then what it did is unknown, but for that. */
@@ -117,6 +145,8 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 	unsigned i = th ? ring_n(&th->spans) : 0, first = 0;
 	struct span *s, *last = NULL;
 
+	if (!futex_op_waits(row->op))
+		note_wake(tl, row);
 	if (r < 0 || !th || !futex_op_waits(row->op))
 		return r;
 	while ((s = sleep_inside(th, &i, row->begin_ns, row->at_ns))) {
@@ -129,6 +159,8 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 		last = last ? last : s;
 		first = i;
 	}
+	if (last)
+		end_late(tl, row, last);
 	if (last)
 		end_wait(th, first, last);
 	return 0;

@@ -28,6 +28,7 @@ static int feed_futex(struct timeline *tl, const struct event *ev, struct fault 
 	const struct futex_row row = {.begin_ns = event_begin_ns(ev, ev->v[F_futex_dur]),
 				      .at_ns = ev->at_ns,
 				      .addr = ev->v[F_futex_addr],
+				      .pid = (uint32_t)ev->v[F_futex_pid],
 				      .tid = as_tid(ev->v[F_futex_tid]),
 				      .cpu = (uint32_t)ev->v[F_futex_cpu],
 				      .op = (uint32_t)ev->v[F_futex_op],

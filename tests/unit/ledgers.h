@@ -12,6 +12,7 @@
 #define D 2
 #define STOPPED 4
 #define WAIT_BITSET 9
+#define WAKE 1
 #define LOCK_PI 6
 
 /* What the thread has, after all ended at `end`. */

@@ -272,8 +272,8 @@ def gil(clock):
 
 
 def gil_long(clock):
-    """So long that there are more waits than anybody would keep."""
-    return keep(clock, 200_000_000, 1)
+    """So long that there are more waits than anybody keeps."""
+    return keep(clock, 50_000_000, 4)
 
 
 WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long)

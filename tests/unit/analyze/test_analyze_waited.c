@@ -95,6 +95,33 @@ static void a_wait_that_times_out_and_goes_on_is_one(void **state)
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 23 * MS);
 }
 
+/* It times out while the one that it waits for is about to wake it: that one finds nobody asleep. */
+static void who_comes_as_it_times_out_ends_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	for (unsigned i = 0; i < 3; i++, at += 5 * MS + 11 * US) {
+		sleeps(f, at, at + 5 * MS, at + 5 * MS + 3 * US, S, true);
+		feed_futex(f, at + 5 * MS, at + 5 * MS + 3 * US, 102, 1, WAKE, i == 2 ? F1 : F2, 0);
+		feed_futex(f, at, at + 5 * MS + 4 * US, 101, 0, WAIT_BITSET, F1, -110);
+	}
+	/* Not so who woke another one that slept there. */
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	at += 2 * MS;
+	sleeps(f, at, at + 5 * MS, at + 5 * MS + 3 * US, S, true);
+	feed_futex(f, at + 5 * MS, at + 5 * MS + 3 * US, 102, 1, WAKE, F1, 1);
+	feed_futex(f, at, at + 5 * MS + 4 * US, 101, 0, WAIT_BITSET, F1, -110);
+	at += 6 * MS;
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 3 * MS, 0, 3 * 8 * US + 1 * MS + 1 * MS - 3 * US, 12 * US, 0, 15 * MS, 0, 0, 0, 5 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 15 * MS);
+}
+
 static void another_futex_or_other_work_in_between_is_not(void **state)
 {
 	struct feed *f = *state;
@@ -276,6 +303,7 @@ int main(void)
 		TEST(a_wait_is_for_who_did_not_wait_itself),
 		TEST(each_who_had_its_cpu_has_that_time),
 		TEST(a_wait_that_times_out_and_goes_on_is_one),
+		TEST(who_comes_as_it_times_out_ends_it),
 		TEST(another_futex_or_other_work_in_between_is_not),
 		TEST(nor_one_that_nobody_ended),
 		TEST(a_wait_may_be_longer_than_what_is_kept),
