@@ -51,20 +51,22 @@ waits() {
 	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/waits.py "$BUILD/workload/libcuda.so.1" >"$TMP/waits" &&
 		"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" && [ -s "$TMP/waits" ]
 }
-# Of the time that the thread could have had a CPU, and of which it is known what it did, no less than so many percent
-# went to whom it waited for. Some of it passes before the one sleeps, and after it was woken.
+# Of the time in which nobody lacked a CPU but whom it waited for, and of which it is known what the thread did, no less
+# than so many percent went to that one. Some of it passes before the one sleeps, and after it was woken.
 for_whom() { # FEEDER WHOM NS PERCENT [DID]
 	sqlite3 -readonly "$TMP/run.db" "CREATE TEMP TABLE mine AS SELECT * FROM ledger WHERE tid = $1 AND fed > 0;
 		SELECT t.ns || ' ns of ' || ($3 - other) FROM (SELECT coalesce(sum(ns), 0) AS ns FROM ledger_waited
 			WHERE thread IN (SELECT thread FROM mine) AND part = 'task' AND for_tid = $2${5:+ AND did IN ($5)}) t,
-			(SELECT coalesce(sum(ns), 0) AS other FROM mine WHERE part IN ('cpu', 'quota', 'unknown'))
+			(SELECT coalesce(sum(ns), 0) AS other FROM (SELECT ns FROM mine WHERE part IN ('cpu', 'quota', 'unknown')
+				UNION ALL SELECT ns FROM ledger_waited WHERE thread IN (SELECT thread FROM mine) AND part = 'task'
+					AND for_tid <> $2 AND did = 'waiting-for-cpu'))
 		WHERE t.ns < ($3 - other) / 100 * $4" >"$TMP/rows"
 	cat "$TMP/rows"
 	[ ! -s "$TMP/rows" ]
 }
-others() { # FEEDER WHOM NS: nobody else has more than a tenth
+others() { # FEEDER WHOM NS: nobody else has more than a tenth, but for want of a CPU
 	sqlite3 -readonly "$TMP/run.db" "SELECT for_tid, did, ns FROM ledger_waited WHERE thread IN
-		(SELECT thread FROM ledger WHERE tid = $1 AND fed > 0) AND part = 'task' AND for_tid <> $2 AND ns > $3 / 10" >"$TMP/rows"
+		(SELECT thread FROM ledger WHERE tid = $1 AND fed > 0) AND part = 'task' AND for_tid <> $2 AND did <> 'waiting-for-cpu' AND ns > $3 / 10" >"$TMP/rows"
 	cat "$TMP/rows"
 	[ ! -s "$TMP/rows" ]
 }
