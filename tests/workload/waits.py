@@ -280,6 +280,9 @@ WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_qu
 
 
 def feed(way):
+    # Until who started this thread no longer wants the interpreter lock: of two who wait for it one is given it, and
+    # the other one's wait ends because its time is up.
+    time.sleep(0.1)
     clock = Clock()
     steps = way(clock)
     whom = next(steps)
