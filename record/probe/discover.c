@@ -141,33 +141,38 @@ static void note_denied(struct discover *d, uint32_t pid, int r)
 	d->counts.last_denied = pid;
 }
 
-/* Look into a mapping, unless its file is the one that is `known`. *looked: false: it is gone. INSPECT_LATER. */
+/*
+ * Look into a mapping, unless its file is the one that is `known`. INSPECT_DONE and *l; INSPECT_GONE: there is nothing
+ * (more) to be known of it now; INSPECT_LATER; negative.
+ */
 static int look_at_mapping(struct discover *d, uint32_t pid, const struct mapping *m, const struct looked *known,
-			   struct looked *l, bool *looked, struct fault *why)
+			   struct looked *l, struct fault *why)
 {
-	struct process_info info;
+	bool named = discover_role_of_name(m->path) != 0;
 	struct fault said = {0};
 	int r = inspector_open(d->inspector, pid, m, &d->file, &said);
 
-	*looked = false;
 	if (r == ERR_MEMORY)
 		*why = said;
 	if (r == ERR_MEMORY || r == INSPECT_LATER)
 		return r;
-	if (r <= 0 && !discover_role_of_name(m->path)) {
+	if (r == INSPECT_DONE) {
+		if (known && stamp_same(&d->file.stamp, &known->stamp))
+			return INSPECT_GONE;
+		r = discover_look(d, pid, m, l, why);
+		if (r != INSPECT_GONE)
+			return r;
+		fault_set(&said, ERR_IO, FAULT_NOWHERE, "it changed while it was read");
+	} else if (r == INSPECT_GONE) {
+		fault_set(&said, ERR_IO, FAULT_NOWHERE, "no path leads to it any more");
+	} else if (!named) {
 		note_denied(d, pid, r);
-		return 0; /* perhaps another process lets us */
 	}
-	if (r == 0 && procfs_process(d->fs, pid, &info, NULL) <= 0)
-		return 0; /* gone, and its file with it: perhaps another process has it */
-	if (r <= 0) {
-		*looked = true;
-		return discover_unread(d, m, r < 0 ? said.text : "no path leads to it any more", l, why);
-	}
-	if (known && stamp_same(&d->file.stamp, &known->stamp))
-		return 0;
-	*looked = true;
-	return discover_look(d, pid, m, l, why);
+	/* Perhaps another process lets us. One that has ended takes what it had mapped with it. */
+	if (!named || (r == INSPECT_GONE && !procfs_has_memory(d->fs, pid)))
+		return INSPECT_GONE;
+	r = discover_unread(d, m, said.text, l, why);
+	return r < 0 ? r : INSPECT_DONE;
 }
 
 /* The mapping's file, inspected by now; *found is NULL when it could not be. INSPECT_LATER. */
@@ -176,7 +181,6 @@ static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *
 {
 	struct looked *known = find_looked(d, device_of(m), m->inode);
 	struct looked l = {0};
-	bool looked;
 	int r;
 
 	*found = known;
@@ -186,11 +190,10 @@ static int find_or_look(struct discover *d, uint32_t pid, const struct mapping *
 		d->counts.over++;
 		return 0;
 	}
-	r = look_at_mapping(d, pid, m, known, &l, &looked, why);
-	if (r == 0 && looked)
-		r = keep_looked(d, m, &l, found, why);
-	if (r != 0)
-		free(l.reason);
+	r = look_at_mapping(d, pid, m, known, &l, why);
+	if (r == INSPECT_DONE)
+		return keep_looked(d, m, &l, found, why);
+	free(l.reason);
 	return r;
 }
 
@@ -349,9 +352,11 @@ static int add_open_file(struct discover *d, int fd, const char *path, struct ma
 		return 0;
 	inspector_give_file(d->inspector, fd);
 	r = inspector_open(d->inspector, 0, m, &d->file, why);
-	if (r > 0)
+	if (r == INSPECT_DONE)
 		r = discover_look(d, 0, m, &l, why);
 	inspector_give_file(d->inspector, -1);
+	if (r >= 0)
+		r = r == INSPECT_DONE ? 0 : fault_set(why, ERR_IO, FAULT_NOWHERE, "%s changed while it was read", path);
 	if (r == 0 && !l.functions)
 		r = fault_set(why, ERR_INPUT, FAULT_NOWHERE, "%s has none of the functions that gpurec probes%s%s",
 			      path, l.reason ? ": " : "", l.reason ? l.reason : "");

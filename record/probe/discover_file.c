@@ -132,16 +132,14 @@ static uint32_t role_of_matches(const struct discover *d, const struct image_mat
 	return driver >= nccl ? LIBRARY_DRIVER : LIBRARY_NCCL;
 }
 
-/* Probe them. INSPECT_LATER: ask again. */
+/* Probe them. INSPECT_GONE, INSPECT_LATER: nothing was done. */
 static int attach_sites(struct discover *d, uint32_t pid, const struct mapping *m, struct looked *l,
 			struct attach_site *sites, size_t n, struct fault *said)
 {
 	int r = inspector_attach(d->inspector, pid, m, &l->stamp, sites, n, said);
 
-	if (r == INSPECT_GONE)
-		fault_set(said, ERR_IO, FAULT_NOWHERE, "%s", strerror(ESTALE));
-	for (size_t i = 0; i < n && r <= 0; i++)
-		sites[i].error = r == INSPECT_GONE ? ESTALE : EIO;
+	for (size_t i = 0; i < n && r < 0; i++)
+		sites[i].error = EIO;
 	for (size_t i = 0; i < n; i++)
 		l->probed += !sites[i].error;
 	return r;
@@ -156,13 +154,14 @@ static const char *failed_why(const struct fault *said, const struct attach_site
 	return said->text[0] ? said->text : strerror(failed->error);
 }
 
+/* INSPECT_DONE, INSPECT_GONE, INSPECT_LATER, or negative. */
 static int probe_functions(struct discover *d, uint32_t pid, const struct mapping *m, const struct image_match *found,
 			   size_t nfound, struct looked *l, struct fault *why)
 {
 	struct attach_site *sites = calloc(nfound, sizeof(*sites)), *failed = NULL;
 	struct fault said = {0};
 	size_t n, nchosen;
-	int r = 0;
+	int r = INSPECT_DONE;
 
 	if (!sites)
 		return fault_no_memory(why);
@@ -171,7 +170,7 @@ static int probe_functions(struct discover *d, uint32_t pid, const struct mappin
 	l->probed = 0;
 	if (n > nchosen)
 		r = attach_sites(d, pid, m, l, sites, n - nchosen, &said);
-	if (r == INSPECT_LATER || r == ERR_MEMORY) {
+	if (r == INSPECT_GONE || r == INSPECT_LATER || r == ERR_MEMORY) {
 		free(sites);
 		return r < 0 ? fault_no_memory(why) : r;
 	}
@@ -186,7 +185,7 @@ static int probe_functions(struct discover *d, uint32_t pid, const struct mappin
 			       plural(n - l->probed), probe_find(failed->probe)->name,
 			       failed_why(&said, failed, sites + n - nchosen));
 	free(sites);
-	return r;
+	return r < 0 ? r : INSPECT_DONE;
 }
 
 /* A file in which none of the functions that we know were found. */
@@ -216,12 +215,11 @@ static int look_inside(struct discover *d, uint32_t pid, const struct mapping *m
 	struct image_match *found = NULL;
 	int r = inspector_functions(d->inspector, pid, m, &l->stamp, &about, &found, why);
 
-	if (r == INSPECT_GONE)
-		return fault_set(why, ERR_IO, FAULT_NOWHERE, "it changed while it was read");
 	if (r != INSPECT_DONE)
 		return r;
 	if (!about.n) {
 		r = look_at_rest(d, &about, m, l, why);
+		r = r < 0 ? r : INSPECT_DONE;
 	} else {
 		r = symbolizer_module(d->symbolizer, &d->file, m, &l->module, why);
 		for (size_t i = 0; i < about.n && r == 0; i++)
@@ -250,6 +248,22 @@ int discover_unread(struct discover *d, const struct mapping *m, const char *rea
 	return r < 0 || l->module ? r : symbolizer_module(d->symbolizer, NULL, m, &l->module, why);
 }
 
+/* What comes of a file that could not be read. */
+static int look_failed(struct discover *d, const struct mapping *m, struct looked *l, const struct fault *said,
+		       struct fault *why)
+{
+	int r;
+
+	if (said->code == ERR_MEMORY)
+		return fault_no_memory(why);
+	/* No answer came: it may be CUDA's. */
+	if (!l->role && said->code == ERR_IO)
+		return INSPECT_GONE;
+	/* Not every file that is mapped as code is an ELF file, and what is none of CUDA's may be as it likes. */
+	r = l->role ? discover_unread(d, m, said->text, l, why) : set_reason(l, why, "%s", said->text);
+	return r < 0 ? r : INSPECT_DONE;
+}
+
 int discover_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked *l, struct fault *why)
 {
 	const struct looked *twin;
@@ -266,17 +280,10 @@ int discover_look(struct discover *d, uint32_t pid, const struct mapping *m, str
 		r = set_reason(l, why,
 			       "the same file as module %u, seen through another overlay: its probes serve both",
 			       twin->module);
-		return r < 0 ? r : symbolizer_module(d->symbolizer, &d->file, m, &l->module, why);
+		if (r == 0)
+			r = symbolizer_module(d->symbolizer, &d->file, m, &l->module, why);
+		return r < 0 ? r : INSPECT_DONE;
 	}
 	r = look_inside(d, pid, m, l, &said);
-	if (r == INSPECT_LATER)
-		return r;
-	if (r == ERR_MEMORY) {
-		*why = said;
-		return r;
-	}
-	if (r < 0 && l->role)
-		return discover_unread(d, m, said.text, l, why);
-	/* Not every file that is mapped as code is an ELF file, and what is none of CUDA's may be as it likes. */
-	return r < 0 ? set_reason(l, why, "%s", said.text) : 0;
+	return r < 0 ? look_failed(d, m, l, &said, why) : r;
 }

@@ -63,8 +63,8 @@ uint32_t discover_role_of_function(const char *name);
 
 /*
  * Look into mapping m of a process, whose file is d->file; probe what is in it, and fill *l but for its first two
- * members. 0, also when it cannot be read (l->reason then says why, if it should matter); INSPECT_LATER; ERR_MEMORY and
- * the like.
+ * members. INSPECT_DONE, also when it cannot be read (l->reason then says why, if it should matter); INSPECT_GONE: it
+ * went meanwhile, or no answer came, and what it is is not known; INSPECT_LATER; ERR_MEMORY and the like.
  */
 int discover_look(struct discover *d, uint32_t pid, const struct mapping *m, struct looked *l, struct fault *why);
 

@@ -7,8 +7,11 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
@@ -87,6 +90,28 @@ int attach_file_known(struct attach *a, const struct file_key *key, bool probed,
 	kernel.known[kernel.nknown].key = *key;
 	kernel.known[kernel.nknown++].probed = probed;
 	return 0;
+}
+
+/* --- a process that goes: from some moment on nothing in its folder can be opened --- */
+
+static struct {
+	int opens; /* that still succeed; negative: all do */
+} leaves = {-1};
+
+int openat(int dir, const char *path, int flags, ...)
+{
+	va_list args;
+	mode_t mode;
+
+	va_start(args, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(args, mode_t) : 0;
+	va_end(args);
+	if (leaves.opens >= 0 && (pid_t)strtol(path, NULL, 10) == getpid() && leaves.opens-- == 0) {
+		leaves.opens = 0;
+		errno = ESRCH;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
 /* --- in place of the writer: the rows of the last discover_tell() --- */
@@ -518,6 +543,7 @@ static void a_library_that_cannot_be_reached_is_reported_with_the_reason(void **
 	made_run("mkdir -p proc/7/root");
 	made_write(made_path("proc/7/maps"), maps, sizeof(maps) - 1);
 	made_write(made_path("proc/7/stat"), stat, sizeof(stat) - 1);
+	made_write(made_path("proc/7/statm"), "9 9\n", 4);
 	made_write(made_path("proc/7/status"), status, sizeof(status) - 1);
 	assert_int_equal(procfs_open(&forged, made_path("proc"), NULL), 0);
 	d->fs = &forged;
@@ -553,6 +579,37 @@ static void a_process_that_ends_while_it_is_looked_at_is_no_error(void **state)
 		assert_true(r == 0 || r == 1);
 		assert_int_equal(waitpid(pid, NULL, 0), pid);
 		assert_int_equal(discover_process(d, (uint32_t)pid, &why), 0);
+	}
+}
+
+/* As a program with the runtime linked in, of whose name nobody sees that it is CUDA's, and as a library. */
+static void however_soon_a_process_ends_its_file_is_looked_at_in_the_next(void **state)
+{
+	static const struct {
+		const char *name, *visible;
+		uint64_t role;
+	} files[] = {{"program", HIDDEN, LIBRARY_STATIC_RUNTIME}, {"libcudart.so.4", SHOWN, LIBRARY_RUNTIME}};
+
+	for (size_t i = 0; i < LEN(files); i++) {
+		const char *path = library(files[i].name, KERNELS, files[i].visible);
+		struct file_key key = key_of(path);
+		void *handle = load(path);
+		int n = 0, found = 0;
+
+		for (; !found && n < 100; n++) {
+			end(state);
+			assert_int_equal(begin(state), 0);
+			leaves.opens = n;
+			found = mapped((uint32_t)getpid(), &key, path);
+			leaves.opens = -1;
+			assert_int_equal(discover_counts(d)->gone + (size_t)found, 1);
+			assert_int_equal(discover_counts(d)->unread, 0);
+			assert_int_equal(mapped((uint32_t)getpid(), &key, path), 1);
+			assert_int_equal(look(), 1);
+			assert_library(0, path, files[i].role, 2, 2);
+		}
+		assert_true(found && n > 3);
+		dlclose(handle);
 	}
 }
 
@@ -657,6 +714,7 @@ int main(void)
 		T(a_library_used_by_a_process_that_is_gone_is_reported_all_the_same),
 		T(a_library_that_cannot_be_reached_is_reported_with_the_reason),
 		T(a_process_that_ends_while_it_is_looked_at_is_no_error),
+		T(however_soon_a_process_ends_its_file_is_looked_at_in_the_next),
 		T(a_file_that_a_person_names_is_probed_or_refused_with_a_sentence),
 		T(a_scan_of_all_finds_us),
 		T(a_file_beneath_two_overlays_has_one_stamp),
