@@ -94,6 +94,8 @@ struct rule {
 	R(alloc_leak)                                                                                                  \
 	R(launch_latency)                                                                                              \
 	R(futex_stall)                                                                                                 \
+	R(hang)                                                                                                        \
+	R(died)                                                                                                        \
 	R(starved)                                                                                                     \
 	R(launch_gap)                                                                                                  \
 	R(runqueue)                                                                                                    \

@@ -345,6 +345,8 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 
 /* futex(2) */
 #define KERNEL_FUTEX_CMD(op) ((op)&127)
+#define KERNEL_FUTEX_PRIVATE 128
+#define KERNEL_FUTEX_WAITS (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13) /* wait, lock_pi, and their like */
 #define KERNEL_FUTEX_TWO_ADDRESSES                                                                                     \
 	(1u << 3 | 1u << 4 | 1u << 5 | 1u << 11 | 1u << 12) /* requeue, wake_op, and their like */
 

@@ -77,6 +77,21 @@ static __noinline void emit_in_flight(struct task_struct *t, __u32 probe, __u64 
 	submit_bulk(r);
 }
 
+/* Who and what can end a wait in a futex. */
+static __always_inline __u32 futex_flags(const struct thread_state *s)
+{
+	__u64 op = s->futex.arg[1];
+	__u32 flags = 0;
+
+	if (s->futex.nr != NR_futex || !(KERNEL_FUTEX_WAITS >> (KERNEL_FUTEX_CMD(op) & 31) & 1))
+		return 0;
+	if (op & KERNEL_FUTEX_PRIVATE)
+		flags |= FLIGHT_PRIVATE;
+	if (!s->futex.arg[3])
+		flags |= FLIGHT_UNTIMED;
+	return flags;
+}
+
 static __always_inline void emit_open_calls(struct task_struct *t, struct thread_state *s)
 {
 	struct open_calls *c = calls_of(t, s);
@@ -88,7 +103,7 @@ static __always_inline void emit_open_calls(struct task_struct *t, struct thread
 			emit_in_flight(t, f->probe, f->start_ns, f->word[0], f->nested);
 	}
 	if (s->futex.start_ns && !s->futex.left_out)
-		emit_in_flight(t, PROBE_FUTEX, s->futex.start_ns, s->futex.addr, 0);
+		emit_in_flight(t, PROBE_FUTEX, s->futex.start_ns, s->futex.addr, futex_flags(s));
 }
 
 #endif

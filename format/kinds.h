@@ -386,7 +386,7 @@
 
 /*
  * A call that a recorded thread has entered and not left at a moment. dur: so far. probe: which function, or futex.
- * argument: its first one; of a futex call the address. flags: CALL_NESTED.
+ * argument: its first one; of a futex call the address. flags: CALL_NESTED, or of a futex call FLIGHT_*.
  */
 #define FIELDS_in_flight(F)                                                                                            \
 	F(in_flight, at, TIME, BOOT_NS)                                                                                \
@@ -397,6 +397,9 @@
 	F(in_flight, probe, UINT, ID)                                                                                  \
 	F(in_flight, argument, UINT, ADDRESS)                                                                          \
 	F(in_flight, flags, UINT, FLAGS)
+
+#define FLIGHT_PRIVATE 2 /* only a thread of its process can end that wait (FUTEX_PRIVATE_FLAG) */
+#define FLIGHT_UNTIMED 4 /* and no time limit does */
 
 /* The kernel chose a process to kill because memory ran out, any process. rss: of it, 0: unknown. */
 #define FIELDS_oom(F)                                                                                                  \

@@ -76,10 +76,19 @@ static void feed_in_flight(struct moments *m, const struct schema *schema, const
 	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
 	struct thread_moments *t = table_find(&m->threads, ev->v[F_in_flight_tid], 0);
 
+	if (t && t->pid != (uint32_t)ev->v[F_in_flight_pid])
+		t = NULL;
+	if (ev->v[F_in_flight_moment] == MOMENT_END && t && p && p->kind == KIND_futex) {
+		t->futex_ns = ev->v[F_in_flight_dur];
+		t->futex_flags = (uint32_t)ev->v[F_in_flight_flags];
+	}
 	if (ev->v[F_in_flight_moment] != MOMENT_END || !kind || kind->flags != KIND_CALL)
 		return;
-	if (t && t->pid == (uint32_t)ev->v[F_in_flight_pid])
+	if (t && (!t->calls || ev->v[F_in_flight_dur] > t->call_ns)) {
 		t->calls = true;
+		t->probe = (uint16_t)ev->v[F_in_flight_probe];
+		t->call_ns = ev->v[F_in_flight_dur];
+	}
 	if (ev->v[F_in_flight_dur] > m->longest.dur_ns)
 		m->longest = (struct open_call){.tid = ev->v[F_in_flight_tid],
 						.pid = ev->v[F_in_flight_pid],

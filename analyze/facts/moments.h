@@ -22,7 +22,12 @@ struct thread_moments {
 	struct table_key key; /* a: tid */
 	uint32_t pid;
 	struct moment begin, end;
-	bool calls; /* it was in a call that is in the capture when recording ended */
+	/* When recording ended: it was in a call that is in the capture; which one, the outermost, */
+	bool calls;
+	uint16_t probe;
+	uint64_t call_ns;     /* and how long that had taken; */
+	uint64_t futex_ns;    /* how long it had waited in a futex; 0: it did not */
+	uint32_t futex_flags; /* FLIGHT_* of that wait */
 };
 
 /* A process of which threads were alive then. */

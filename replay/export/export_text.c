@@ -141,6 +141,7 @@ static void write_value(struct text *t, const struct walk *w, const struct event
 		break;
 	case STYLE_UINT:
 	case STYLE_NESTED:
+	case STYLE_FLIGHT:
 	case STYLE_SWITCH_FLAGS:
 		out_u64(o, v);
 		break;
@@ -153,9 +154,12 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 
 	if ((s->unless_zero && v == 0) || (s->known_bit && !(ev->v[F_health_known] >> s->known_bit & 1)))
 		return;
-	if (s->style == STYLE_NESTED) {
-		if (v & CALL_NESTED)
-			out_string(t->out, " nested");
+	if (s->style == STYLE_NESTED || s->style == STYLE_FLIGHT) {
+		out_string(t->out, v & CALL_NESTED ? " nested" : "");
+		if (s->style == STYLE_FLIGHT) {
+			out_string(t->out, v & FLIGHT_PRIVATE ? " private" : "");
+			out_string(t->out, v & FLIGHT_UNTIMED ? " untimed" : "");
+		}
 		return;
 	}
 	if (s->style == STYLE_SWITCH_FLAGS && (v & ~(uint64_t)SWITCH_KNOWN) == 0) {

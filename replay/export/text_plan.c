@@ -33,7 +33,7 @@ static const struct own {
 	{KIND_state, F_state_syscall, STYLE_UINT, true, true},
 	{KIND_state, F_state_argument, STYLE_HEX, true, false},
 	{KIND_in_flight, F_in_flight_probe, STYLE_PROBE, false, false},
-	{KIND_in_flight, F_in_flight_flags, STYLE_NESTED, false, false},
+	{KIND_in_flight, F_in_flight_flags, STYLE_FLIGHT, false, false},
 	{KIND_futex, F_futex_addr2, STYLE_HEX, true, false},
 	{KIND_copy, F_copy_dst_device, STYLE_UINT, true, true},
 	{KIND_copy, F_copy_src_device, STYLE_UINT, true, true},

@@ -19,6 +19,7 @@ enum style {
 	STYLE_THREAD,
 	STYLE_ENUM,
 	STYLE_STATE,
+	STYLE_FLIGHT,       /* words, or nothing */
 	STYLE_NESTED,       /* a word, or nothing */
 	STYLE_SWITCH_FLAGS, /* likewise */
 	STYLE_PROBE,

@@ -257,6 +257,9 @@ static int feed_fork(struct tasks *t, const struct event *ev, struct fault *why)
 	if (name_both(t, (uint32_t)ev->v[F_fork_pid], (uint32_t)ev->v[F_fork_tid], ev->at_ns, &unused, why) ||
 	    name_both(t, child_pid, child_tid, ev->at_ns, &unused, why))
 		return ERR_MEMORY;
+	process = child_pid == (uint32_t)ev->v[F_fork_pid] ? 0 : tasks_process(t, child_pid);
+	if (process)
+		t->processes[process].ppid = (uint32_t)ev->v[F_fork_pid];
 	return 0;
 }
 
@@ -350,4 +353,14 @@ int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 		return feeders[ev->kind](t, ev, why);
 	/* A call of a kind that a later version has. */
 	return event_is_call(ev) ? feed_call(t, ev, why) : 0;
+}
+
+bool tasks_descends(const struct tasks *t, uint32_t process, uint32_t from)
+{
+	for (unsigned i = 0; process && i < ANCESTORS_MAX; i++) {
+		if (process == from)
+			return true;
+		process = tasks_process(t, t->processes[process].ppid);
+	}
+	return false;
 }

@@ -26,10 +26,11 @@ struct name {
 struct process {
 	uint32_t number; /* from 1, in the order in which they are named */
 	uint32_t pid;
-	bool reported; /* by a row; else only implied, and ppid, uid, tracked and start_ns are not known */
+	bool reported; /* by a row; else only implied, and uid, tracked and start_ns are not known, */
 	bool tracked;  /* recorded; from tracked_since_ns on */
 	bool executed; /* an exec row was seen: its program began while recording */
-	uint32_t ppid, uid;
+	uint32_t ppid; /* nor is this, unless a fork row reported it: 0 */
+	uint32_t uid;
 	uint32_t pid_inside; /* as it knows itself, in its own pid namespace; 0: not known */
 	uint64_t start_ns;   /* boot clock, as are all; of its first row that has one; NO_TIME */
 	uint64_t first_ns;   /* first event that names it */
@@ -122,6 +123,11 @@ static inline bool tasks_is_recorded(const struct tasks *t, uint32_t number)
 
 	return thread->calls || (thread->process && t->processes[thread->process].tracked);
 }
+
+#define ANCESTORS_MAX 64 /* followed */
+
+/* Whether a process is `from`, or descends from it, by numbers; as far as rows report who started whom. */
+bool tasks_descends(const struct tasks *t, uint32_t process, uint32_t from);
 
 /* Since when the process of this thread is recorded; NO_TIME: never, or that is not known. */
 static inline uint64_t tasks_tracked_since(const struct tasks *t, const struct thread *thread)
