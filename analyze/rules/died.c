@@ -5,8 +5,15 @@
 #include "replay/model/enum_names.h"
 
 #define DEATHS_MAX 64
-#define SENT_MAX 4096           /* processes of which the latest signal is kept */
-#define AFTER_NS 10000000000ULL /* what ends so soon after it may have ended for it */
+#define SENT_MAX 4096 /* processes of which the latest signal is kept */
+
+enum { SET_SOON };
+
+static const struct setting settings[] = {
+	[SET_SOON] = {"soon", SETTING_NS, 10000000000, 1000, 1000000000000,
+		      "a process that waited for it and ends within this time may have ended for it: that is reported, "
+		      "too"},
+};
 
 enum sort {
 	SORT_CRASH, /* the process did what it may not */
@@ -178,19 +185,19 @@ static const char *advice_for(enum sort sort)
 }
 
 /* What became of one that waited for it, soon after. */
-static void add_after(struct text *t, const struct death *d, const struct context *ctx)
+static void add_after(struct text *t, const struct death *d, const struct context *ctx, const uint64_t *set)
 {
 	const struct process *p = names_instance(ctx->names, d->waiter);
 	char words[STATUS_WORDS];
 
-	if (!p || p->end_ns == NO_TIME || p->end_ns < d->at_ns || p->end_ns - d->at_ns > AFTER_NS || !p->status)
+	if (!p || p->end_ns == NO_TIME || p->end_ns < d->at_ns || p->end_ns - d->at_ns > set[SET_SOON] || !p->status)
 		return;
 	text_add(t, ", and ended ");
 	text_add_ns(t, p->end_ns - d->at_ns);
 	text_add(t, " later, %s", status_words(words, p->status));
 }
 
-static void report(const struct death *d, const struct context *ctx, struct findings *out)
+static void report(const struct death *d, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	static const char *const classes[] = {
 		[SORT_CRASH] = "crashed", [SORT_ABORT] = "aborted", [SORT_KILL] = "killed"};
@@ -223,7 +230,7 @@ static void report(const struct death *d, const struct context *ctx, struct find
 		text_add(&f->headline, ", which feeds the GPU, waited for it ");
 		text_add_ns(&f->headline, d->waited_ns);
 		text_add(&f->headline, " in all");
-		add_after(&f->headline, d, ctx);
+		add_after(&f->headline, d, ctx, set);
 	}
 	text_add(&f->sure, "High confidence: the kernel reported how it ended");
 	text_add(&f->cost, "%s",
@@ -242,11 +249,10 @@ static void died_finish(void *state, const struct context *ctx, const uint64_t *
 {
 	struct died_state *s = state;
 
-	(void)set;
 	for (uint64_t i = 0; i < s->n && i < DEATHS_MAX; i++) {
 		find_waiters(&s->all[i], ctx);
 		if (matters(&s->all[i], ctx))
-			report(&s->all[i], ctx, out);
+			report(&s->all[i], ctx, set, out);
 	}
 	findings_add_limit(out, died_rule.name, s->n > DEATHS_MAX ? s->n - DEATHS_MAX : 0, "ends of processes");
 }
@@ -257,10 +263,11 @@ const struct rule died_rule = {
 	.summary = "a process that a signal ended: it crashed, aborted, or was killed by a stranger",
 	.meaning =
 		"A recorded process crashed or aborted; or one that feeds the GPU, or that one waited for which does, was "
-		"killed by a process that did not start it. Whoever waits for its work waits in vain.",
+		"killed by a process that did not start it. A thread that waits for its work waits in vain.",
 	.wrong = "A program may crash helpers on purpose, to find out what the host can do. Processes that their own "
-		 "starters kill are not reported, nor those that the kernel killed for want of memory: see oom.",
+		 "starters kill are not reported, nor those that the kernel killed because memory ran out: see oom.",
 	.remedy = "By the signal: the crash's cause, what it wrote last, or who sent it.",
+	RULE_SETTINGS(settings),
 	.kinds = {KIND_exit, KIND_signal, KIND_oom, 0},
 	.state_size = sizeof(struct died_state),
 	.groups = {{offsetof(struct died_state, sent), sizeof(struct sent), SENT_MAX, 0},

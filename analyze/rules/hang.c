@@ -142,31 +142,6 @@ static struct finding *report_call(struct member *m, const char *class, const st
 	return f;
 }
 
-/* It waits in a call, and as far as is known for nobody in particular. */
-static void report_alone(const struct hang_state *s, struct member *m, const struct context *ctx, struct findings *out)
-{
-	struct finding *f = report_call(m, "call", ctx, out);
-
-	text_add_who(&f->headline, roster_first(&m->waiters));
-	text_add(&f->headline, " had been in ");
-	call_add(&f->headline, s, ctx, m);
-	text_add(&f->headline, " for ");
-	text_add_ns(&f->headline, m->longest_ns);
-	text_add(&f->headline, " (");
-	share_add(&f->headline, m->longest_ns, m->whole_ns);
-	text_add(&f->headline, " of its time) when recording ended");
-	if (m->nstuck > 1)
-		text_add(&f->headline, ", and %llu other thread%s of its process in such a call",
-			 (unsigned long long)(m->nstuck - 1), plural(m->nstuck - 1));
-	text_add(&f->sure,
-		 "Medium confidence: that the call had not returned is certain; whether the GPU was at work on "
-		 "it is not known");
-	text_add(&f->advice,
-		 "See what the GPU did (nvidia-smi, cuda-gdb): a kernel that does not end, or one that waits "
-		 "for another GPU or rank");
-	tally_give(&m->tally, f);
-}
-
 /* --- ranks --- */
 
 /* Ranks of one set, as far as is known: as many as there can be of it. */
@@ -210,7 +185,7 @@ static void missing_add(struct text *t, struct hang_state *s, const struct conte
 	char words[STATUS_WORDS];
 
 	if (p && p->end_ns != NO_TIME) {
-		text_add(t, ", and ended %s", status_words(words, p->status));
+		text_add(t, ", and ended (%s)", status_words(words, p->status));
 		return;
 	}
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(c->missing->tid), c->since_ns, ctx->now_ns);
@@ -250,11 +225,45 @@ static void report_missing(struct hang_state *s, struct crew *c, const struct co
 	tally_give(&c->waits->tally, f);
 }
 
-/* Whether those that wait do so for one that did not come. Several sets of as many ranks cannot be told apart. */
+/* All of its ranks are known. Several sets of as many cannot be told apart. */
+static bool is_whole(const struct crew *c)
+{
+	return c->nranks > 1 && c->nknown == c->nranks;
+}
+
+/* Those that wait do so for one that did not come. */
 static bool is_missing(const struct crew *c)
 {
-	return c->nranks > 1 && c->nknown == c->nranks && c->missing && c->missing->ncame < c->most &&
-	       !c->missing->nstuck && c->nstuck;
+	return is_whole(c) && c->missing->ncame < c->most && !c->missing->nstuck && c->nstuck;
+}
+
+/* It waits in a call, and as far as is known for nobody in particular. */
+static void report_alone(const struct hang_state *s, struct member *m, const struct crew *c, const struct context *ctx,
+			 struct findings *out)
+{
+	struct finding *f = report_call(m, "call", ctx, out);
+
+	text_add_who(&f->headline, roster_first(&m->waiters));
+	text_add(&f->headline, " had been in ");
+	call_add(&f->headline, s, ctx, m);
+	text_add(&f->headline, " for ");
+	text_add_ns(&f->headline, m->longest_ns);
+	text_add(&f->headline, " (");
+	share_add(&f->headline, m->longest_ns, m->whole_ns);
+	text_add(&f->headline, " of its time) when recording ended");
+	if (m->nstuck > 1)
+		text_add(&f->headline, ", and %llu other thread%s of its process in such a call",
+			 (unsigned long long)(m->nstuck - 1), plural(m->nstuck - 1));
+	if (is_whole(c) && m->ncame == c->most)
+		text_add(&f->headline, "; it came to as many collectives as any of its %llu ranks",
+			 (unsigned long long)c->nranks);
+	text_add(&f->sure,
+		 "Medium confidence: that the call had not returned is certain; whether the GPU was at work on "
+		 "it is not known");
+	text_add(&f->advice,
+		 "See what the GPU did (nvidia-smi, cuda-gdb): a kernel that does not end, or one that waits "
+		 "for another GPU or rank");
+	tally_give(&m->tally, f);
 }
 
 static void judge_calls(struct hang_state *s, const struct context *ctx, struct findings *out)
@@ -267,7 +276,7 @@ static void judge_calls(struct hang_state *s, const struct context *ctx, struct 
 			continue;
 		c = crew_of(s, m->nranks);
 		if (!is_missing(&c))
-			report_alone(s, m, ctx, out);
+			report_alone(s, m, &c, ctx, out);
 		else if (c.waits == m)
 			report_missing(s, &c, ctx, out);
 	}
@@ -368,9 +377,9 @@ static void lock_add(struct text *t, const struct context *ctx, const struct mem
 	}
 	text_add(t, " had waited for ");
 	text_add_ns(t, m->locked_ns);
-	text_add(t, " when recording ended, in %s of %s that no other process can release",
-		 m->nthreads > 1 ? "locks" : "a lock", m->nthreads > 1 ? "theirs" : "its own");
-	text_add(t, m->nthreads > 1 ? ": each for another of them" : ": it has no other thread");
+	text_add(t, " when recording ended, in %s that only a thread of the same process can release",
+		 m->nthreads > 1 ? "locks" : "a lock");
+	text_add(t, m->nthreads > 1 ? "" : ", and it has no other thread");
 }
 
 static void report_lock(const struct member *m, const struct roster *sleepers, uint64_t slept_ns,

@@ -236,7 +236,9 @@ static enum ledger_part part_of_sleep(const struct ledger *l, const struct ledge
 		return LEDGER_TASK;
 	if (s->task_state & TASK_UNINTERRUPTIBLE_BIT)
 		return LEDGER_KERNEL;
-	return where == LEDGER_OUTSIDE ? LEDGER_CHOICE : LEDGER_GPU;
+	if (where != LEDGER_OUTSIDE)
+		return LEDGER_GPU;
+	return l->over_ns && s->end_ns >= l->over_ns && !(s->flags & SPAN_WOKEN) ? LEDGER_OPEN : LEDGER_CHOICE;
 }
 
 static enum ledger_part part_of(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
@@ -496,6 +498,7 @@ static void end_thread(struct ledger *l, struct ledger_thread *t, uint64_t now_n
 
 int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 {
+	l->over_ns = now_ns;
 	for (size_t i = 0; i < l->threads.nitems; i++)
 		end_thread(l, (struct ledger_thread *)l->threads.items[i], now_ns);
 	for (size_t i = 0; i < l->threads.nitems; i++) {

@@ -35,7 +35,7 @@
 	P(KERNEL, kernel, "in the kernel: page faults, memory maps")                                                   \
 	P(STOPPED, stopped, "stopped or frozen")                                                                       \
 	P(CHOICE, choice, "asleep until a time, or until something came from outside")                                 \
-	P(OPEN, open, "in a GPU call that had not returned at the end")                                                \
+	P(OPEN, open, "in a GPU call or a sleep that had not ended when recording did")                                \
 	P(UNKNOWN, unknown, "unknown")
 
 #define LEDGER_PART(name, key, words) LEDGER_##name,
@@ -91,6 +91,7 @@ struct ledger {
 	uint64_t begin_ns;         /* of the capture */
 	uint64_t slice_ns;
 	uint64_t nsliced;
+	uint64_t over_ns; /* recording ended then; 0: not yet */
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
 	struct cause scratch;

@@ -269,7 +269,7 @@ static void but_not_in_what_began_later(void **state)
 	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
 	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 3 * MS, PROBE_futex, F1, 0);
 	t = ledger_of(f, 101, T0 + 9 * MS);
-	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 5 * MS);
+	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 0, 5 * MS);
 }
 
 /* More wake it than the list has places for; who does it for long stays, wherever it stands. */
