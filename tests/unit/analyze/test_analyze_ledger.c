@@ -60,6 +60,33 @@ static void a_call_in_flight_at_the_end_is_open(void **state)
 	CHECK(t, 1 * MS, 0, 2 * MS, 0, 0, 0, 0, 0, 0, 0, 6 * MS, 0);
 }
 
+/* What it slept for is known once something ends that; not of the first sleep, of which the row that ended it is lost.
+ */
+static void a_sleep_that_did_not_end_is_open(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 2 * MS, 0, 101, S, 0);
+	feed_switch(f, T0 + 5 * MS, 0, 0, 0, 101);
+	feed_switch(f, T0 + 6 * MS, 0, 101, S, 0);
+	t = ledger_of(f, 101, T0 + 13 * MS);
+	CHECK(t, 1 * MS, 0, 2 * MS, 0, 0, 0, 0, 0, 0, 0, 7 * MS, 3 * MS);
+}
+
+static void one_that_ends_with_the_recording_is_not(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 2 * MS, 0, 101, S, 0);
+	feed_waking(f, T0 + 5 * MS, 0, 101, 0, 1);
+	t = ledger_of(f, 101, T0 + 5 * MS);
+	CHECK(t, 1 * MS, 0, 1 * MS, 0, 0, 0, 0, 0, 0, 3 * MS, 0, 0);
+}
+
 /* A futex whose time was up is a nap, but not inside a call; one that somebody woke is a wait for that one. */
 static void futexes_are_waits_or_naps(void **state)
 {
@@ -246,6 +273,8 @@ int main(void)
 		TEST(all_of_its_time_has_a_part),
 		TEST(quotas_devices_faults_and_locks_have_parts_of_their_own),
 		TEST(a_call_in_flight_at_the_end_is_open),
+		TEST(a_sleep_that_did_not_end_is_open),
+		TEST(one_that_ends_with_the_recording_is_not),
 		TEST(futexes_are_waits_or_naps),
 		TEST(what_the_timeline_forgets_is_kept),
 		TEST(a_first_call_of_many_pieces_is_not_guessed),
