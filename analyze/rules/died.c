@@ -34,7 +34,7 @@ struct death {
 	struct who who;
 	uint32_t process; /* its instance */
 	bool fed;         /* a thread of it fed the GPU; */
-	bool served;      /* one of a process does that it descends from */
+	bool served;      /* or one of a process that it descends from */
 	struct sent sent; /* the signal; key.a 0: not known */
 	/* Who feeds the GPU and waited for it: */
 	struct roster waiters;
@@ -79,39 +79,37 @@ static int take_signal(struct died_state *s, const struct context *ctx, const st
 	return 0;
 }
 
-/* Whether it feeds the GPU, and whether one does that it descends from. */
-static void take_feeders(struct death *d, const struct context *ctx)
+static bool is_sent(const struct sent *sent)
 {
-	for (size_t i = 0; i < ctx->callers->threads.nitems; i++) {
-		const struct caller *c = (const struct caller *)ctx->callers->threads.items[i];
+	return sent->code == SIGNAL_BY_KILL || sent->code == SIGNAL_BY_QUEUE || sent->code == SIGNAL_BY_TKILL;
+}
 
-		if (!c->ledger || !c->ledger->nfed)
-			continue;
-		if (c->key.b == d->process)
-			d->fed = true;
-		else if (tasks_descends(&ctx->names->tasks, d->process, (uint32_t)c->key.b))
-			d->served = true;
-	}
+/* A process sent it that is neither the one that it ends nor one that this descends from: those mean to. */
+static bool is_strange(const struct sent *sent, uint32_t process, const struct context *ctx)
+{
+	return sent->key.a && is_sent(sent) && sent->sender_process &&
+	       !tasks_descends(&ctx->names->tasks, process, sent->sender_process);
 }
 
 static int take_exit(struct died_state *s, const struct context *ctx, const struct event *ev)
 {
 	const struct process *p = names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns);
-	const struct sent *sent = groups_find(&s->sent, ev->v[F_exit_pid], 0);
+	uint64_t pid = ev->v[F_exit_pid], status = ev->v[F_exit_code];
+	const struct sent *known = groups_find(&s->sent, pid, 0);
+	struct sent sent = {0};
 	struct death *d;
 
-	if (!ev->v[F_exit_last] || !(ev->v[F_exit_code] & 127) || !p ||
-	    groups_find(&s->oom, ev->v[F_exit_pid], 0)) /* the kernel killed it: rule oom */
+	if (!ev->v[F_exit_last] || !(status & 127) || !p || groups_find(&s->oom, pid, 0)) /* see rule oom */
+		return 0;
+	if (known && known->signal == (status & 127))
+		sent = *known;
+	if (sort_of(status) == SORT_KILL && !is_strange(&sent, p->number, ctx))
 		return 0;
 	if (s->n++ >= DEATHS_MAX)
 		return 0;
 	d = &s->all[s->n - 1];
-	*d = (struct death){.at_ns = ev->at_ns, .status = ev->v[F_exit_code], .process = p->number};
-	names_who(ctx->names, ev->v[F_exit_pid], &d->who);
-	if (sent && sent->signal == (ev->v[F_exit_code] & 127))
-		d->sent = *sent;
-	d->fed = ctx->caller && ctx->caller->ledger && ctx->caller->ledger->nfed;
-	take_feeders(d, ctx);
+	*d = (struct death){.at_ns = ev->at_ns, .status = status, .process = p->number, .sent = sent};
+	names_who(ctx->names, pid, &d->who);
 	return 0;
 }
 
@@ -127,48 +125,44 @@ static int died_feed(void *state, const struct context *ctx, const uint64_t *set
 	return take_exit(s, ctx, ev);
 }
 
-/* All that threads which feed the GPU waited for it: of the ledger. */
-static void find_waiters(struct death *d, const struct context *ctx)
+/* How long a thread waited for the one that died, by the ledger. */
+static uint64_t waited_ns(const struct ledger_thread *t, const struct death *d, const struct context *ctx)
+{
+	uint64_t ns = 0;
+
+	for (size_t k = 0; k < t->waited.n; k++) {
+		const struct waited_for *w = &t->waited.all[k];
+
+		if (w->part == LEDGER_TASK && w->whom.thread &&
+		    ctx->names->tasks.threads[w->whom.thread].process == d->process)
+			ns += w->ns;
+	}
+	return ns;
+}
+
+/* Whether it fed the GPU; and who did that waited for it, or that it descends from. */
+static void find_feeders(struct death *d, const struct context *ctx)
 {
 	for (size_t i = 0; i < ctx->ledger->threads.nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)ctx->ledger->threads.items[i];
-		uint64_t ns = 0;
+		uint32_t process = (uint32_t)(t->key.b % LEDGER_AGAIN);
+		uint64_t ns = t->nfed && process != d->process ? waited_ns(t, d, ctx) : 0;
 
-		for (size_t k = 0; t->nfed && k < t->waited.n; k++) {
-			const struct waited_for *w = &t->waited.all[k];
-
-			if (w->part == LEDGER_TASK && w->whom.thread &&
-			    ctx->names->tasks.threads[w->whom.thread].process == d->process)
-				ns += w->ns;
-		}
-		if (!ns || t->key.b % LEDGER_AGAIN == d->process)
+		d->fed |= t->nfed && process == d->process;
+		d->served |= t->nfed && tasks_descends(&ctx->names->tasks, d->process, process);
+		if (!ns)
 			continue;
 		roster_add_thread(&d->waiters, ctx->names, t->key.a, ns);
 		if (ns > d->waited_ns) {
 			d->waited_ns = ns;
-			d->waiter = t->key.b % LEDGER_AGAIN;
+			d->waiter = process;
 		}
 	}
 }
 
-static bool is_sent(const struct death *d)
+static bool matters(const struct death *d)
 {
-	return d->sent.key.a &&
-	       (d->sent.code == SIGNAL_BY_KILL || d->sent.code == SIGNAL_BY_QUEUE || d->sent.code == SIGNAL_BY_TKILL);
-}
-
-/* Who ends what it has started, or itself, means to. */
-static bool is_meant(const struct death *d, const struct context *ctx)
-{
-	return is_sent(d) && d->sent.sender_process &&
-	       tasks_descends(&ctx->names->tasks, d->process, d->sent.sender_process);
-}
-
-static bool matters(const struct death *d, const struct context *ctx)
-{
-	if (sort_of(d->status) != SORT_KILL)
-		return true;
-	return is_sent(d) && d->sent.sender.pid && !is_meant(d, ctx) && (d->fed || d->waited_ns);
+	return sort_of(d->status) != SORT_KILL || d->fed || d->waited_ns;
 }
 
 static const char *advice_for(enum sort sort)
@@ -219,7 +213,7 @@ static void report(const struct death *d, const struct context *ctx, const uint6
 	text_add(&f->headline, " was %s, ", status_words(words, d->status));
 	text_add_ns(&f->headline, d->at_ns > ctx->begin_ns ? d->at_ns - ctx->begin_ns : 0);
 	text_add(&f->headline, " after recording began");
-	if (is_sent(d) && d->sent.sender.pid && d->sent.sender_process != d->process) {
+	if (d->sent.key.a && is_sent(&d->sent) && d->sent.sender_process != d->process) {
 		text_add(&f->headline, "; ");
 		text_add_who(&f->headline, &d->sent.sender);
 		text_add(&f->headline, " sent it");
@@ -242,7 +236,7 @@ static void report(const struct death *d, const struct context *ctx, const uint6
 	finding_number(f, "pid", d->who.tid);
 	finding_number(f, "signal", d->status & 127);
 	finding_number(f, "at_ns", d->at_ns);
-	finding_number(f, "sender_tid", is_sent(d) ? d->sent.sender.tid : 0);
+	finding_number(f, "sender_tid", d->sent.key.a && is_sent(&d->sent) ? d->sent.sender.tid : 0);
 }
 
 static void died_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
@@ -250,8 +244,8 @@ static void died_finish(void *state, const struct context *ctx, const uint64_t *
 	struct died_state *s = state;
 
 	for (uint64_t i = 0; i < s->n && i < DEATHS_MAX; i++) {
-		find_waiters(&s->all[i], ctx);
-		if (matters(&s->all[i], ctx))
+		find_feeders(&s->all[i], ctx);
+		if (matters(&s->all[i]))
 			report(&s->all[i], ctx, set, out);
 	}
 	findings_add_limit(out, died_rule.name, s->n > DEATHS_MAX ? s->n - DEATHS_MAX : 0, "ends of processes");

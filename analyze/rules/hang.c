@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "analyze/facts/losses.h"
 #include "analyze/facts/moments.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
@@ -77,6 +78,20 @@ static int hang_feed(void *state, const struct context *ctx, const uint64_t *set
 
 	(void)set;
 	return ev->kind == KIND_collective ? take_collective(s, ctx, ev) : moments_feed(&s->moments, ctx->schema, ev);
+}
+
+static bool is_missing_row(const struct schema *schema, const struct counter *c, const void *kind)
+{
+	const struct probe *probe = schema_probe(schema, c->probe);
+
+	return (loss_alarms(schema, c, NULL) || loss_on_purpose(schema, c, NULL)) && probe &&
+	       probe->kind == *(const uint16_t *)kind;
+}
+
+/* Rows of this kind are missing that there were. */
+static bool loses(const struct context *ctx, uint16_t kind)
+{
+	return ctx->reader && reader_sum(ctx->reader, ctx->reader->nepochs, is_missing_row, &kind);
 }
 
 static bool lasts(uint64_t ns, uint64_t whole_ns, const uint64_t *set)
@@ -225,16 +240,16 @@ static void report_missing(struct hang_state *s, struct crew *c, const struct co
 	tally_give(&c->waits->tally, f);
 }
 
-/* All of its ranks are known. Several sets of as many cannot be told apart. */
-static bool is_whole(const struct crew *c)
+/* All of its ranks are known, and what they came to. Several sets of as many cannot be told apart. */
+static bool is_whole(const struct crew *c, const struct context *ctx)
 {
-	return c->nranks > 1 && c->nknown == c->nranks;
+	return c->nranks > 1 && c->nknown == c->nranks && !loses(ctx, KIND_collective);
 }
 
 /* Those that wait do so for one that did not come. */
-static bool is_missing(const struct crew *c)
+static bool is_missing(const struct crew *c, const struct context *ctx)
 {
-	return is_whole(c) && c->missing->ncame < c->most && !c->missing->nstuck && c->nstuck;
+	return is_whole(c, ctx) && c->missing->ncame < c->most && !c->missing->nstuck && c->nstuck;
 }
 
 /* It waits in a call, and as far as is known for nobody in particular. */
@@ -254,7 +269,7 @@ static void report_alone(const struct hang_state *s, struct member *m, const str
 	if (m->nstuck > 1)
 		text_add(&f->headline, ", and %llu other thread%s of its process in such a call",
 			 (unsigned long long)(m->nstuck - 1), plural(m->nstuck - 1));
-	if (is_whole(c) && m->ncame == c->most)
+	if (is_whole(c, ctx) && m->ncame == c->most)
 		text_add(&f->headline, "; it came to as many collectives as any of its %llu ranks",
 			 (unsigned long long)c->nranks);
 	text_add(&f->sure,
@@ -274,8 +289,8 @@ static void judge_calls(struct hang_state *s, const struct context *ctx, struct 
 
 		if (!m->nstuck)
 			continue;
-		c = crew_of(s, m->nranks);
-		if (!is_missing(&c))
+		c = m->nranks ? crew_of(s, m->nranks) : (struct crew){0};
+		if (!is_missing(&c, ctx))
 			report_alone(s, m, &c, ctx, out);
 		else if (c.waits == m)
 			report_missing(s, &c, ctx, out);
@@ -307,21 +322,12 @@ static void take_thread(struct hang_state *s, const struct context *ctx, const s
 		m->locked = t;
 }
 
-static bool loses_moments(const struct schema *schema, const struct counter *c, const void *arg)
-{
-	const struct counter_type *type = schema_counter(schema, c->id);
-	const struct probe *probe = schema_probe(schema, c->probe);
-
-	(void)arg;
-	return type && type->role == ROLE_LOST && probe && (probe->kind == KIND_state || probe->kind == KIND_in_flight);
-}
-
 /* Which threads there were when recording ended, and what these waited in, is known of all. */
 static bool knows_threads(const struct context *ctx)
 {
 	size_t len;
 
-	return (!ctx->reader || !reader_sum(ctx->reader, ctx->reader->nepochs, loses_moments, NULL)) &&
+	return !loses(ctx, KIND_state) && !loses(ctx, KIND_in_flight) &&
 	       !about_fact(&ctx->names->about, "states_beyond", &len) &&
 	       !about_fact(&ctx->names->about, "states_unread", &len);
 }
@@ -395,6 +401,9 @@ static void report_lock(const struct member *m, const struct roster *sleepers, u
 	f->weight = m->locked_ns;
 	f->unit = WEIGHT_NS;
 	f->count = m->nthreads;
+	f->first[0] =
+		(struct occurrence){ctx->now_ns - m->locked_ns, ctx->now_ns, m->locked->key.a, TID_NONE, TID_NONE};
+	f->nfirst = 1;
 	roster_add_thread(&locked, ctx->names, m->locked->key.a, m->locked_ns);
 	roster_give(sleepers, PART_WAITER, f);
 	roster_give(&locked, PART_WAKER, f);

@@ -258,7 +258,7 @@ static int feed_fork(struct tasks *t, const struct event *ev, struct fault *why)
 	    name_both(t, child_pid, child_tid, ev->at_ns, &unused, why))
 		return ERR_MEMORY;
 	process = child_pid == (uint32_t)ev->v[F_fork_pid] ? 0 : tasks_process(t, child_pid);
-	if (process)
+	if (process && !t->processes[process].reported)
 		t->processes[process].ppid = (uint32_t)ev->v[F_fork_pid];
 	return 0;
 }

@@ -11,25 +11,13 @@ if ! python3 -c "import os; os.fork" 2>"$TMP/err" || [ ! -e "$BUILD/workload/lib
 	skip "what never ends, and what ends badly" "there is no python3, or no test double here"
 	finish
 fi
-cat >"$TMP/nccl.c" <<'END'
-#include <unistd.h>
-struct id { char bytes[128]; };
-static volatile int is_stuck;
-void stuck(void) { is_stuck = 1; }
-static int hang(void) { while (is_stuck) pause(); return 0; }
-int ncclCommInitRank(void **comm, int nranks, struct id id, int rank) { (void)comm, (void)id; return nranks > rank ? 0 : 1; }
-int ncclAllReduce(const void *from, void *to, unsigned long n, int type, int op, void *comm, void *stream)
-{ (void)from, (void)to, (void)n, (void)type, (void)op, (void)comm, (void)stream; return hang(); }
-int cudaStreamSynchronize(void *stream) { (void)stream; return hang(); }
-END
-check "a library that hangs is built" "${CC:-cc}" -O1 -shared -fPIC -o "$TMP/libnccl.so.2" "$TMP/nccl.c"
-
+nccl=$TMP/libnccl.so.2
 # ends WAY...: records them, and ends what is left of them
 ends() {
 	local status
-	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/ends.py "$BUILD/workload/libcuda.so.1" "$TMP/libnccl.so.2" "$@" >"$TMP/ends" 2>"$TMP/err"
+	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/ends.py "$BUILD/workload/libcuda.so.1" "$nccl" "$@" >"$TMP/ends" 2>"$TMP/err"
 	status=$?
-	pkill -KILL -f "ends.py $BUILD/workload/libcuda.so.1 $TMP/libnccl.so.2"
+	pkill -KILL -f "ends.py $BUILD/workload/libcuda.so.1 $nccl"
 	cat "$TMP/err"
 	[ "$status" = 0 ] && [ "$(wc -l <"$TMP/ends")" = $# ] && "$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
 }
@@ -64,15 +52,33 @@ check "locks that nobody is left to release are found, and no idle server, pool,
 check "who feeds the GPU and waits for the worker is named" headline hang inherited \
 	'^[0-9]+ python3 had waited for [0-9.]+ s .*no other thread; [0-9]+ python3, which feeds the GPU'
 check "a pair of threads is all of its process" headline hang pair '^All 2 threads of process [0-9]+ python3 had waited'
+check "what is in flight is shown with what can end it" sh -c '"$1" -q "$2" | grep -q " in_flight .* dur=.* private untimed"' \
+	sh "$BUILD/gpureplay" "$cap"
 check "nobody died" test -z "$(found died)"
 
-check "ranks that wait for one that does not come are recorded" ends missing_asleep missing_busy missing_gone
-wanted missing-rank missing_asleep missing_busy missing_gone >"$TMP/wanted"
-check "it is named, and no other" alike hang
-check "of those that wait in the collective itself" headline hang missing_asleep \
-	'^2 of 3 ranks had waited in ncclAllReduce.*rank 2.* came to 3 collectives, the others to 4, and since spent .* asleep in system call read'
-check "of those that wait behind it" headline hang missing_busy '^3 of 4 ranks had waited in cudaStreamSynchronize.*rank 3.*, and since spent .*(on CPU|waiting for a CPU)'
-check "one that ended" headline hang missing_gone '^4 of 5 ranks .*, and ended \(exit status 7\)'
+if command -v "${CC:-cc}" >"$TMP/out"; then
+	cat >"$TMP/nccl.c" <<'END'
+#include <unistd.h>
+struct id { char bytes[128]; };
+static volatile int is_stuck;
+void stuck(void) { is_stuck = 1; }
+static int hang(void) { while (is_stuck) pause(); return 0; }
+int ncclCommInitRank(void **comm, int nranks, struct id id, int rank) { (void)comm, (void)id; return nranks > rank ? 0 : 1; }
+int ncclAllReduce(const void *from, void *to, unsigned long n, int type, int op, void *comm, void *stream)
+{ (void)from, (void)to, (void)n, (void)type, (void)op, (void)comm, (void)stream; return hang(); }
+int cudaStreamSynchronize(void *stream) { (void)stream; return hang(); }
+END
+	check "a library that hangs is built" "${CC:-cc}" -O1 -shared -fPIC -o "$nccl" "$TMP/nccl.c"
+	check "ranks that wait for one that does not come are recorded" ends missing_asleep missing_busy missing_gone
+	wanted missing-rank missing_asleep missing_busy missing_gone >"$TMP/wanted"
+	check "it is named, and no other" alike hang
+	check "of those that wait in the collective itself" headline hang missing_asleep \
+		'^2 of 3 ranks had waited in ncclAllReduce.*rank 2.* came to 3 collectives, the others to 4, and since spent .* asleep in system call read'
+	check "of those that wait behind it" headline hang missing_busy '^3 of 4 ranks had waited in cudaStreamSynchronize.*rank 3.*, and since spent .*(on CPU|waiting for a CPU)'
+	check "one that ended" headline hang missing_gone '^4 of 5 ranks .*, and ended \(exit status 7\)'
+else
+	skip "ranks that wait for one that does not come" "there is no C compiler here"
+fi
 
 check "workers that die are recorded" ends bus segv abort killed terminated failed
 { wanted crashed bus segv && wanted aborted abort && wanted killed killed; } >"$TMP/wanted"

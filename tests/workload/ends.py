@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that feed the GPU, of which each ends badly in another way, or never ends, or only waits.
 
-usage: ends.py LIBCUDA LIBNCCL WAY... Each way is a process. Prints a line for each: its name, its pid, and the pid that
-the trouble is about. Ends when all are as they will stay, and have been so for longer than it took them.
+usage: ends.py LIBCUDA LIBNCCL WAY... (Without LIBNCCL: no way with ranks.) Each way is a process. Prints a line for
+each: its name, its pid, and the pid that the trouble is about. Ends when all are as they will stay, and have been so for
+longer than it took them.
 """
 import ctypes
 import mmap
@@ -20,7 +21,7 @@ import time
 
 BEGAN = time.monotonic()
 cuda = ctypes.CDLL(sys.argv[1])
-nccl = ctypes.CDLL(sys.argv[2])
+nccl = ctypes.CDLL(sys.argv[2]) if os.path.exists(sys.argv[2]) else None
 none = ctypes.c_void_p(None)
 pids = []
 
