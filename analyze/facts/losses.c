@@ -68,6 +68,11 @@ bool loss_alarms(const struct schema *schema, const struct counter *c, const voi
 	return loss_of_events(schema, c, arg) || loss_not_attached(schema, c, arg);
 }
 
+bool loss_hides(const struct schema *schema, const struct counter *c, const void *arg)
+{
+	return loss_alarms(schema, c, arg) || loss_on_purpose(schema, c, arg);
+}
+
 bool loss_of_events(const struct schema *schema, const struct counter *c, const void *arg)
 {
 	(void)arg;

@@ -30,6 +30,7 @@ void losses_clear(struct losses *l);
  * what was left out on purpose was wanted so: neither alarms.
  */
 counter_test loss_alarms, loss_of_events, loss_not_attached, loss_on_purpose; /* alarms: the next two */
+counter_test loss_hides; /* alarms, or was on purpose: what was asked for may be among it */
 /* How many calls of a kind (0: of all) were left out on purpose; reader NULL: 0. */
 uint64_t calls_left_out(const struct reader *r, uint16_t kind);
 /* Whether some were in [begin_ns, end_ns), as exactly as seals show it; reader NULL: no. */

@@ -96,12 +96,6 @@ static uint64_t total_of(const struct context *ctx, struct findings *out,
 	return total;
 }
 
-/* Of a thread a call may be among these. */
-static bool may_hide_calls(const struct schema *schema, const struct counter *c, const void *of)
-{
-	return loss_alarms(schema, c, of) || loss_on_purpose(schema, c, of);
-}
-
 /* Calls that are not in the capture, for they began before it and did not return. */
 static void report_before(const struct moments *m, const struct context *ctx, struct findings *out)
 {
@@ -141,7 +135,7 @@ static void report_before(const struct moments *m, const struct context *ctx, st
 		text_add(&f->headline, "; and %llu other%s", (unsigned long long)(n - NAMED_PROCESSES),
 			 plural(n - NAMED_PROCESSES));
 	text_clear(&f->cost);
-	f->confidence = total_of(ctx, out, may_hide_calls) ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
+	f->confidence = total_of(ctx, out, loss_hides) ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH;
 	text_add(&f->sure,
 		 "%s confidence: the threads' stacks were in the same function at both times, and in between "
 		 "no other call of theirs was seen%s",

@@ -18,13 +18,13 @@ static const struct setting settings[] = {
 enum sort {
 	SORT_CRASH, /* the process did what it may not */
 	SORT_ABORT, /* it ended itself so */
-	SORT_KILL   /* it was told to end */
+	SORT_KILL   /* another signal ended it */
 };
 
 struct sent {
 	struct table_key key; /* a: pid */
 	uint64_t signal;
-	int64_t code;
+	bool by_process; /* else by the kernel, or that is not known */
 	struct who sender;
 	uint32_t sender_process; /* its instance; 0: not known */
 };
@@ -35,7 +35,7 @@ struct death {
 	uint32_t process; /* its instance */
 	bool fed;         /* a thread of it fed the GPU; */
 	bool served;      /* or one of a process that it descends from */
-	struct sent sent; /* the signal; key.a 0: not known */
+	struct sent sent; /* the signal that did it; zeroed: not known */
 	/* Who feeds the GPU and waited for it: */
 	struct roster waiters;
 	uint64_t waited_ns, waiter; /* the longest; the instance of that one's process */
@@ -73,21 +73,16 @@ static int take_signal(struct died_state *s, const struct context *ctx, const st
 	if (!sent)
 		return s->sent.error;
 	sent->signal = ev->v[F_signal_signal];
-	sent->code = (int64_t)ev->v[F_signal_code];
+	sent->by_process = signal_is_sent(ev);
 	names_who(ctx->names, ev->v[F_signal_sender_tid], &sent->sender);
 	sent->sender_process = sender ? sender->process : 0;
 	return 0;
 }
 
-static bool is_sent(const struct sent *sent)
-{
-	return sent->code == SIGNAL_BY_KILL || sent->code == SIGNAL_BY_QUEUE || sent->code == SIGNAL_BY_TKILL;
-}
-
 /* A process sent it that is neither the one that it ends nor one that this descends from: those mean to. */
 static bool is_strange(const struct sent *sent, uint32_t process, const struct context *ctx)
 {
-	return sent->key.a && is_sent(sent) && sent->sender_process &&
+	return sent->by_process && sent->sender_process &&
 	       !tasks_descends(&ctx->names->tasks, process, sent->sender_process);
 }
 
@@ -213,7 +208,7 @@ static void report(const struct death *d, const struct context *ctx, const uint6
 	text_add(&f->headline, " was %s, ", status_words(words, d->status));
 	text_add_ns(&f->headline, d->at_ns > ctx->begin_ns ? d->at_ns - ctx->begin_ns : 0);
 	text_add(&f->headline, " after recording began");
-	if (d->sent.key.a && is_sent(&d->sent) && d->sent.sender_process != d->process) {
+	if (d->sent.by_process && d->sent.sender_process != d->process) {
 		text_add(&f->headline, "; ");
 		text_add_who(&f->headline, &d->sent.sender);
 		text_add(&f->headline, " sent it");
@@ -236,7 +231,7 @@ static void report(const struct death *d, const struct context *ctx, const uint6
 	finding_number(f, "pid", d->who.tid);
 	finding_number(f, "signal", d->status & 127);
 	finding_number(f, "at_ns", d->at_ns);
-	finding_number(f, "sender_tid", d->sent.key.a && is_sent(&d->sent) ? d->sent.sender.tid : 0);
+	finding_number(f, "sender_tid", d->sent.by_process ? d->sent.sender.tid : 0);
 }
 
 static void died_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)

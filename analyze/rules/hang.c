@@ -84,8 +84,7 @@ static bool is_missing_row(const struct schema *schema, const struct counter *c,
 {
 	const struct probe *probe = schema_probe(schema, c->probe);
 
-	return (loss_alarms(schema, c, NULL) || loss_on_purpose(schema, c, NULL)) && probe &&
-	       probe->kind == *(const uint16_t *)kind;
+	return loss_hides(schema, c, NULL) && probe && probe->kind == *(const uint16_t *)kind;
 }
 
 /* Rows of this kind are missing that there were. */

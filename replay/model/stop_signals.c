@@ -4,10 +4,16 @@
 /* signal(7): the same numbers on all architectures that are recorded. */
 enum { NUMBER_CONT = 18, NUMBER_STOP, NUMBER_TSTP, NUMBER_TTIN, NUMBER_TTOU };
 
+bool signal_is_sent(const struct event *ev)
+{
+	int64_t code = (int64_t)ev->v[F_signal_code];
+
+	return code == SIGNAL_BY_KILL || code == SIGNAL_BY_QUEUE || code == SIGNAL_BY_TKILL;
+}
+
 void stop_signals_feed(struct stop_signals *s, const struct event *ev)
 {
 	uint64_t number = ev->v[F_signal_signal];
-	int64_t code = (int64_t)ev->v[F_signal_code];
 
 	if (number < NUMBER_CONT || number > NUMBER_TTOU)
 		return;
@@ -17,7 +23,7 @@ void stop_signals_feed(struct stop_signals *s, const struct event *ev)
 		.tid = (uint32_t)ev->v[F_signal_tid],
 		.sender_tid = (uint32_t)ev->v[F_signal_sender_tid],
 		.number = (uint8_t)number,
-		.by_kernel = code != SIGNAL_BY_KILL && code != SIGNAL_BY_QUEUE && code != SIGNAL_BY_TKILL,
+		.by_kernel = !signal_is_sent(ev),
 	};
 }
 

@@ -24,6 +24,9 @@ struct stop_signals {
 	uint64_t n;                                /* seen so far */
 };
 
+/* Whether a process sent the signal of this row; else the kernel did. */
+bool signal_is_sent(const struct event *ev);
+
 /* Take in a `signal` row. */
 void stop_signals_feed(struct stop_signals *s, const struct event *ev);
 
