@@ -163,7 +163,8 @@ struct crew {
 	uint64_t nranks, nknown, nstuck;
 	uint64_t most;          /* collectives that one of them came to */
 	uint64_t since_ns;      /* since when all that wait do */
-	struct member *missing; /* came to the fewest */
+	struct member *missing; /* came to the fewest; */
+	uint64_t nbehind;       /* those that came to fewer than `most` */
 	struct member *waits;   /* the one that waits longest */
 	struct roster waiters;
 };
@@ -188,6 +189,11 @@ static struct crew crew_of(const struct hang_state *s, uint64_t nranks)
 		roster_join(&c.waiters, &m->waiters);
 		if (!c.waits || m->longest_ns > c.waits->longest_ns)
 			c.waits = m;
+	}
+	for (size_t i = 0; i < s->members.table.nitems; i++) {
+		const struct member *m = groups_at(&s->members, i);
+
+		c.nbehind += m->nranks == nranks && m->ncame < c.most;
 	}
 	return c;
 }
@@ -226,8 +232,10 @@ static void report_missing(struct hang_state *s, struct crew *c, const struct co
 	text_add_ns(&f->headline, c->waits->longest_ns);
 	text_add(&f->headline, " when recording ended: rank %llu, ", (unsigned long long)c->missing->rank);
 	process_add(&f->headline, ctx, c->missing->key.a);
-	text_add(&f->headline, ", came to %llu collectives, the others to %llu", (unsigned long long)c->missing->ncame,
-		 (unsigned long long)c->most);
+	text_add(&f->headline, ", came to %llu collectives, %s to %llu", (unsigned long long)c->missing->ncame,
+		 c->nbehind > 1 ? "those" : "the others", (unsigned long long)c->most);
+	if (c->nbehind > 1)
+		text_add(&f->headline, " (%llu more came to fewer than that)", (unsigned long long)(c->nbehind - 1));
 	missing_add(&f->headline, s, ctx, c);
 	text_add(&f->sure, "Medium confidence: ranks are compared by how many collectives they began");
 	text_add(&f->advice, "Look why that rank did not go on: what it waits for, an exception, or a branch that only "
