@@ -291,7 +291,7 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 	caller = p ? table_find(&e->callers.threads, ev->v[F_exit_tid], p->number) : NULL;
 	e->ctx.caller = caller;
 	r = to_rules(e, ev, why);
-	ledger_leave(&e->ledger, ev->v[F_exit_tid], ev->at_ns);
+	ledger_leave(&e->ledger, ev);
 	if (caller)
 		callers_forget(&e->callers, caller);
 	callers_leave(&e->callers, ev->v[F_exit_tid]);

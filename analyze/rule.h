@@ -97,6 +97,7 @@ struct rule {
 	R(hang)                                                                                                        \
 	R(died)                                                                                                        \
 	R(starved)                                                                                                     \
+	R(first_use)                                                                                                   \
 	R(launch_gap)                                                                                                  \
 	R(runqueue)                                                                                                    \
 	R(sync_stall)                                                                                                  \

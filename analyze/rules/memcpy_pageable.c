@@ -120,7 +120,7 @@ static void report_group(struct pageable_state *s, struct group *g, const struct
 {
 	const struct process *p = names_instance(ctx->names, g->key.a);
 	const char *name = call_name(ctx->schema, g->probe);
-	bool from_birth = p && (p->executed || (p->start_ns != NO_TIME && p->start_ns > ctx->begin_ns)),
+	bool from_birth = p && process_saw_begin(p, ctx->begin_ns),
 	     async = is_async(name);
 	enum confidence confidence = !from_birth || s->withheld ? CONFIDENCE_LOW
 				     : s->nlost_allocs          ? CONFIDENCE_MEDIUM

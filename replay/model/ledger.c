@@ -45,6 +45,7 @@ void ledger_clear(struct ledger *l)
 	}
 	table_clear(&l->threads);
 	table_clear(&l->latest);
+	first_uses_clear(&l->firsts);
 }
 
 bool ledger_feeds(uint16_t kind)
@@ -168,12 +169,23 @@ static struct ledger_slice *slice_at(struct ledger *l, struct ledger_thread *t, 
 	return slice;
 }
 
+/* Of a first call: it may belong to that part, once what is usual is known. */
+static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_ns, uint64_t ns)
+{
+	if (l->first && (part == LEDGER_CALLS || part == LEDGER_KERNEL))
+		first_use_spend(&l->firsts, l->first, slice_ns, part == LEDGER_CALLS ? ns : 0,
+				part == LEDGER_KERNEL ? ns : 0);
+}
+
 static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t begin_ns, uint64_t end_ns)
 {
 	t->ns[part] += end_ns - begin_ns;
+	if (!t->sliced)
+		note_first(l, part, 0, end_ns - begin_ns);
 	while (t->sliced && begin_ns < end_ns) {
 		struct ledger_slice *slice = slice_at(l, t, begin_ns);
-		uint64_t until_ns = begin_ns + l->slice_ns - (begin_ns - l->begin_ns) % l->slice_ns;
+		uint64_t slice_ns = begin_ns - (begin_ns - l->begin_ns) % l->slice_ns;
+		uint64_t until_ns = slice_ns + l->slice_ns;
 
 		if (!slice) {
 			l->failed = true;
@@ -181,6 +193,7 @@ static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part par
 		}
 		if (until_ns > end_ns || until_ns < begin_ns)
 			until_ns = end_ns;
+		note_first(l, part, slice_ns, until_ns - begin_ns);
 		slice->ns[part] += until_ns - begin_ns;
 		begin_ns = until_ns;
 	}
@@ -452,16 +465,71 @@ static void unsettle(struct ledger_thread *t)
 	waited_clear(&t->waited);
 }
 
+/* The process of the caller, if its begin was recorded: only then is it known that a first call is one. */
+static uint32_t born(const struct ledger *l, const struct event *ev)
+{
+	const struct process *p = l->tasks ? tasks_find_process(l->tasks, (uint32_t)ev->v[F_call_pid]) : NULL;
+
+	return p && process_saw_begin(p, l->begin_ns) ? p->number : 0;
+}
+
+static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger_thread *t, const struct event *ev)
+{
+	l->first = first_uses_meet(&l->firsts, t->born, ev);
+	if (!l->first)
+		return;
+	l->first->thread = t;
+	l->first->nfed = t->nfed;
+}
+
 void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
 	uint64_t begin_ns = call_begin_ns(ev);
 
-	t->nfed += ledger_feeds(ev->kind);
 	if (!t->called && begin_ns < t->end_ns)
 		unsettle(t);
+	if (!t->called)
+		t->born = born(l, ev);
 	t->called = true;
 	settle(l, t, LEDGER_OUTSIDE, begin_ns);
+	if (t->born && first_uses_want(&l->firsts, t->born, ev))
+		meet_first(l, t, ev);
 	settle(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
+	l->first = NULL;
+	t->nfed += ledger_feeds(ev->kind);
+}
+
+/* Time that was taken for that part. */
+static void give_to_first(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t slice_ns,
+			  uint64_t ns)
+{
+	struct ledger_slice *slice = t->sliced && ns ? slice_at(l, t, slice_ns) : NULL;
+
+	t->ns[part] -= ns;
+	t->ns[LEDGER_FIRST] += ns;
+	if (!slice)
+		return;
+	slice->ns[part] -= ns;
+	slice->ns[LEDGER_FIRST] += ns;
+}
+
+static void settle_first(struct ledger *l, struct first_use *u)
+{
+	uint64_t left_ns;
+
+	if (!first_use_judge(&l->firsts, u))
+		return;
+	left_ns = u->lost_ns;
+	for (size_t i = 0; i < u->nspent && left_ns; i++) {
+		const struct first_spent *s = &u->spent[i];
+		uint64_t calls_ns = s->calls_ns < left_ns ? s->calls_ns : left_ns, kernel_ns;
+
+		left_ns -= calls_ns;
+		kernel_ns = s->kernel_ns < left_ns ? s->kernel_ns : left_ns;
+		left_ns -= kernel_ns;
+		give_to_first(l, u->thread, LEDGER_CALLS, s->slice_ns, calls_ns);
+		give_to_first(l, u->thread, LEDGER_KERNEL, s->slice_ns, kernel_ns);
+	}
 }
 
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
@@ -471,15 +539,28 @@ void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 		t->open_ns = begin_ns;
 }
 
-void ledger_leave(struct ledger *l, uint64_t tid, uint64_t at_ns)
+static void leave_process(struct ledger *l, uint64_t pid)
 {
-	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+	const struct process *p = l->tasks ? tasks_find_process(l->tasks, (uint32_t)pid) : NULL;
+
+	if (!p)
+		return;
+	for (struct first_use *u = first_uses_latest(&l->firsts, p->number); u; u = u->before)
+		settle_first(l, u);
+	first_uses_forget(&l->firsts, p->number);
+}
+
+void ledger_leave(struct ledger *l, const struct event *ev)
+{
+	struct ledger_by_tid *latest = table_find(&l->latest, ev->v[F_exit_tid], 0);
 	struct ledger_thread *t = latest ? latest->thread : NULL;
 
-	if (!t || t->ended)
-		return;
-	settle(l, t, LEDGER_OUTSIDE, at_ns);
-	t->ended = true;
+	if (t && !t->ended) {
+		settle(l, t, LEDGER_OUTSIDE, ev->at_ns);
+		t->ended = true;
+	}
+	if (ev->v[F_exit_last])
+		leave_process(l, ev->v[F_exit_pid]);
 }
 
 static void end_thread(struct ledger *l, struct ledger_thread *t, uint64_t now_ns)
@@ -501,11 +582,13 @@ int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 	l->over_ns = now_ns;
 	for (size_t i = 0; i < l->threads.nitems; i++)
 		end_thread(l, (struct ledger_thread *)l->threads.items[i], now_ns);
+	for (size_t i = 0; i < l->firsts.all.nitems; i++)
+		settle_first(l, (struct first_use *)l->firsts.all.items[i]);
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
 
 		join_slices(t, l->slice_ns);
 		waited_sort(&t->waited);
 	}
-	return l->failed ? fault_no_memory(why) : 0;
+	return l->failed || l->firsts.failed ? fault_no_memory(why) : 0;
 }

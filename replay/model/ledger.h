@@ -5,14 +5,16 @@
  * short counts as well.
  *
  * A thread's time is settled up to the end of each of its outermost calls, and of the thread, and when the capture
- * ends: what is settled does not change. It is cut into slices of the capture, too, which are a second long, and twice
- * as long whenever there would be more than LEDGER_SLICES of them.
+ * ends: what is settled does not change, but that first calls are known to have been longer than usual
+ * (replay/model/first_use.h) only once their process is over, or the capture. It is cut into slices of the capture,
+ * too, which are a second long, and twice as long whenever there would be more than LEDGER_SLICES of them.
  */
 #ifndef GPUREC_REPLAY_MODEL_LEDGER_H
 #define GPUREC_REPLAY_MODEL_LEDGER_H
 
 #include "format/base/table.h"
 #include "format/cursor.h"
+#include "replay/model/first_use.h"
 #include "replay/model/waited_for.h"
 
 #define LEDGER_THREADS_MAX 65536
@@ -26,6 +28,7 @@
 /* P(name, key in SQL and JSON, words) */
 #define LEDGER(P)                                                                                                      \
 	P(CALLS, calls, "in GPU calls: launching, copying, allocating")                                                \
+	P(FIRST, first, "in first calls, beyond what later ones take: loading, compiling")                             \
 	P(GPU, gpu, "waiting for the GPU")                                                                             \
 	P(OWN, own, "on a CPU in its own code")                                                                        \
 	P(CPU, cpu, "waiting for a CPU")                                                                               \
@@ -65,6 +68,7 @@ struct ledger_thread {
 	uint64_t end_ns;      /* settled up to here: sum of ns[] = end_ns - begin_ns */
 	uint64_t open_ns;     /* when it entered the call that it is in when recording ends; 0: none */
 	uint64_t nfed;        /* calls that give the GPU work */
+	uint32_t born;        /* its process, if the begin of that was recorded; 0: it was not; set at its first call */
 	bool called;
 	bool ended;
 	bool sliced;
@@ -94,6 +98,8 @@ struct ledger {
 	uint64_t over_ns; /* recording ended then; 0: not yet */
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
+	struct first_uses firsts;
+	struct first_use *first; /* the call that is settled now is this one; NULL: it is none */
 	struct cause scratch;
 };
 
@@ -132,8 +138,8 @@ void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns);
 void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev);
 /* It is in such a call since begin_ns, and recording ends. */
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns);
-/* The thread ended; it may be unknown. */
-void ledger_leave(struct ledger *l, uint64_t tid, uint64_t at_ns);
+/* An exit row, that the tasks have been fed: the thread ended, which may be unknown. */
+void ledger_leave(struct ledger *l, const struct event *ev);
 
 /* The capture is over: all are settled, all slices are of one length, and waited lists are sorted. ERR_MEMORY, also of
  * what failed before. */

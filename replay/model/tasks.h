@@ -110,6 +110,12 @@ int tasks_name_process(struct tasks *t, uint32_t pid, uint64_t at_ns, struct pro
 /* Whether a row about a process that started at `start_ns` is about this instance. */
 bool process_is(const struct process *p, uint64_t start_ns);
 
+/* Whether it ran its program from the program's begin on while recording, which began then, did. */
+static inline bool process_saw_begin(const struct process *p, uint64_t recording_ns)
+{
+	return p->executed || (p->start_ns != NO_TIME && p->start_ns > recording_ns);
+}
+
 /* The number that the process knows itself by, where it is another one than `pid`; else 0. */
 static inline uint32_t process_alias(const struct process *p)
 {

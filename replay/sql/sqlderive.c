@@ -375,7 +375,7 @@ static int take(void *self, const struct event *ev, struct fault *why)
 	if (event_is_call(ev))
 		see_call(d, ev);
 	else if (ev->kind == KIND_exit)
-		ledger_leave(&d->ledger, ev->v[F_exit_tid], ev->at_ns);
+		ledger_leave(&d->ledger, ev);
 	if (ev->kind == KIND_switch)
 		return see_switch(d, ev, why);
 	return ev->kind == KIND_waking ? see_waking(d, ev, why) : 0;

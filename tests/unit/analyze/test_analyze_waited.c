@@ -37,7 +37,7 @@ static void a_wait_is_for_who_did_not_wait_itself(void **state)
 	feed_switch(f, T0 + 18 * MS + 900 * US, 0, 0, 0, 101);
 	feed_launch(f, T0 + 19 * MS, T0 + 20 * MS, 101, 0);
 	t = ledger_of(f, 101, T0 + 20 * MS);
-	CHECK(t, 2 * MS, 0, 3 * MS + 100 * US, 0, 0, 14 * MS + 900 * US);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS + 100 * US, 0, 0, 14 * MS + 900 * US);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 3 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 103, CAUSE_CPU), 11 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_UNKNOWN), 900 * US);
@@ -61,7 +61,7 @@ static void each_who_had_its_cpu_has_that_time(void **state)
 	feed_switch(f, T0 + 13 * MS + 400 * US, 0, 104, 0, 101);
 	feed_launch(f, T0 + 14 * MS, T0 + 15 * MS, 101, 0);
 	t = ledger_of(f, 101, T0 + 15 * MS);
-	CHECK(t, 2 * MS, 0, 3 * MS + 600 * US, 9 * MS + 400 * US);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS + 600 * US, 9 * MS + 400 * US);
 	assert_int_equal(waited_ns(t, LEDGER_CPU, 104, CAUSE_CPU), 3 * MS + 400 * US);
 	assert_int_equal(waited_ns(t, LEDGER_CPU, 105, CAUSE_CPU), 2 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_CPU, TID_NONE, CAUSE_UNKNOWN), 4 * MS);
@@ -91,7 +91,7 @@ static void a_wait_that_times_out_and_goes_on_is_one(void **state)
 	at = waits_again(f, T0 + 1 * MS, 4, 11 * US, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 4 * 10 * US, 4 * US, 0, 4 * 5 * MS + 3 * MS);
+	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US, 4 * US, 0, 4 * 5 * MS + 3 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 23 * MS);
 }
 
@@ -118,7 +118,7 @@ static void who_comes_as_it_times_out_ends_it(void **state)
 	at += 6 * MS;
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 3 * MS, 0, 3 * 8 * US + 1 * MS + 1 * MS - 3 * US, 12 * US, 0, 15 * MS, 0, 0, 0, 5 * MS);
+	CHECK(t, 3 * MS, 0, 0, 3 * 8 * US + 1 * MS + 1 * MS - 3 * US, 12 * US, 0, 15 * MS, 0, 0, 0, 5 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 15 * MS);
 }
 
@@ -134,7 +134,7 @@ static void another_futex_or_other_work_in_between_is_not(void **state)
 	at = waits_again(f, at + 10 * US, 4, 4 * MS, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 4 * 10 * US + 10 * US + 4 * (4 * MS - 1 * US), 8 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
+	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US + 10 * US + 4 * (4 * MS - 1 * US), 8 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
 	      8 * 5 * MS);
 }
 
@@ -151,7 +151,7 @@ static void nor_one_that_nobody_ended(void **state)
 	}
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 4 * 10 * US, 4 * US, 0, 0, 0, 0, 0, 4 * 5 * MS);
+	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US, 4 * US, 0, 0, 0, 0, 0, 4 * 5 * MS);
 }
 
 /* The timeline forgets most of it before anybody wakes the thread. */
@@ -166,7 +166,7 @@ static void a_wait_may_be_longer_than_what_is_kept(void **state)
 	at = waits_again(f, T0 + 1 * MS, 2000, 11 * US, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 2000 * 10 * US, 2000 * US, 0, 2000 * 5 * MS + 3 * MS);
+	CHECK(t, 2 * MS, 0, 0, 2000 * 10 * US, 2000 * US, 0, 2000 * 5 * MS + 3 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 2000 * 5 * MS + 3 * MS);
 }
 
@@ -186,7 +186,7 @@ static void a_row_that_is_missing_does_not_end_it(void **state)
 	at = waits_again(f, at + 12 * MS + 10 * US, 0, 0, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
+	CHECK(t, 2 * MS, 0, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
 }
 
 /* What it did between two rows of the futex nobody knows: it may have done anything. */
@@ -204,7 +204,7 @@ static void but_what_is_unknown_in_between_does(void **state)
 	at = waits_again(f, at + 12 * MS, 0, 0, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 10 * US, 0, 0, 3 * MS, 0, 0, 0, 5 * MS, 0, 7 * MS - 10 * US);
+	CHECK(t, 2 * MS, 0, 0, 10 * US, 0, 0, 3 * MS, 0, 0, 0, 5 * MS, 0, 7 * MS - 10 * US);
 }
 
 /* The same of a wait that is longer than what is kept. */
@@ -220,7 +220,7 @@ static void what_is_kept_ends_likewise(void **state)
 	at = waits_again(f, at + 10 * US, 600, 4 * MS, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 600 * 10 * US + 10 * US + 600 * (4 * MS - 1 * US), 1200 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
+	CHECK(t, 2 * MS, 0, 0, 600 * 10 * US + 10 * US + 600 * (4 * MS - 1 * US), 1200 * US, 0, 3 * MS + 3 * MS, 0, 0, 0,
 	      1200 * 5 * MS);
 }
 
@@ -242,7 +242,7 @@ static void who_has_the_memory_map_is_waited_for(void **state)
 	feed_switch(f, T0 + 10 * MS, 0, 0, 0, 101);
 	feed_launch(f, T0 + 11 * MS, T0 + 12 * MS, 101, 0);
 	t = ledger_of(f, 101, T0 + 12 * MS);
-	CHECK(t, 2 * MS, 0, 3 * MS, 0, 0, 3 * MS, 0, 4 * MS);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS, 0, 0, 3 * MS, 0, 4 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 3 * MS);
 }
 
@@ -255,7 +255,7 @@ static void who_never_came_is_waited_for(void **state)
 	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
 	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 6 * MS, PROBE_futex, F1, 0);
 	t = ledger_of(f, 101, T0 + 9 * MS);
-	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 5 * MS);
+	CHECK(t, 1 * MS, 0, 0, 3 * MS, 0, 0, 5 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, TID_NONE, CAUSE_UNKNOWN), 5 * MS);
 }
 
@@ -269,7 +269,7 @@ static void but_not_in_what_began_later(void **state)
 	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
 	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 3 * MS, PROBE_futex, F1, 0);
 	t = ledger_of(f, 101, T0 + 9 * MS);
-	CHECK(t, 1 * MS, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 0, 5 * MS);
+	CHECK(t, 1 * MS, 0, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 0, 5 * MS);
 }
 
 /* More wake it than the list has places for; who does it for long stays, wherever it stands. */
@@ -291,7 +291,7 @@ static void the_least_make_room(void **state)
 	}
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 300 * 10 * US, 0, 0, all);
+	CHECK(t, 2 * MS, 0, 0, 300 * 10 * US, 0, 0, all);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 888, CAUSE_UNKNOWN), 30 * 700 * US);
 	assert_true(t->waited.n > 2 && t->waited.all[0].whom.tid + t->waited.all[1].whom.tid == 888 + TID_NONE);
 }
