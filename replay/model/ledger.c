@@ -522,13 +522,12 @@ static void settle_first(struct ledger *l, struct first_use *u)
 	left_ns = u->lost_ns;
 	for (size_t i = 0; i < u->nspent && left_ns; i++) {
 		const struct first_spent *s = &u->spent[i];
-		uint64_t calls_ns = s->calls_ns < left_ns ? s->calls_ns : left_ns, kernel_ns;
+		uint64_t kernel_ns = s->kernel_ns < left_ns ? s->kernel_ns : left_ns;
+		uint64_t calls_ns = s->calls_ns < left_ns - kernel_ns ? s->calls_ns : left_ns - kernel_ns;
 
-		left_ns -= calls_ns;
-		kernel_ns = s->kernel_ns < left_ns ? s->kernel_ns : left_ns;
-		left_ns -= kernel_ns;
-		give_to_first(l, u->thread, LEDGER_CALLS, s->slice_ns, calls_ns);
+		left_ns -= kernel_ns + calls_ns;
 		give_to_first(l, u->thread, LEDGER_KERNEL, s->slice_ns, kernel_ns);
+		give_to_first(l, u->thread, LEDGER_CALLS, s->slice_ns, calls_ns);
 	}
 }
 

@@ -127,8 +127,8 @@ static void what_the_timeline_forgets_is_kept(void **state)
 	feed_call(f, KIND_wait, at - 2000 * 10 * US, at, 101, 0);
 	t = ledger_of(f, 101, at);
 	/* Of the first piece it is not known that it ran. */
-	CHECK(t, 2 * US, 0, 2000 * 7 * US, (600 + 3000 + 1000) * 5 * US + 2 * 9 * US - 1, (600 + 3000 + 3000) * 3 * US, 0,
-	      0, 0, 0, 0, (600 + 3000 + 1000) * 2 * US, 0, 1);
+	CHECK(t, 2 * US, 0, 2000 * 7 * US, (600 + 3000 + 1000) * 5 * US + 2 * 9 * US - 1, (600 + 3000 + 3000) * 3 * US,
+	      0, 0, 0, 0, 0, (600 + 3000 + 1000) * 2 * US, 0, 1);
 }
 
 /* A first call that begins before what was taken to be outside: of that nothing is known. */
@@ -193,6 +193,116 @@ static void a_number_that_is_used_again_is_another_thread(void **state)
 	assert_int_equal(whole, 12 * MS);
 }
 
+static void feed_kernel(struct feed *f, uint64_t begin, uint64_t end, uint64_t kernel)
+{
+	FEED(f, KIND_launch, end, 100, 101, 0, end - begin, PROBE_launch, 0, 0, kernel);
+}
+
+/* Usual is the middle of the next ones; of a kernel that is launched once, of others by that function. */
+static void first_calls_are_longer_than_usual(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	feed_kernel(f, T0 + 0 * MS, T0 + 9 * MS, 0x1000);   /* first 8 (1 is usual), calls 1 */
+	feed_kernel(f, T0 + 9 * MS, T0 + 11 * MS, 0x1000);  /* calls 2 + 1 + 1 */
+	feed_kernel(f, T0 + 11 * MS, T0 + 12 * MS, 0x1000); /* of two the longer one is the middle one: */
+	feed_kernel(f, T0 + 12 * MS, T0 + 13 * MS, 0x1000);
+	feed_kernel(f, T0 + 13 * MS, T0 + 17 * MS, 0x2000); /* first 3, calls 1 */
+	feed_kernel(f, T0 + 17 * MS, T0 + 22 * MS, 0x3000); /* first 2, calls 3 */
+	feed_kernel(f, T0 + 22 * MS, T0 + 25 * MS, 0x3000); /* calls 3 + 1 */
+	feed_kernel(f, T0 + 25 * MS, T0 + 26 * MS, 0x3000);
+	feed_kernel(f, T0 + 26 * MS, T0 + 27 * MS, 0x4000); /* calls 1: as short as usual */
+	t = ledger_of(f, 101, T0 + 27 * MS);
+	CHECK(t, 14 * MS, 13 * MS);
+}
+
+/* What it waited for meanwhile has reasons of its own; the kernel's work for it does not. */
+static void of_a_first_call_only_what_it_did_itself_counts(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	sleeps_for(f, T0 + 1 * MS, T0 + 3 * MS, S, SWITCH_FAULT);     /* first 1 + 2 */
+	sleeps_for(f, T0 + 4 * MS, T0 + 8 * MS, D, SWITCH_IO);        /* first 1, device 4 */
+	sleeps(f, T0 + 9 * MS, T0 + 14 * MS, T0 + 16 * MS, S, false); /* first 1, task 5, cpu 2 */
+	sleeps_for(f, T0 + 17 * MS, T0 + 20 * MS, S, 0);              /* first 1, gpu 3 */
+	feed_kernel(f, T0, T0 + 21 * MS, 0x1000);                     /* calls 1, which is usual */
+	feed_kernel(f, T0 + 21 * MS, T0 + 22 * MS, 0x1000);           /* calls 1 */
+	t = ledger_of(f, 101, T0 + 22 * MS);
+	CHECK(t, 2 * MS, 6 * MS, 3 * MS, 0, 2 * MS, 0, 5 * MS, 4 * MS);
+}
+
+/* The process ran when recording began. */
+static void calls_of_a_running_process_are_no_first_ones(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_kernel(f, T0, T0 + 9 * MS, 0x1000);
+	feed_kernel(f, T0 + 9 * MS, T0 + 10 * MS, 0x1000);
+	t = ledger_of(f, 101, T0 + 10 * MS);
+	CHECK(t, 10 * MS);
+}
+
+/* It is found in the seconds that it was in, also when these have become one by then, and its thread is gone. */
+static void a_first_call_may_take_seconds(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	feed_kernel(f, T0 + 600 * MS, T0 + 3600 * MS, 0x1000); /* 0.4, 1, 1 and 0.6 s in four seconds */
+	feed_kernel(f, T0 + 3600 * MS, T0 + 4200 * MS, 0x1000);
+	FEED(f, KIND_exit, T0 + 5000 * MS, 100, 101, 0, 1);
+	FEED(f, KIND_exec, T0 + 6000 * MS, 200, 201);
+	FEED(f, KIND_launch, T0 + 900000 * MS, 200, 201, 0, MS, PROBE_launch, 0, 0, 0x1000);
+	t = ledger_of(f, 101, T0 + 900000 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(t->slice_ns, 2 * LEDGER_SLICE_NS);
+	assert_int_equal(t->ns[LEDGER_FIRST], 2400 * MS);
+	assert_int_equal(t->slices[0].ns[LEDGER_FIRST], 1400 * MS);
+	assert_int_equal(t->slices[1].ns[LEDGER_FIRST], 1000 * MS);
+	assert_int_equal(t->slices[1].ns[LEDGER_CALLS], 1000 * MS);
+}
+
+/* Those of processes that are gone make room, but for those that matter. */
+static void first_calls_are_kept_while_their_process_lives(void **state)
+{
+	struct feed *f = *state;
+	const struct first_uses *u;
+	uint64_t at = T0;
+
+	for (uint64_t pid = 1000; pid < 1100; pid++) {
+		FEED(f, KIND_exec, at, pid, pid);
+		for (uint64_t kernel = 1; kernel <= 1000; kernel++, at += 10 * US)
+			FEED(f, KIND_launch, at + 10 * US, pid, pid, 0, kernel == 1 ? 2 * MS : 5 * US, PROBE_launch, 0,
+			     0, kernel);
+		FEED(f, KIND_launch, at + 10 * US, pid, pid, 0, 5 * US, PROBE_launch, 0, 0, 1);
+		feed_settle(f, at += 20 * US);
+		u = &engine_ledger(f->engine)->firsts;
+		assert_in_range(u->all.nitems, 1000, 1200);
+		FEED(f, KIND_exit, at += 10 * US, pid, pid, 0, 1);
+	}
+	feed_settle(f, at + MS);
+	assert_in_range(u->all.nitems, 0, 100);
+	assert_int_equal(u->nbeyond, 0);
+}
+
+static void first_calls_beyond_the_most_are_counted(void **state)
+{
+	struct feed *f = *state;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	for (uint64_t kernel = 1; kernel <= FIRST_USES_MAX + 3; kernel++)
+		feed_kernel(f, T0 + kernel * 10 * US, T0 + kernel * 10 * US + 5 * US, kernel);
+	(void)ledger_of(f, 101, T0 + 10000 * MS);
+	assert_int_equal(engine_ledger(f->engine)->firsts.nbeyond, 3);
+}
+
 static uint64_t dice;
 
 static uint64_t throw(uint64_t n)
@@ -229,9 +339,9 @@ static void feed_anything(struct feed *f, uint64_t at)
 		break;
 	case 7:
 		if (throw(50) == 0)
-			FEED(f, KIND_exit, at, 100, tid, 0, 0);
+			FEED(f, KIND_exit, at, 100, tid, 0, throw(4) == 0);
 		else
-			feed_launch(f, begin, at, tid, cpu);
+			FEED(f, KIND_launch, at, 100, tid, cpu, at - begin, PROBE_launch, 0, 0, throw(6));
 		break;
 	default:
 		if (throw(50) == 0)
@@ -244,15 +354,19 @@ static void feed_anything(struct feed *f, uint64_t at)
 
 static void whatever_comes_it_adds_up(void **state)
 {
+	unsigned with_first = 0;
+
 	(void)state;
 	for (uint64_t seed = 1; seed <= 60; seed++) {
 		struct feed f = {0};
-		uint64_t at = T0;
+		uint64_t at = T0, first_ns = 0;
 		const struct ledger *l;
 
 		dice = seed * 0x9e3779b97f4a7c15;
 		feed_open(&f);
 		feed_cast(&f, 4);
+		if (seed % 2)
+			FEED(&f, KIND_exec, at, 100, 101);
 		for (unsigned i = 0; i < 4000; i++) {
 			at += throw(3) ? throw(50 * US) : throw(seed % 7 == 0 ? 3000 * MS : 1 * MS);
 			feed_anything(&f, at);
@@ -260,10 +374,17 @@ static void whatever_comes_it_adds_up(void **state)
 		(void)ledger_of(&f, 0, at + 1);
 		l = engine_ledger(f.engine);
 		assert_true(l->threads.nitems > 0);
-		for (size_t i = 0; i < l->threads.nitems; i++)
-			check_sum(l, (const struct ledger_thread *)l->threads.items[i]);
+		for (size_t i = 0; i < l->threads.nitems; i++) {
+			const struct ledger_thread *t = (const struct ledger_thread *)l->threads.items[i];
+
+			check_sum(l, t);
+			first_ns += t->ns[LEDGER_FIRST];
+		}
+		assert_true(seed % 2 || !first_ns);
+		with_first += first_ns != 0;
 		feed_close(&f);
 	}
+	assert_true(with_first > 10);
 }
 
 int main(void)
@@ -280,6 +401,12 @@ int main(void)
 		TEST(a_first_call_of_many_pieces_is_not_guessed),
 		TEST(slices_grow_with_the_capture),
 		TEST(a_number_that_is_used_again_is_another_thread),
+		TEST(first_calls_are_longer_than_usual),
+		TEST(of_a_first_call_only_what_it_did_itself_counts),
+		TEST(calls_of_a_running_process_are_no_first_ones),
+		TEST(a_first_call_may_take_seconds),
+		TEST(first_calls_are_kept_while_their_process_lives),
+		TEST(first_calls_beyond_the_most_are_counted),
 		cmocka_unit_test(whatever_comes_it_adds_up),
 	};
 
