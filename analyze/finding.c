@@ -120,7 +120,9 @@ static bool comes_before(const struct finding *a, const struct finding *b)
 
 	if (a->severity != b->severity)
 		return a->severity > b->severity;
-	return a->unit != b->unit ? order[a->unit] < order[b->unit] : a->weight > b->weight;
+	if (a->unit != b->unit)
+		return order[a->unit] < order[b->unit];
+	return a->lasted != b->lasted ? b->lasted : a->weight > b->weight;
 }
 
 /* Stable: what is equal stays in the order in which the rules reported it. */

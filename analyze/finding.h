@@ -137,7 +137,10 @@ void findings_take(struct findings *f, struct findings *from);
 bool findings_whole(const struct findings *f);
 /* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: not whole. */
 bool findings_complete(struct findings *f, uint64_t run_ns);
-/* Severity, then weight (ns, bytes, events: each among its like), then in the order of the rules. */
+/*
+ * Severity, then weight (ns that were lost, ns that something lasted, bytes, events: each among its like), then in the
+ * order of the rules.
+ */
 void findings_sort(struct findings *f);
 /*
  * Sorted ones: where one reports the same waits in a futex as one before it (a slow launch, and the lock that held it

@@ -9,6 +9,7 @@
 #include "analyze/facts/gpu_gauges.h"
 #include "analyze/report/html.h"
 #include "analyze/report/report.h"
+#include "analyze/report/report_ledger.h"
 
 /* When the findings happened, over the whole capture: a row for each of the first ones. */
 void picture_overview(struct html *h, const struct report *r, const struct report_facts *facts);
@@ -27,6 +28,11 @@ void picture_series(struct html *h, const struct report_facts *facts, const stru
 
 /* Who waits in the futex, who wakes them, and who kept those from it. */
 void picture_futex(struct html *h, const struct finding *f);
+
+/* Where the time went of the threads that feed the GPU, over time. */
+void picture_ledger(struct html *h, const struct report_facts *facts, const struct feeders *f);
+/* Class of the style sheet for a part of it. */
+const char *picture_part_class(enum ledger_part part);
 
 /* Temperature, power, clock and use of the GPUs over time. */
 void picture_health(struct html *h, const struct report_facts *facts, const struct gauges *gauges);

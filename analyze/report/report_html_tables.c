@@ -105,7 +105,8 @@ void page_ledger(struct page *p)
 			continue;
 		html_open(h, "tr", NULL);
 		html_open(h, "td", NULL);
-		html_string(h, ledger_part_words((enum ledger_part)i));
+		picture_swatch(h, picture_part_class((enum ledger_part)i));
+		html_text(h, " %s", ledger_part_words((enum ledger_part)i));
 		add_share(h, f.ns[i], f.whole_ns);
 		report_waited_add(&t, p->r, &f, (enum ledger_part)i);
 		if (t.len || t.failed) {
@@ -124,6 +125,7 @@ void page_ledger(struct page *p)
 	}
 	html_close(h);
 	html_close(h);
+	picture_ledger(h, &p->facts, &f);
 	report_feeders_clear(&f);
 }
 

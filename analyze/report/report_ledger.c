@@ -3,11 +3,13 @@
 
 #include <stdlib.h>
 
+#include "format/base/array.h"
 #include "format/base/units.h"
 #include "replay/model/ledger.h"
 
 #define WIDTH 10              /* of a duration */
-#define WORDS_AT 21           /* the column of the words */
+#define WORDS_AT 24           /* the column of the words */
+#define ROW_SLICES 60         /* in a row of the strip: of a second each they are a minute */
 #define WAITED_LISTED 16      /* who kept them waiting: in JSON, */
 #define WAITED_NAMED 3        /* and in a sentence, */
 #define WAITED_NAMED_PARTS 20 /* with no less than this part of the time */
@@ -28,12 +30,29 @@ static void list(struct feeders *f, const struct ledger_thread *t)
 		f->listed[i] = t;
 }
 
+/* False: no memory. */
+static bool add_slices(struct feeders *f, const struct ledger_thread *t)
+{
+	struct ledger_slice *last =
+		t->nslices ? array_at(&f->slices, &f->slices_room, t->nslices - 1, sizeof(*last)) : NULL;
+
+	f->nunsliced += !t->sliced;
+	if (!last)
+		return !t->nslices;
+	for (; f->nslices < t->nslices; f->nslices++)
+		f->slices[f->nslices] = (struct ledger_slice){0};
+	for (size_t i = 0; i < t->nslices; i++)
+		for (unsigned p = 0; p < LEDGER_PARTS; p++)
+			f->slices[i].ns[p] += t->slices[i].ns[p];
+	return true;
+}
+
 bool report_feeders(const struct report *r, struct feeders *f)
 {
 	const struct ledger *l = engine_ledger(r->engine);
 	bool whole = true;
 
-	*f = (struct feeders){0};
+	*f = (struct feeders){.begin_ns = l->begin_ns, .slice_ns = l->slice_ns};
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)l->threads.items[i];
 
@@ -44,6 +63,7 @@ bool report_feeders(const struct report *r, struct feeders *f)
 		f->whole_ns += whole_ns(t);
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)
 			f->ns[p] += t->ns[p];
+		whole = add_slices(f, t) && whole;
 		whole = waited_gather(&f->waited, &t->waited) && whole;
 	}
 	waited_merge(&f->waited);
@@ -53,6 +73,7 @@ bool report_feeders(const struct report *r, struct feeders *f)
 void report_feeders_clear(struct feeders *f)
 {
 	waited_clear(&f->waited);
+	free(f->slices);
 }
 
 static bool is_somebody(const struct waited_for *w)
@@ -90,6 +111,42 @@ void report_feeders_add(struct text *t, const struct feeders *f)
 	text_add_ns(t, f->whole_ns);
 }
 
+/* What most of a slice's time went to; a blank: none of them was there. */
+static char letter_of(const struct ledger_slice *slice)
+{
+	unsigned most = 0;
+
+	for (unsigned p = 1; p < LEDGER_PARTS; p++)
+		if (slice->ns[p] > slice->ns[most])
+			most = p;
+	return slice->ns[most] ? ledger_part_letter((enum ledger_part)most) : ' ';
+}
+
+/* A letter for each slice: what took most of it. */
+static void add_strip(struct text *t, const struct feeders *f)
+{
+	struct text one = {0};
+
+	if (f->nslices < 2)
+		return;
+	text_add(t, "  What took most of each ");
+	if (f->slice_ns == LEDGER_SLICE_NS)
+		text_add(t, "second");
+	else
+		text_add_ns(t, f->slice_ns);
+	text_add(t, ":\n");
+	for (size_t i = 0; i < f->nslices; i++) {
+		if (i % ROW_SLICES == 0) {
+			text_add(&one, "+%llu s", (unsigned long long)(i * f->slice_ns / 1000000000));
+			text_take_right(t, &one, WIDTH);
+			text_add(t, "  ");
+		}
+		text_add(t, "%c", letter_of(&f->slices[i]));
+		if (i % ROW_SLICES == ROW_SLICES - 1 || i + 1 == f->nslices)
+			text_add(t, "\n");
+	}
+}
+
 void report_ledger_text(const struct report *r, struct text *t)
 {
 	struct feeders f;
@@ -109,7 +166,8 @@ void report_ledger_text(const struct report *r, struct text *t)
 		text_take_right(t, &one, WIDTH);
 		text_add_percent(&one, f.ns[p], f.whole_ns);
 		text_take_right(t, &one, WIDTH - 3);
-		text_add(t, " %%  %s\n", ledger_part_words((enum ledger_part)p));
+		text_add(t, " %%  %c  %s\n", ledger_part_letter((enum ledger_part)p),
+			 ledger_part_words((enum ledger_part)p));
 		report_waited_add(&one, r, &f, (enum ledger_part)p);
 		if (!one.len && !one.failed)
 			continue;
@@ -117,6 +175,7 @@ void report_ledger_text(const struct report *r, struct text *t)
 		text_take(t, &one);
 		text_add(t, "\n");
 	}
+	add_strip(t, &f);
 	report_feeders_clear(&f);
 }
 
@@ -166,6 +225,24 @@ static void add_waited(struct json *j, const struct names *names, const struct f
 	json_close(j, ']');
 }
 
+/* Of each slice those that are not 0. */
+static void add_seconds(struct json *j, const struct feeders *f)
+{
+	json_open(j, "by_second", '[');
+	for (size_t i = 0; i < f->nslices; i++) {
+		json_open(j, NULL, '{');
+		json_u64(j, "begin_ns", feeders_slice_ns(f, i));
+		json_u64(j, "end_ns", feeders_slice_ns(f, i + 1));
+		json_open(j, "parts", '{');
+		for (unsigned p = 0; p < LEDGER_PARTS; p++)
+			if (f->slices[i].ns[p])
+				json_u64(j, ledger_part_key((enum ledger_part)p), f->slices[i].ns[p]);
+		json_close(j, '}');
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 void report_ledger_json(const struct report *r, struct json *j)
 {
 	const struct names *names = engine_context(r->engine)->names;
@@ -177,6 +254,7 @@ void report_ledger_json(const struct report *r, struct json *j)
 	json_u64(j, "total_ns", f.whole_ns);
 	add_parts(j, f.ns);
 	add_waited(j, names, &f);
+	add_seconds(j, &f);
 	json_open(j, "by_thread", '[');
 	for (unsigned i = 0; i < f.nlisted; i++)
 		add_thread(j, names, f.listed[i]);

@@ -14,7 +14,18 @@ struct feeders {
 	uint64_t n, whole_ns;
 	uint64_t ns[LEDGER_PARTS]; /* of all */
 	struct waited_list waited; /* likewise; owned */
+	/* The same over time, of those that have slices: all but those beyond LEDGER_SLICED_MAX. */
+	struct ledger_slice *slices; /* owned */
+	size_t nslices, slices_room;
+	uint64_t begin_ns, slice_ns; /* of the first one; of each */
+	uint64_t nunsliced;
 };
+
+/* When a slice begins. */
+static inline uint64_t feeders_slice_ns(const struct feeders *f, size_t i)
+{
+	return f->begin_ns + i * f->slice_ns;
+}
 
 /* False: no memory. In any case report_feeders_clear() in the end. */
 bool report_feeders(const struct report *r, struct feeders *f);

@@ -137,18 +137,12 @@ void first_uses_forget(struct first_uses *f, uint32_t process)
 
 	if (!of)
 		return;
-	of->latest = NULL;
 	for (; u; u = before) {
 		before = u->before;
-		if (u->lost_ns < FIRST_KEPT_NS) {
+		if (u->lost_ns < FIRST_KEPT_NS)
 			drop(f, u);
-			continue;
-		}
-		u->before = of->latest;
-		of->latest = u;
 	}
-	if (!of->latest)
-		table_remove(&f->processes, process, 0);
+	table_remove(&f->processes, process, 0);
 }
 
 void first_uses_clear(struct first_uses *f)

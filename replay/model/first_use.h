@@ -101,7 +101,7 @@ bool first_use_judge(const struct first_uses *f, struct first_use *u);
 /* All of a process, each once, latest first: u = first_uses_latest(), then u->before. */
 struct first_use *first_uses_latest(const struct first_uses *f, uint32_t process);
 
-/* The process is over: what did not matter is dropped. */
+/* The process is over: what did not matter is dropped, and what is left is in `all` only. */
 void first_uses_forget(struct first_uses *f, uint32_t process);
 
 void first_uses_clear(struct first_uses *f);

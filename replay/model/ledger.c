@@ -10,7 +10,7 @@
 
 const char *ledger_part_key(enum ledger_part part)
 {
-#define PART_KEY(name, key, words) #key,
+#define PART_KEY(name, key, letter, words) #key,
 	static const char *const keys[LEDGER_PARTS] = {LEDGER(PART_KEY)};
 
 	return keys[part];
@@ -18,10 +18,18 @@ const char *ledger_part_key(enum ledger_part part)
 
 const char *ledger_part_words(enum ledger_part part)
 {
-#define PART_WORDS(name, key, words) words,
+#define PART_WORDS(name, key, letter, words) words,
 	static const char *const all[LEDGER_PARTS] = {LEDGER(PART_WORDS)};
 
 	return all[part];
+}
+
+char ledger_part_letter(enum ledger_part part)
+{
+#define PART_LETTER(name, key, letter, words) letter,
+	static const char letters[LEDGER_PARTS] = {LEDGER(PART_LETTER)};
+
+	return letters[part];
 }
 
 void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl)

@@ -25,27 +25,28 @@
 #define LEDGER_PIECES_MAX 16384 /* of a thread that are not settled and no longer in the timeline; */
 #define LEDGER_EARLY_MAX 2048   /* and of one that made no call yet */
 
-/* P(name, key in SQL and JSON, words) */
+/* P(name, key in SQL and JSON, letter in a report's strip, words) */
 #define LEDGER(P)                                                                                                      \
-	P(CALLS, calls, "in GPU calls: launching, copying, allocating")                                                \
-	P(FIRST, first, "in first calls, beyond what later ones take: loading, compiling")                             \
-	P(GPU, gpu, "waiting for the GPU")                                                                             \
-	P(OWN, own, "on a CPU in its own code")                                                                        \
-	P(CPU, cpu, "waiting for a CPU")                                                                               \
-	P(QUOTA, quota, "out of CPU quota")                                                                            \
-	P(TASK, task, "waiting for another thread or process")                                                         \
-	P(DEVICE, device, "waiting for a disk")                                                                        \
-	P(KERNEL, kernel, "in the kernel: page faults, memory maps")                                                   \
-	P(STOPPED, stopped, "stopped or frozen")                                                                       \
-	P(CHOICE, choice, "asleep until a time, or until something came from outside")                                 \
-	P(OPEN, open, "in a GPU call or a sleep that had not ended when recording did")                                \
-	P(UNKNOWN, unknown, "unknown")
+	P(CALLS, calls, 'c', "in GPU calls: launching, copying, allocating")                                           \
+	P(FIRST, first, 'f', "in first calls, beyond what later ones take: loading, compiling")                        \
+	P(GPU, gpu, 'g', "waiting for the GPU")                                                                        \
+	P(OWN, own, 'o', "on a CPU in its own code")                                                                   \
+	P(CPU, cpu, 'w', "waiting for a CPU")                                                                          \
+	P(QUOTA, quota, 'q', "out of CPU quota")                                                                       \
+	P(TASK, task, 't', "waiting for another thread or process")                                                    \
+	P(DEVICE, device, 'd', "waiting for a disk")                                                                   \
+	P(KERNEL, kernel, 'k', "in the kernel: page faults, memory maps")                                              \
+	P(STOPPED, stopped, 's', "stopped or frozen")                                                                  \
+	P(CHOICE, choice, '.', "asleep until a time, or until something came from outside")                            \
+	P(OPEN, open, 'e', "in a GPU call or a sleep that had not ended when recording did")                           \
+	P(UNKNOWN, unknown, '?', "unknown")
 
-#define LEDGER_PART(name, key, words) LEDGER_##name,
+#define LEDGER_PART(name, key, letter, words) LEDGER_##name,
 enum ledger_part { LEDGER(LEDGER_PART) LEDGER_PARTS };
 
 const char *ledger_part_key(enum ledger_part part);
 const char *ledger_part_words(enum ledger_part part);
+char ledger_part_letter(enum ledger_part part);
 
 struct ledger_slice {
 	uint64_t ns[LEDGER_PARTS];

@@ -341,6 +341,15 @@ in_report() {
 check "the report says where the time went" test -s want/ledger
 check "as the database does" agrees ledger in_report
 check "and the module" agrees ledger in_module "$ledger"
+seconds="SELECT begin_ns, part, sum(ns) FROM ledger_seconds WHERE thread IN (SELECT thread FROM ledger WHERE fed > 0) GROUP BY 1, 2"
+in_db "$seconds" | tr "|" " " | sort >want/seconds
+seconds_in_report() {
+	sqlite3 :memory: "SELECT s.value ->> 'begin_ns', p.key, p.value FROM json_each((SELECT value ->> '$.ledger.by_second'
+		FROM json_each(CAST(readfile('run.json') AS TEXT), '$.reports') LIMIT 1)) AS s, json_each(s.value ->> 'parts') AS p"
+}
+check "the report says it second by second" test -s want/seconds
+check "as the database does second by second" agrees seconds seconds_in_report
+check "and the module second by second" agrees seconds in_module "$seconds"
 waited="SELECT w.part, coalesce(w.for_tid, -1), sum(w.ns) FROM ledger_waited w JOIN
 	(SELECT DISTINCT thread, begin_ns FROM ledger WHERE fed > 0) USING (thread, begin_ns)
 	GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT 16"

@@ -37,9 +37,27 @@ check "reports are made of all captures that rules are tested with" test "$n" -e
 check "the JSON is what docs/report.schema.json says" "$python" tests/tools/schema.py docs/report.schema.json "$TMP"/all/*.json
 check "the SARIF is what the standard says" "$python" tests/tools/schema.py tests/schemas/sarif.schema.json "$TMP"/all/*.sarif
 check "the pages hold nothing that runs or fetches, and are well-formed" "$python" tests/tools/page.py "$TMP"/all/*.html
-for picture in "Time line" "Distribution of durations" "Who waited for whom" "When it happened" "Health of a GPU"; do
+for picture in "Time line" "Distribution of durations" "Who waited for whom" "Where the time went, second by second" "When it happened" "Health of a GPU"; do
 	check "a page shows: $picture" grep -lq "<title>$picture</title>" "$TMP"/all/*.html
 done
+
+# --- second by second ---
+strip() { # LETTERS...: the rows of the strip of $TMP/run.cap are these
+	report txt "$TMP/strip" "$TMP/run.cap" >"$TMP/out" 2>&1
+	sed -n '/^  What took most/,/^$/{s/^ *[+].* s  //p}' "$TMP/strip.txt" | diff - <(printf '%s\n' "$@")
+}
+"$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" tests/rules/first-use/at-start.txt
+check "a letter tells what took most of each second" strip f.o
+# Asleep, but for the last 30 s of 70 s; and of 20 minutes, in pieces of two seconds, nobody is there in the first 2 s.
+printf '%s\n' 'process at=+0s pid=200 start=1s tracked=1 name=it' 'thread at=+0s tid=200 pid=200 start=1s name=it' 'launch at=+1ms pid=200 tid=200 dur=17us' \
+	'switch at=+2ms cpu=0 prev_tid=200 prev_state=1 next_tid=0' 'waking at=+40s cpu=0 tid=200 waker_tid=0 context=1' 'switch at=+40s cpu=0 prev_tid=0 next_tid=200' \
+	'launch at=+70s pid=200 tid=200 dur=17us' >"$TMP/script"
+"$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" "$TMP/script"
+check "a minute in a row" strip "$(printf '.%.0s' {1..40})$(printf 'o%.0s' {1..20})" ooooooooooo
+printf '%s\n' 'fork at=+5s pid=1 tid=1 child_pid=200 child_tid=200' 'process at=+5s pid=200 start=1s tracked=1 name=it' 'thread at=+5s tid=200 pid=200 start=1s name=it' \
+	'switch at=+5001ms cpu=0 prev_tid=0 next_tid=200' 'launch at=+6s pid=200 tid=200 dur=17us' 'launch at=+1199s pid=200 tid=200 dur=17us' >"$TMP/script"
+"$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" "$TMP/script"
+check "and two minutes, where these are too many" strip "  $(printf 'o%.0s' {1..58})" $(for ((i = 0; i < 9; i++)); do printf 'o%.0s' {1..60}; echo; done)
 
 # --- the same bytes: again, in other places, with other settings of the environment ---
 for form in txt json sarif html; do

@@ -59,6 +59,18 @@ def faults(path):
                 yield "a picture is not told in words"
             if parents[svg].tag != XHTML + "figure" or parents[svg].find(XHTML + "figcaption") is None:
                 yield "a picture has no caption"
+            if told[0] is not None and told[0].text == "Where the time went, second by second":
+                stands, over = {}, 0
+                for e in svg.iter(SVG + "rect"):
+                    top, high = int(e.get("y")), int(e.get("height"))
+                    if e.get("class") == "over":
+                        over += 1
+                    elif stands.setdefault(e.get("x"), [top + high])[-1] != top + high:
+                        yield "a part stands not on the one below it"
+                    else:
+                        stands[e.get("x")].append(top)
+                if not stands or len(stands) > over or len({column[0] for column in stands.values()}) != 1:
+                    yield "its columns are not whole"
         elif svg.get("aria-hidden") != "true":
             yield "an ornament is read out"
         for e in svg.iter():
