@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Threads that feed the GPU and wait for one thread or process for a good part of their time, whatever they wait in: of
- * the ledger (replay/model/ledger.h), so that many waits count like a long one.
+ * the ledger (replay/model/ledger.h), so that many waits count like a long one. So do the threads of one process, and
+ * the children of the one that waits: of those that take turns with a lock, or do a piece of work each, none may count
+ * alone.
  */
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
@@ -9,8 +11,10 @@
 enum { SET_SHARE, SET_MIN, SET_CALLS };
 
 static const struct setting settings[] = {
-	[SET_SHARE] = {"share", SETTING_PERCENT, 10, 1, 100,
-		       "of a thread's recorded time, from which on that it waited for one other makes a finding"},
+	[SET_SHARE] =
+		{"share", SETTING_PERCENT, 10, 1, 100,
+		 "of a thread's recorded time, from which on that it waited for one other makes a finding, or for the "
+		 "threads of one process, or for its children"},
 	[SET_MIN] = {"min", SETTING_NS, 100000000, 1000, 1000000000000, "and no less than so much time"},
 	[SET_CALLS] = {"calls", SETTING_COUNT, 4, 1, 1000000000,
 		       "launches, copies, memsets and collectives by which a thread shows that it feeds the GPU"},
@@ -18,14 +22,28 @@ static const struct setting settings[] = {
 
 #define CULPRITS_MAX 1024 /* distinguished */
 
-/* For whom threads of one process waited. */
+#define CHILDREN UINT64_MAX /* all that the process started: a crew */
+
+/* For whom threads of one process waited; or for what crew one thread did. */
 struct culprit {
-	struct table_key key; /* a: process instance that waited, b: tid << 32 | number of its instance */
+	struct table_key key; /* a: process instance that waited, b: tid << 32 | number of its instance;
+			       * or a: crew << 32 | process instance, b: tid that waited */
+	uint64_t process;
+	uint64_t crew; /* process instance, or CHILDREN; 0: one thread */
 	struct whom whom;
+	struct roster members; /* of the crew, or that one */
+	uint64_t nmembers;
 	uint64_t did_ns[CAUSE_CLASSES]; /* what it did meanwhile */
 	uint64_t lost_ns, whole_ns;     /* of the threads that waited for it; of all their time */
 	uint64_t count, nthreads, tid;
 	struct roster waiters;
+};
+
+/* Those that a thread waited for who belong together. */
+struct crew {
+	uint64_t id; /* process instance, or CHILDREN */
+	uint64_t lost_ns;
+	const struct waited_for *first; /* the one that it waited for most */
 };
 
 struct starved_state {
@@ -49,43 +67,134 @@ static uint64_t lost_ns(const struct waited_for *w)
 	return ns;
 }
 
-/* The thread waited for this one for so long that it counts. Who feeds the GPU itself lets it starve of nothing. */
-static bool is_starved(const struct ledger *l, const struct ledger_thread *t, const struct waited_for *w,
-		       const uint64_t *set)
+/* Who feeds the GPU itself lets it starve of nothing. */
+static bool counts(const struct ledger *l, const struct waited_for *w)
 {
-	return w->part == LEDGER_TASK && lost_ns(w) >= set[SET_MIN] &&
-	       lost_ns(w) >= (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE] && !ledger_fed(l, w->whom.tid);
+	return w->part == LEDGER_TASK && lost_ns(w) && !ledger_fed(l, w->whom.tid);
 }
 
-static void count_in(struct starved_state *s, const struct names *names, const struct ledger_thread *t,
-		     const struct waited_for *w)
+static bool lasts(const struct ledger_thread *t, uint64_t ns, const uint64_t *set)
 {
-	struct culprit *c =
-		groups_get(&s->culprits, t->key.b % LEDGER_AGAIN, (uint64_t)w->whom.tid << 32 | w->whom.thread);
+	return ns >= set[SET_MIN] && ns >= (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE];
+}
 
-	if (!c)
-		return;
-	c->whom = w->whom;
+/* What the one belongs to; 0: that is not known. */
+static uint64_t crew_of(const struct context *ctx, const struct ledger_thread *t, const struct whom *whom)
+{
+	const struct tasks *tasks = &ctx->names->tasks;
+	const struct process *own = names_instance(ctx->names, t->key.b % LEDGER_AGAIN);
+	uint32_t process = whom->thread ? tasks->threads[whom->thread].process : 0;
+
+	if (process && own && tasks->processes[process].ppid == own->pid)
+		return CHILDREN;
+	return process;
+}
+
+static void add_member(struct culprit *c, const struct names *names, const struct waited_for *w)
+{
+	struct who who;
+
+	names_who_was(names, w->whom.tid, w->whom.thread, &who);
+	roster_add_times(&c->members, &who, lost_ns(w), w->count);
+	c->nmembers++;
 	for (unsigned k = 0; k < CAUSE_CLASSES; k++)
 		c->did_ns[k] += w->did_ns[k];
 	c->lost_ns += lost_ns(w);
-	c->whole_ns += t->end_ns - t->begin_ns;
 	c->count += w->count;
-	c->nthreads++;
-	c->tid = t->key.a;
-	roster_add_thread(&c->waiters, names, t->key.a, lost_ns(w));
 }
 
-/* Another rule names the same one, and most of that time. */
+/* One for whom threads of its process waited; or the crew for which this thread did. NULL: too many. */
+static struct culprit *culprit_of(struct starved_state *s, const struct ledger_thread *t, uint64_t crew,
+				  const struct waited_for *first)
+{
+	uint64_t process = t->key.b % LEDGER_AGAIN, whom = (uint64_t)first->whom.tid << 32 | first->whom.thread;
+	struct culprit *c = crew ? groups_get(&s->culprits, (crew & UINT32_MAX) << 32 | process, t->key.a)
+				 : groups_get(&s->culprits, process, whom);
+
+	if (!c)
+		return NULL;
+	c->process = process;
+	c->crew = crew;
+	c->whom = first->whom;
+	c->whole_ns += t->end_ns - t->begin_ns;
+	c->nthreads++;
+	c->tid = t->key.a;
+	return c;
+}
+
+static bool belongs(const struct context *ctx, const struct ledger_thread *t, const struct crew *crew,
+		    const struct waited_for *w)
+{
+	return w == crew->first || (crew->id && counts(ctx->ledger, w) && crew_of(ctx, t, &w->whom) == crew->id);
+}
+
+/* Where it waited for one of them for most of that time, that one is named alone, and each other that counts alone. */
+static void judge_crew(struct starved_state *s, const struct context *ctx, const struct ledger_thread *t,
+		       const struct crew *crew, const uint64_t *set)
+{
+	bool alone = lost_ns(crew->first) >= crew->lost_ns / 4 * 3;
+	struct culprit *c = !alone && lasts(t, crew->lost_ns, set) ? culprit_of(s, t, crew->id, crew->first) : NULL;
+
+	for (size_t i = 0; (alone || c) && i < t->waited.n; i++) {
+		const struct waited_for *w = &t->waited.all[i];
+		struct culprit *by = c;
+
+		if (!belongs(ctx, t, crew, w))
+			continue;
+		if (alone)
+			by = lasts(t, lost_ns(w), set) ? culprit_of(s, t, 0, w) : NULL;
+		if (!by)
+			continue;
+		add_member(by, ctx->names, w);
+		if (alone)
+			roster_add_thread(&by->waiters, ctx->names, t->key.a, lost_ns(w));
+	}
+	if (c)
+		roster_add_thread(&c->waiters, ctx->names, t->key.a, crew->lost_ns);
+}
+
+static void judge_thread(struct starved_state *s, const struct context *ctx, const struct ledger_thread *t,
+			 const uint64_t *set)
+{
+	struct crew crews[WAITED_FOR_MAX + 2];
+	unsigned n = 0, k;
+
+	for (size_t i = 0; i < t->waited.n && n < sizeof(crews) / sizeof(crews[0]); i++) {
+		const struct waited_for *w = &t->waited.all[i];
+		uint64_t id = counts(ctx->ledger, w) ? crew_of(ctx, t, &w->whom) : 0;
+
+		if (!counts(ctx->ledger, w))
+			continue;
+		for (k = 0; k < n && (!id || crews[k].id != id); k++)
+			;
+		if (k == n)
+			crews[n++] = (struct crew){.id = id, .first = w};
+		crews[k].lost_ns += lost_ns(w);
+		if (lost_ns(w) > lost_ns(crews[k].first))
+			crews[k].first = w;
+	}
+	for (k = 0; k < n; k++)
+		judge_crew(s, ctx, t, &crews[k], set);
+}
+
+static bool is_member(const struct culprit *c, uint64_t tid)
+{
+	for (unsigned i = 0; i < c->members.n; i++)
+		if (c->members.who[i].tid == tid)
+			return true;
+	return false;
+}
+
+/* Another rule names the same one, or one of them, and most of that time. */
 static bool is_known(const struct findings *out, const struct culprit *c)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		const struct finding *f = out->all[i];
 
-		if (f->process != c->key.a || f->unit != WEIGHT_NS || f->weight < c->lost_ns / 2)
+		if (f->process != c->process || f->unit != WEIGHT_NS || f->weight < c->lost_ns / 2)
 			continue;
 		for (unsigned p = 0; p < f->nparties; p++)
-			if (f->parties[p].part != PART_WAITER && f->parties[p].who.tid == c->whom.tid)
+			if (f->parties[p].part != PART_WAITER && is_member(c, f->parties[p].who.tid))
 				return true;
 	}
 	return false;
@@ -118,42 +227,59 @@ static const char *advice_for(enum cause_class class)
 	}
 }
 
+/* "7 loader"; "3 threads of process 7 loader, most for 8 worker (1.2 s)"; "5 of its children, most for ..." */
+static void whom_add(struct text *t, const struct context *ctx, const struct culprit *c)
+{
+	struct who who;
+
+	names_who_was(ctx->names, c->whom.tid, c->whom.thread, &who);
+	if (c->crew) {
+		text_add(t, "%llu ", (unsigned long long)c->nmembers);
+		if (c->crew == CHILDREN)
+			text_add(t, "of its children");
+		else if (c->crew == c->process)
+			text_add(t, "other threads of its process");
+		else
+			text_add(t, "threads of ");
+		if (c->crew != CHILDREN && c->crew != c->process)
+			process_add(t, ctx, c->crew);
+		text_add(t, ", most for ");
+	}
+	text_add_who(t, &who);
+	text_add(t, ", which %s %s meanwhile", c->crew ? "were" : "was", cause_class_doing(mostly(c)));
+}
+
 static void report(const struct culprit *c, const struct context *ctx, struct findings *out)
 {
 	enum cause_class class = mostly(c);
 	struct finding *f = rule_finding(out, &starved_rule, cause_class_name(class), CONFIDENCE_MEDIUM);
-	struct roster wakers = {0};
-	struct who who;
 
-	names_who_was(ctx->names, c->whom.tid, c->whom.thread, &who);
-	roster_add(&wakers, &who, c->lost_ns);
-	wakers.count[0] = c->count;
-	f->process = c->key.a;
+	f->process = c->process;
 	f->tid = c->nthreads == 1 ? c->tid : 0;
 	f->weight = c->lost_ns;
 	f->unit = WEIGHT_NS;
 	f->count = c->count;
 	roster_give(&c->waiters, PART_WAITER, f);
-	roster_give(&wakers, PART_WAKER, f);
+	roster_give(&c->members, PART_WAKER, f);
 	if (c->nthreads == 1)
 		text_add_who(&f->headline, roster_first(&c->waiters));
 	else
 		text_add(&f->headline, "%llu threads of ", (unsigned long long)c->nthreads);
 	if (c->nthreads > 1)
-		process_add(&f->headline, ctx, c->key.a);
+		process_add(&f->headline, ctx, c->process);
 	text_add(&f->headline, ", which feed%s the GPU, waited ", c->nthreads == 1 ? "s" : "");
 	text_add_ns(&f->headline, c->lost_ns);
 	text_add(&f->headline, " (");
 	share_add(&f->headline, c->lost_ns, c->whole_ns);
 	text_add(&f->headline, " of %s time) for ", c->nthreads == 1 ? "its" : "their");
-	text_add_who(&f->headline, &who);
-	text_add(&f->headline, ", which was %s meanwhile", cause_class_doing(class));
+	whom_add(&f->headline, ctx, c);
 	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did; whether the "
 			   "GPU had work left is not known");
 	text_add(&f->advice, "%s", advice_for(class));
 	finding_number(f, "lost_ns", c->lost_ns);
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "threads_ns", c->whole_ns);
+	finding_number(f, "waited_for", c->crew ? c->nmembers : 1);
 }
 
 static void starved_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
@@ -164,9 +290,8 @@ static void starved_finish(void *state, const struct context *ctx, const uint64_
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)l->threads.items[i];
 
-		for (size_t k = 0; t->nfed >= set[SET_CALLS] && k < t->waited.n; k++)
-			if (is_starved(l, t, &t->waited.all[k], set))
-				count_in(s, ctx->names, t, &t->waited.all[k]);
+		if (t->nfed >= set[SET_CALLS])
+			judge_thread(s, ctx, t, set);
 	}
 	out->failed |= s->culprits.error != 0;
 	for (size_t i = 0; i < s->culprits.table.nitems; i++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/stats/top_threads.h"
 
-static void add(struct roster *r, const struct who *who, uint64_t ns, uint64_t count)
+void roster_add_times(struct roster *r, const struct who *who, uint64_t ns, uint64_t count)
 {
 	unsigned i = 0;
 
@@ -23,13 +23,13 @@ static void add(struct roster *r, const struct who *who, uint64_t ns, uint64_t c
 
 void roster_add(struct roster *r, const struct who *who, uint64_t ns)
 {
-	add(r, who, ns, 1);
+	roster_add_times(r, who, ns, 1);
 }
 
 void roster_join(struct roster *r, const struct roster *from)
 {
 	for (unsigned i = 0; i < from->n; i++)
-		add(r, &from->who[i], from->ns[i], from->count[i]);
+		roster_add_times(r, &from->who[i], from->ns[i], from->count[i]);
 	r->more |= from->more;
 }
 

@@ -17,6 +17,8 @@ struct roster {
 
 /* One more time, of `ns`. The idle task is nobody. */
 void roster_add(struct roster *r, const struct who *who, uint64_t ns);
+/* So many times, of `ns` together. */
+void roster_add_times(struct roster *r, const struct who *who, uint64_t ns, uint64_t count);
 /* The same for a thread of this cause; nothing if it is not known. */
 void roster_add_tid(struct roster *r, const struct explained *e, uint32_t tid, uint64_t ns);
 

@@ -346,7 +346,7 @@ static void end_wait(struct ledger_thread *t, const struct span *sleep, const st
 
 	if (!(sleep->flags & SPAN_FUTEX) || !woken_by_task(sleep))
 		return;
-	while ((p = open_wait(t, &w)) && p->futex == sleep->futex) {
+	while ((p = open_wait(t, &w)) && futex_block(p->futex) == futex_block(sleep->futex)) {
 		for (unsigned i = 0; i < LEDGER_WHERES; i++)
 			if (p->part[i] == LEDGER_CHOICE)
 				p->part[i] = LEDGER_TASK;

@@ -114,6 +114,15 @@ int timeline_call(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint64
 		  struct fault *why);
 
 /*
+ * What a thread waits in that sleeps in this futex: two words that stand together are one, as those of a condition
+ * variable of glibc's, in which a thread that looked sleeps on in the other one.
+ */
+static inline uint64_t futex_block(uint64_t addr)
+{
+	return addr & ~(uint64_t)7;
+}
+
+/*
  * Whether a wait goes on that was slept in for so long, when between the sleeps the thread was on a CPU for that long:
  * it looked, and did nothing else. In a virtual machine a look may take milliseconds, for the host had the CPU.
  */

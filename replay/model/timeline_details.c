@@ -47,9 +47,9 @@ static bool futex_is_lock(const struct futex_row *row)
 	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
 }
 
-static struct vain_wake *vain_wake_of(struct timeline *tl, const struct futex_row *row)
+static struct wake *wake_of(struct timeline *tl, const struct futex_row *row)
 {
-	return &tl->vain_wakes[map_mix(row->addr ^ (uint64_t)row->pid << 32) % VAIN_WAKES];
+	return &tl->wakes[map_mix(futex_block(row->addr) ^ (uint64_t)row->pid << 32) % WAKES];
 }
 
 /* A row of a call that does not wait. */
@@ -57,17 +57,20 @@ static void note_wake(struct timeline *tl, const struct futex_row *row)
 {
 	static const uint8_t wakes[] = {1, 5, 10}; /* WAKE, WAKE_OP, WAKE_BITSET */
 
-	if (row->ret == 0 && row->op <= UINT8_MAX && memchr(wakes, (int)row->op, sizeof(wakes)))
-		*vain_wake_of(tl, row) = (struct vain_wake){row->at_ns, row->addr, row->pid, row->tid};
+	if (row->ret >= 0 && row->op <= UINT8_MAX && memchr(wakes, (int)row->op, sizeof(wakes)))
+		*wake_of(tl, row) = (struct wake){row->at_ns, futex_block(row->addr), row->pid, row->tid};
 }
 
-/* The sleep timed out, but before the thread was back another one called wake for it. */
+/*
+ * The sleep timed out, but before the thread was back another one called wake there: for it, or for another one that
+ * waits for the same, as CPython's threads do for its lock. The wait was for who called.
+ */
 static void end_late(struct timeline *tl, const struct futex_row *row, struct span *last)
 {
-	const struct vain_wake *w = vain_wake_of(tl, row);
+	const struct wake *w = wake_of(tl, row);
 
-	if (!(last->flags & SPAN_TIMED_OUT) || w->addr != row->addr || w->pid != row->pid || w->tid == row->tid ||
-	    w->at_ns < row->begin_ns)
+	if (!(last->flags & SPAN_TIMED_OUT) || w->block != futex_block(row->addr) || w->pid != row->pid ||
+	    w->tid == row->tid || w->at_ns < row->begin_ns)
 		return;
 	last->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
 	last->flags |= SPAN_WOKEN;
@@ -112,7 +115,7 @@ static struct span *same_wait(const struct track *th, unsigned *i, const struct 
 			return NULL;
 		next_ns = s->begin_ns;
 		if (is_sleep(s))
-			return s->flags & SPAN_TIMED_OUT && s->futex == later->futex &&
+			return s->flags & SPAN_TIMED_OUT && futex_block(s->futex) == futex_block(later->futex) &&
 					       wait_goes_on(w->slept_ns + s->end_ns - s->begin_ns, w->looked_ns)
 				       ? s
 				       : NULL;

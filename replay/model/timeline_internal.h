@@ -37,13 +37,13 @@ struct cpu {
 	uint32_t tid;
 };
 
-/* A thread called wake for a futex, and nobody slept there. */
-struct vain_wake {
-	uint64_t at_ns, addr;
+/* A thread called wake for a futex, whoever slept there. */
+struct wake {
+	uint64_t at_ns, block;
 	uint32_t pid, tid;
 };
 
-#define VAIN_WAKES 1024 /* by futex, the latest */
+#define WAKES 1024 /* by futex_block(), the latest */
 
 struct timeline {
 	bool reports_pins; /* see timeline_tells_pins() */
@@ -55,7 +55,7 @@ struct timeline {
 	void *tracked_arg;
 	void (*full)(void *arg, uint32_t tid, uint64_t until_ns); /* may be NULL */
 	void *full_arg;
-	struct vain_wake vain_wakes[VAIN_WAKES];
+	struct wake wakes[WAKES];
 };
 
 /* What it does since begin_ns; before the first row: STATE_UNKNOWN since NEVER. */

@@ -61,25 +61,31 @@ waits() {
 for_whom() { # FEEDER WHOM NS PERCENT [DID]
 	sqlite3 -readonly "$TMP/run.db" "CREATE TEMP TABLE mine AS SELECT * FROM ledger WHERE tid = $1 AND fed > 0;
 		SELECT t.ns || ' ns of ' || ($3 - other) FROM (SELECT coalesce(sum(ns), 0) AS ns FROM ledger_waited
-			WHERE thread IN (SELECT thread FROM mine) AND part = 'task' AND for_tid = $2${5:+ AND did IN ($5)}) t,
+			WHERE thread IN (SELECT thread FROM mine) AND part = 'task' AND for_tid IN ($2)${5:+ AND did IN ($5)}) t,
 			(SELECT coalesce(sum(ns), 0) AS other FROM (SELECT ns FROM mine WHERE part IN ('cpu', 'quota', 'unknown')
 				UNION ALL SELECT ns FROM ledger_waited WHERE thread IN (SELECT thread FROM mine) AND part = 'task'
-					AND for_tid <> $2 AND did = 'waiting-for-cpu'))
+					AND for_tid NOT IN ($2) AND did = 'waiting-for-cpu'))
 		WHERE t.ns < ($3 - other) / 100 * $4" >"$TMP/rows"
 	cat "$TMP/rows"
 	[ ! -s "$TMP/rows" ]
 }
 others() { # FEEDER WHOM NS: nobody else has more than a tenth, but for want of a CPU
 	sqlite3 -readonly "$TMP/run.db" "SELECT for_tid, did, ns FROM ledger_waited WHERE thread IN
-		(SELECT thread FROM ledger WHERE tid = $1 AND fed > 0) AND part = 'task' AND for_tid <> $2 AND did <> 'waiting-for-cpu' AND ns > $3 / 10" >"$TMP/rows"
+		(SELECT thread FROM ledger WHERE tid = $1 AND fed > 0) AND part = 'task' AND for_tid NOT IN ($2) AND did <> 'waiting-for-cpu' AND ns > $3 / 10" >"$TMP/rows"
 	cat "$TMP/rows"
 	[ ! -s "$TMP/rows" ]
 }
 starved_by() { # FEEDER WHOM: nobody else, but for want of a CPU
-	sqlite3 :memory: "SELECT group_concat(DISTINCT p.value ->> 'tid') FROM json_each((SELECT value ->> '$.findings'
+	sqlite3 :memory: "SELECT group_concat(tid) FROM (SELECT DISTINCT p.value ->> 'tid' AS tid FROM json_each((SELECT value ->> '$.findings'
 		FROM json_each(CAST(readfile('$TMP/waits.json') AS TEXT), '$.reports'))) f, json_each(f.value, '$.parties') p
 		WHERE f.value ->> 'rule' = 'starved' AND f.value ->> 'tid' = $1 AND p.value ->> 'part' = 'waker'
-			AND (p.value ->> 'tid' = $2 OR f.value ->> 'class' <> 'waiting-for-cpu')"
+			AND (p.value ->> 'tid' IN ($2) OR f.value ->> 'class' <> 'waiting-for-cpu') ORDER BY 1)"
+}
+starved_by_children() { # FEEDER: a finding says so, and no other one of it does
+	sqlite3 :memory: "SELECT f.value ->> 'headline' FROM json_each((SELECT value ->> '$.findings' FROM json_each(CAST(readfile('$TMP/waits.json') AS TEXT),
+		'$.reports'))) f WHERE f.value ->> 'rule' = 'starved' AND f.value ->> 'tid' = $1" >"$TMP/rows"
+	cat "$TMP/rows"
+	[ "$(wc -l <"$TMP/rows")" = 1 ] && grep -q ' for [0-9]* of its children, most for ' "$TMP/rows"
 }
 check "a Python program that waits in many ways is recorded" waits
 "$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/waits.json"
@@ -92,6 +98,7 @@ while read -r way feeder whom ns; do
 			WHERE w.thread IN (SELECT thread FROM ledger WHERE tid = $feeder AND fed > 0) AND w.part = 'task'
 				AND p.ppid = (SELECT pid FROM threads JOIN processes USING (process) WHERE tid = $feeder))
 			WHERE ns < $ns / 2"
+		check "$way: a finding names its children" starved_by_children "$feeder"
 		continue
 		;;
 	stopped) at_work="'stopped'" percent=80 ;;

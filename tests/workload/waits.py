@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that feeds the GPU and waits, each of its threads in another way: for a thread or process that computes.
 
-usage: waits.py LIBCUDA [WAY...]. Prints a line for each way: its name, the feeding thread, who it waited for (a process
-or a thread), and for how many nanoseconds, by its own clock.
+usage: waits.py LIBCUDA [WAY...]. Prints a line for each way: its name, the feeding thread, who it waited for (a process,
+a thread, or some of them with commas), and for how many nanoseconds, by its own clock.
 """
 import ctypes
 import fcntl
@@ -276,7 +276,33 @@ def gil_long(clock):
     return keep(clock, 50_000_000, 4)
 
 
-WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long)
+def gil_many(clock):
+    """Three threads keep it in turn."""
+    numbers, done = range(3_000_000), [0]
+    asked = [queue.SimpleQueue() for _ in range(3)]
+
+    def body(mine):
+        while mine.get():
+            sum(numbers)
+            done[0] += 1
+
+    yield ",".join(str(thread_of(lambda mine=mine: body(mine))) for mine in asked)
+    for i in range(ROUNDS):
+        for mine in asked:
+            mine.put(1)
+        while done[0] < 3 * (i + 1):
+            nap = Clock()
+            with nap:
+                time.sleep(0.0001)
+            if nap.ns > 2_000_000:
+                clock.ns += nap.ns
+        yield
+    for mine in asked:
+        mine.put(0)
+
+
+WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long,
+        gil_many)
 
 
 def feed(way):
