@@ -379,6 +379,28 @@ static void numbers_of_the_driver_have_words(void **state)
 	assert_null(syscall_name(MACHINE_X86_64, 1ULL << 40));
 }
 
+static void findings_come_by_the_time_that_was_lost(void **state)
+{
+	static const struct finding of[] = {
+		{.rule = "lasted", .unit = WEIGHT_NS, .weight = 9, .severity = SEVERITY_WARNING, .lasted = true},
+		{.rule = "short", .unit = WEIGHT_NS, .weight = 1, .severity = SEVERITY_WARNING},
+		{.rule = "events", .unit = WEIGHT_EVENTS, .weight = 9, .severity = SEVERITY_WARNING},
+		{.rule = "long", .unit = WEIGHT_NS, .weight = 2, .severity = SEVERITY_WARNING},
+		{.rule = "info", .unit = WEIGHT_NS, .weight = 9, .severity = SEVERITY_INFO},
+		{.rule = "error", .unit = WEIGHT_NONE, .severity = SEVERITY_ERROR},
+	};
+	static const char *const order[] = {"error", "long", "short", "lasted", "events", "info"};
+	struct findings all = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		*findings_add(&all) = of[i];
+	findings_sort(&all);
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		assert_string_equal(all.all[i]->rule, order[i]);
+	findings_clear(&all);
+}
+
 static void findings_say_how_sure_and_at_what_cost(void **state)
 {
 	struct findings all = {0};
@@ -429,6 +451,7 @@ int main(void)
 		cmocka_unit_test(stolen_time_is_an_upper_bound_of_what_was_reported),
 		cmocka_unit_test(tallies_join_as_if_they_had_been_one),
 		cmocka_unit_test(numbers_of_the_driver_have_words),
+		cmocka_unit_test(findings_come_by_the_time_that_was_lost),
 		cmocka_unit_test(findings_say_how_sure_and_at_what_cost),
 		cmocka_unit_test(every_rule_explains_itself),
 	};

@@ -68,12 +68,13 @@ static void each_who_had_its_cpu_has_that_time(void **state)
 	assert_int_equal(t->waited.n, 3);
 }
 
-/* In a futex, 5 ms at a time, `n` times until its time is up, and once more, until 102 wakes it after 3 ms; when. */
+/* In a futex of two words, 5 ms at a time, `n` times until its time is up, and once more, until 102 wakes it after 3
+ * ms; when. */
 static uint64_t waits_again(struct feed *f, uint64_t at, unsigned n, uint64_t look, uint64_t last_futex)
 {
 	for (unsigned i = 0; i < n; i++, at += 5 * MS + look) {
 		sleeps(f, at, at + 5 * MS, at + 5 * MS + 1 * US, S, true);
-		feed_futex(f, at, at + 5 * MS + 1 * US, 101, 0, WAIT_BITSET, F1, -110);
+		feed_futex(f, at, at + 5 * MS + 1 * US, 101, 0, WAIT_BITSET, F1 + i % 2 * 4, -110);
 	}
 	sleeps(f, at, at + 3 * MS, at + 3 * MS, S, false);
 	feed_futex(f, at, at + 3 * MS, 101, 0, WAIT_BITSET, last_futex, 0);
