@@ -108,7 +108,7 @@ void report_gather(const struct report *r, struct report_facts *f, struct text *
 	for (uint32_t i = 1; i <= names->tasks.nprocesses; i++) {
 		const struct process *p = &names->tasks.processes[i];
 
-		f->nrunning += p->tracked && !p->executed && p->start_ns < f->begin_ns;
+		f->nrunning += p->tracked && !p->began && p->start_ns < f->begin_ns;
 	}
 }
 

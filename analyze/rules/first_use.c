@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * First calls that took far longer than later ones do (replay/model/first_use.h): code is loaded or compiled, or a
+ * First calls that took far longer than later ones do (replay/model/first_calls.h): code is loaded or compiled, or a
  * context made, when it is first needed. While a program is at work that stalls it; at its start it is reported where
  * it is a good part of its time.
  */
@@ -31,7 +31,7 @@ struct starter {
 	struct table_key key;                      /* a: process instance */
 	uint64_t whole_ns;                         /* of its threads that feed the GPU */
 	uint64_t start_ns, work_ns, nstart, nwork; /* lost at its start, and at work */
-	const struct first_use *worst;             /* at work, if any was */
+	const struct first_call *worst;            /* at work, if any was */
 	struct roster threads;
 	struct occurrence first[OCCURRENCES_KEPT]; /* by time */
 	unsigned nfirst;
@@ -41,12 +41,12 @@ struct first_use_state {
 	struct groups starters;
 };
 
-static bool is_at_work(const struct first_use *u, const uint64_t *set)
+static bool is_at_work(const struct first_call *u, const uint64_t *set)
 {
 	return u->nfed >= set[SET_WARM_UP];
 }
 
-static void keep_occurrence(struct starter *s, const struct first_use *u)
+static void keep_occurrence(struct starter *s, const struct first_call *u)
 {
 	unsigned i = s->nfirst < OCCURRENCES_KEPT ? s->nfirst++ : OCCURRENCES_KEPT;
 
@@ -57,7 +57,7 @@ static void keep_occurrence(struct starter *s, const struct first_use *u)
 		s->first[i] = (struct occurrence){u->begin_ns, u->end_ns, u->thread->key.a, TID_NONE, TID_NONE};
 }
 
-static bool is_worse(const struct first_use *u, const struct first_use *than, const uint64_t *set)
+static bool is_worse(const struct first_call *u, const struct first_call *than, const uint64_t *set)
 {
 	if (!than || is_at_work(u, set) != is_at_work(than, set))
 		return !than || is_at_work(u, set);
@@ -65,9 +65,9 @@ static bool is_worse(const struct first_use *u, const struct first_use *than, co
 }
 
 static void take_first(struct first_use_state *s, const struct context *ctx, const uint64_t *set,
-		       const struct first_use *u)
+		       const struct first_call *u)
 {
-	struct starter *p = u->lost_ns >= set[SET_CALL] ? groups_get(&s->starters, first_use_process(u), 0) : NULL;
+	struct starter *p = u->lost_ns >= set[SET_CALL] ? groups_get(&s->starters, first_call_process(u), 0) : NULL;
 	bool work = is_at_work(u, set);
 
 	if (!p)
@@ -99,7 +99,7 @@ static bool lacks_calls(const struct context *ctx)
 
 static void worst_add(struct text *t, const struct context *ctx, const struct starter *s)
 {
-	const struct first_use *u = s->worst;
+	const struct first_call *u = s->worst;
 	const char *name = call_name(ctx->schema, u->key.a & 0xffff);
 
 	text_add(t, s->nstart + s->nwork == 1 ? ": " : "; the longest, ");
@@ -183,7 +183,7 @@ static void first_use_finish(void *state, const struct context *ctx, const uint6
 	struct first_use_state *s = state;
 
 	for (size_t i = 0; i < l->firsts.all.nitems; i++)
-		take_first(s, ctx, set, (const struct first_use *)l->firsts.all.items[i]);
+		take_first(s, ctx, set, (const struct first_call *)l->firsts.all.items[i]);
 	out->failed |= s->starters.error != 0;
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)l->threads.items[i];

@@ -53,7 +53,7 @@ void ledger_clear(struct ledger *l)
 	}
 	table_clear(&l->threads);
 	table_clear(&l->latest);
-	first_uses_clear(&l->firsts);
+	first_calls_clear(&l->firsts);
 }
 
 bool ledger_feeds(uint16_t kind)
@@ -181,7 +181,7 @@ static struct ledger_slice *slice_at(struct ledger *l, struct ledger_thread *t, 
 static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_ns, uint64_t ns)
 {
 	if (l->first && (part == LEDGER_CALLS || part == LEDGER_KERNEL))
-		first_use_spend(&l->firsts, l->first, slice_ns, part == LEDGER_CALLS ? ns : 0,
+		first_call_spend(&l->firsts, l->first, slice_ns, part == LEDGER_CALLS ? ns : 0,
 				part == LEDGER_KERNEL ? ns : 0);
 }
 
@@ -483,7 +483,7 @@ static uint32_t born(const struct ledger *l, const struct event *ev)
 
 static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
-	l->first = first_uses_meet(&l->firsts, t->born, ev);
+	l->first = first_calls_meet(&l->firsts, t->born, ev);
 	if (!l->first)
 		return;
 	l->first->thread = t;
@@ -500,7 +500,7 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *
 		t->born = born(l, ev);
 	t->called = true;
 	settle(l, t, LEDGER_OUTSIDE, begin_ns);
-	if (t->born && first_uses_want(&l->firsts, t->born, ev))
+	if (t->born && first_calls_want(&l->firsts, t->born, ev))
 		meet_first(l, t, ev);
 	settle(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
 	l->first = NULL;
@@ -521,11 +521,11 @@ static void give_to_first(struct ledger *l, struct ledger_thread *t, enum ledger
 	slice->ns[LEDGER_FIRST] += ns;
 }
 
-static void settle_first(struct ledger *l, struct first_use *u)
+static void settle_first(struct ledger *l, struct first_call *u)
 {
 	uint64_t left_ns;
 
-	if (!first_use_judge(&l->firsts, u))
+	if (!first_call_judge(&l->firsts, u))
 		return;
 	left_ns = u->lost_ns;
 	for (size_t i = 0; i < u->nspent && left_ns; i++) {
@@ -552,9 +552,9 @@ static void leave_process(struct ledger *l, uint64_t pid)
 
 	if (!p)
 		return;
-	for (struct first_use *u = first_uses_latest(&l->firsts, p->number); u; u = u->before)
+	for (struct first_call *u = first_calls_latest(&l->firsts, p->number); u; u = u->before)
 		settle_first(l, u);
-	first_uses_forget(&l->firsts, p->number);
+	first_calls_forget(&l->firsts, p->number);
 }
 
 void ledger_leave(struct ledger *l, const struct event *ev)
@@ -590,7 +590,7 @@ int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 	for (size_t i = 0; i < l->threads.nitems; i++)
 		end_thread(l, (struct ledger_thread *)l->threads.items[i], now_ns);
 	for (size_t i = 0; i < l->firsts.all.nitems; i++)
-		settle_first(l, (struct first_use *)l->firsts.all.items[i]);
+		settle_first(l, (struct first_call *)l->firsts.all.items[i]);
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
 

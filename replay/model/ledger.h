@@ -6,7 +6,7 @@
  *
  * A thread's time is settled up to the end of each of its outermost calls, and of the thread, and when the capture
  * ends: what is settled does not change, but that first calls are known to have been longer than usual
- * (replay/model/first_use.h) only once their process is over, or the capture. It is cut into slices of the capture,
+ * (replay/model/first_calls.h) only once their process is over, or the capture. It is cut into slices of the capture,
  * too, which are a second long, and twice as long whenever there would be more than LEDGER_SLICES of them.
  */
 #ifndef GPUREC_REPLAY_MODEL_LEDGER_H
@@ -14,7 +14,7 @@
 
 #include "format/base/table.h"
 #include "format/cursor.h"
-#include "replay/model/first_use.h"
+#include "replay/model/first_calls.h"
 #include "replay/model/waited_for.h"
 
 #define LEDGER_THREADS_MAX 65536
@@ -99,8 +99,8 @@ struct ledger {
 	uint64_t over_ns; /* recording ended then; 0: not yet */
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
-	struct first_uses firsts;
-	struct first_use *first; /* the call that is settled now is this one; NULL: it is none */
+	struct first_calls firsts;
+	struct first_call *first; /* the call that is settled now is this one; NULL: it is none */
 	struct cause scratch;
 };
 

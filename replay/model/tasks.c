@@ -258,6 +258,8 @@ static int feed_fork(struct tasks *t, const struct event *ev, struct fault *why)
 	    name_both(t, child_pid, child_tid, ev->at_ns, &unused, why))
 		return ERR_MEMORY;
 	process = child_pid == (uint32_t)ev->v[F_fork_pid] ? 0 : tasks_process(t, child_pid);
+	if (process)
+		t->processes[process].began = true;
 	if (process && !t->processes[process].reported)
 		t->processes[process].ppid = (uint32_t)ev->v[F_fork_pid];
 	return 0;
@@ -272,7 +274,7 @@ static int feed_exec(struct tasks *t, const struct event *ev, struct fault *why)
 		return ERR_MEMORY;
 	process = tasks_process(t, (uint32_t)ev->v[F_exec_pid]);
 	if (process)
-		t->processes[process].executed = true;
+		t->processes[process].began = true;
 	return 0;
 }
 

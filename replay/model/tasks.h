@@ -28,7 +28,7 @@ struct process {
 	uint32_t pid;
 	bool reported; /* by a row; else only implied, and uid, tracked and start_ns are not known, */
 	bool tracked;  /* recorded; from tracked_since_ns on */
-	bool executed; /* an exec row was seen: its program began while recording */
+	bool began;    /* a fork or exec row was seen: it, or its program, began while recording */
 	uint32_t ppid; /* nor is this, unless a fork row reported it: 0 */
 	uint32_t uid;
 	uint32_t pid_inside; /* as it knows itself, in its own pid namespace; 0: not known */
@@ -113,7 +113,7 @@ bool process_is(const struct process *p, uint64_t start_ns);
 /* Whether it ran its program from the program's begin on while recording, which began then, did. */
 static inline bool process_saw_begin(const struct process *p, uint64_t recording_ns)
 {
-	return p->executed || (p->start_ns != NO_TIME && p->start_ns > recording_ns);
+	return p->began || (p->start_ns != NO_TIME && p->start_ns > recording_ns);
 }
 
 /* The number that the process knows itself by, where it is another one than `pid`; else 0. */

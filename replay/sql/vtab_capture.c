@@ -155,11 +155,13 @@ static void choose_fields(struct pass *p)
 		p->fields[k] = 1u << F_call_at | 1u << F_call_pid | 1u << F_call_tid;
 		if (!(p->learns & LEARNT_DERIVED))
 			continue;
-		/* When its thread ran, and whether allocations were made within it. */
+		/* When its thread ran, whether allocations were made within it, and whether it was a first one. */
 		if (kind->flags == KIND_CALL)
-			p->fields[k] |= 1u << F_call_dur | 1u << F_call_cpu | 1u << F_call_flags;
+			p->fields[k] |= 1u << F_call_dur | 1u << F_call_cpu | 1u << F_call_flags | 1u << F_call_probe;
 		else
 			p->fields[k] |= 1u << F_fault_dur | 1u << F_fault_cpu;
+		if (kind->id == KIND_launch)
+			p->fields[k] |= 1u << F_launch_function;
 	}
 }
 

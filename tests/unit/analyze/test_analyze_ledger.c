@@ -238,6 +238,24 @@ static void of_a_first_call_only_what_it_did_itself_counts(void **state)
 	CHECK(t, 2 * MS, 6 * MS, 3 * MS, 0, 2 * MS, 0, 5 * MS, 4 * MS);
 }
 
+/* That the process began is known by the fork. */
+static void a_child_has_first_calls_of_its_own(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_kernel(f, T0, T0 + 1 * MS, 0x1000);
+	FEED(f, KIND_fork, T0 + 1 * MS, 100, 101, 300, 300);
+	feed_switch(f, T0 + 1 * MS, 1, 0, 0, 300);
+	for (uint64_t i = 0; i < 2; i++)
+		FEED(f, KIND_launch, T0 + (6 + i) * MS, 300, 300, 1, i ? 1 * MS : 5 * MS, PROBE_launch, 0, 0, 0x1000);
+	t = ledger_of(f, 300, T0 + 7 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(t->ns[LEDGER_FIRST], 4 * MS);
+	assert_int_equal(t->ns[LEDGER_CALLS], 2 * MS);
+}
+
 /* The process ran when recording began. */
 static void calls_of_a_running_process_are_no_first_ones(void **state)
 {
@@ -276,7 +294,7 @@ static void a_first_call_may_take_seconds(void **state)
 static void first_calls_are_kept_while_their_process_lives(void **state)
 {
 	struct feed *f = *state;
-	const struct first_uses *u;
+	const struct first_calls *u;
 	uint64_t at = T0 + 10 * MS;
 
 	for (uint64_t pid = 1000; pid < 1100; pid++) {
@@ -300,7 +318,7 @@ static void first_calls_beyond_the_most_are_counted(void **state)
 	struct feed *f = *state;
 
 	FEED(f, KIND_exec, T0, 100, 101);
-	for (uint64_t kernel = 1; kernel <= FIRST_USES_MAX + 3; kernel++)
+	for (uint64_t kernel = 1; kernel <= FIRST_CALLS_MAX + 3; kernel++)
 		feed_kernel(f, T0 + kernel * 10 * US, T0 + kernel * 10 * US + 5 * US, kernel);
 	(void)ledger_of(f, 101, T0 + 10000 * MS);
 	assert_int_equal(engine_ledger(f->engine)->firsts.nbeyond, 3);
@@ -406,6 +424,7 @@ int main(void)
 		TEST(a_number_that_is_used_again_is_another_thread),
 		TEST(first_calls_are_longer_than_usual),
 		TEST(of_a_first_call_only_what_it_did_itself_counts),
+		TEST(a_child_has_first_calls_of_its_own),
 		TEST(calls_of_a_running_process_are_no_first_ones),
 		TEST(a_first_call_may_take_seconds),
 		TEST(first_calls_are_kept_while_their_process_lives),

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/model/first_use.h"
+#include "replay/model/first_calls.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "format/base/array.h"
 
-static struct first_use *add(struct first_uses *f, uint32_t process, uint64_t a, uint64_t b)
+static struct first_call *add(struct first_calls *f, uint32_t process, uint64_t a, uint64_t b)
 {
 	struct first_of_process *of = table_find(&f->processes, process, 0);
-	struct first_use *u;
+	struct first_call *u;
 
-	if (f->all.nitems >= FIRST_USES_MAX) {
+	if (f->all.nitems >= FIRST_CALLS_MAX) {
 		f->nbeyond++;
 		return NULL;
 	}
@@ -27,24 +27,24 @@ static struct first_use *add(struct first_uses *f, uint32_t process, uint64_t a,
 	return u;
 }
 
-static void add_next(struct first_use *u, uint64_t dur_ns)
+static void add_next(struct first_call *u, uint64_t dur_ns)
 {
 	if (u->nnext < FIRST_NEXT)
 		u->next_ns[u->nnext++] = dur_ns;
 }
 
 /* The function's, of which a GPU function is launched; known or new. */
-static struct first_use *any_of(struct first_uses *f, uint32_t process, uint64_t a)
+static struct first_call *any_of(struct first_calls *f, uint32_t process, uint64_t a)
 {
-	struct first_use *any = table_find(&f->all, a, FIRST_ANY);
+	struct first_call *any = table_find(&f->all, a, FIRST_ANY);
 
 	return any ? any : add(f, process, a, FIRST_ANY);
 }
 
-struct first_use *first_uses_meet(struct first_uses *f, uint32_t process, const struct event *ev)
+struct first_call *first_calls_meet(struct first_calls *f, uint32_t process, const struct event *ev)
 {
-	uint64_t a = first_use_key(process, ev), b = first_use_function(ev);
-	struct first_use *u, *any;
+	uint64_t a = first_call_key(process, ev), b = first_call_function(ev);
+	struct first_call *u, *any;
 
 	if (ev->kind == KIND_alloc && ev->v[F_alloc_memory] != MEM_DEVICE)
 		return NULL;
@@ -52,7 +52,7 @@ struct first_use *first_uses_meet(struct first_uses *f, uint32_t process, const 
 	if (u) {
 		add_next(u, ev->v[F_call_dur]);
 		if (u->nnext == FIRST_NEXT)
-			*first_uses_known(f, a, b) = u->key;
+			*first_calls_known(f, a, b) = u->key;
 		any = b == FIRST_ANY ? NULL : any_of(f, process, a);
 		if (any)
 			add_next(any, ev->v[F_call_dur]);
@@ -66,8 +66,8 @@ struct first_use *first_uses_meet(struct first_uses *f, uint32_t process, const 
 	return u;
 }
 
-void first_use_spend(struct first_uses *f, struct first_use *u, uint64_t slice_ns, uint64_t calls_ns,
-		     uint64_t kernel_ns)
+void first_call_spend(struct first_calls *f, struct first_call *u, uint64_t slice_ns, uint64_t calls_ns,
+		      uint64_t kernel_ns)
 {
 	struct first_spent *s = u->nspent ? &u->spent[u->nspent - 1] : NULL;
 
@@ -91,7 +91,7 @@ static int by_length(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static uint64_t middle_ns(const struct first_use *u)
+static uint64_t middle_ns(const struct first_call *u)
 {
 	uint64_t sorted[FIRST_NEXT];
 
@@ -100,9 +100,9 @@ static uint64_t middle_ns(const struct first_use *u)
 	return sorted[u->nnext / 2];
 }
 
-bool first_use_judge(const struct first_uses *f, struct first_use *u)
+bool first_call_judge(const struct first_calls *f, struct first_call *u)
 {
-	const struct first_use *by = u->nnext ? u : table_find(&f->all, u->key.a, FIRST_ANY);
+	const struct first_call *by = u->nnext ? u : table_find(&f->all, u->key.a, FIRST_ANY);
 	uint64_t spent_ns = 0;
 
 	if (u->judged)
@@ -117,23 +117,23 @@ bool first_use_judge(const struct first_uses *f, struct first_use *u)
 	return true;
 }
 
-struct first_use *first_uses_latest(const struct first_uses *f, uint32_t process)
+struct first_call *first_calls_latest(const struct first_calls *f, uint32_t process)
 {
 	const struct first_of_process *of = table_find(&f->processes, process, 0);
 
 	return of ? of->latest : NULL;
 }
 
-static void drop(struct first_uses *f, struct first_use *u)
+static void drop(struct first_calls *f, struct first_call *u)
 {
 	free(u->spent);
 	table_remove(&f->all, u->key.a, u->key.b);
 }
 
-void first_uses_forget(struct first_uses *f, uint32_t process)
+void first_calls_forget(struct first_calls *f, uint32_t process)
 {
 	struct first_of_process *of = table_find(&f->processes, process, 0);
-	struct first_use *u = of ? of->latest : NULL, *before;
+	struct first_call *u = of ? of->latest : NULL, *before;
 
 	if (!of)
 		return;
@@ -145,10 +145,10 @@ void first_uses_forget(struct first_uses *f, uint32_t process)
 	table_remove(&f->processes, process, 0);
 }
 
-void first_uses_clear(struct first_uses *f)
+void first_calls_clear(struct first_calls *f)
 {
 	for (size_t i = 0; i < f->all.nitems; i++)
-		free(((struct first_use *)f->all.items[i])->spent);
+		free(((struct first_call *)f->all.items[i])->spent);
 	table_clear(&f->all);
 	table_clear(&f->processes);
 }
