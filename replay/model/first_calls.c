@@ -41,29 +41,38 @@ static struct first_call *any_of(struct first_calls *f, uint32_t process, uint64
 	return any ? any : add(f, process, a, FIRST_ANY);
 }
 
+static struct first_call *begin(struct first_call *u, const struct event *ev)
+{
+	u->begin_ns = call_begin_ns(ev);
+	u->end_ns = ev->at_ns;
+	u->nspent = 0;
+	return u;
+}
+
 struct first_call *first_calls_meet(struct first_calls *f, uint32_t process, const struct event *ev)
 {
-	uint64_t a = first_call_key(process, ev), b = first_call_function(ev);
+	uint64_t a = first_call_key(process, ev), b = first_call_function(ev), begin_ns = call_begin_ns(ev);
 	struct first_call *u, *any;
 
 	if (ev->kind == KIND_alloc && ev->v[F_alloc_memory] != MEM_DEVICE)
 		return NULL;
 	u = table_find(&f->all, a, b);
-	if (u) {
-		add_next(u, ev->v[F_call_dur]);
-		if (u->nnext == FIRST_NEXT)
-			*first_calls_known(f, a, b) = u->key;
-		any = b == FIRST_ANY ? NULL : any_of(f, process, a);
-		if (any)
-			add_next(any, ev->v[F_call_dur]);
-		return NULL;
+	if (!u) {
+		u = add(f, process, a, b);
+		return u && !(ev->kind == KIND_free && ev->v[F_free_addr]) ? begin(u, ev) : NULL;
 	}
-	u = add(f, process, a, b);
-	if (!u || (ev->kind == KIND_free && ev->v[F_free_addr]))
+	/* Of two threads that make it at once, the one that ends first may have waited for the other one. */
+	if (begin_ns < u->begin_ns)
+		return begin(u, ev);
+	if (begin_ns < u->end_ns)
 		return NULL;
-	u->begin_ns = call_begin_ns(ev);
-	u->end_ns = ev->at_ns;
-	return u;
+	add_next(u, ev->v[F_call_dur]);
+	if (u->nnext == FIRST_NEXT)
+		*first_calls_known(f, a, b) = u->key;
+	any = b == FIRST_ANY ? NULL : any_of(f, process, a);
+	if (any)
+		add_next(any, ev->v[F_call_dur]);
+	return NULL;
 }
 
 void first_call_spend(struct first_calls *f, struct first_call *u, uint64_t slice_ns, uint64_t calls_ns,

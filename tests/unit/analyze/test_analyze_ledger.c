@@ -238,6 +238,27 @@ static void of_a_first_call_only_what_it_did_itself_counts(void **state)
 	CHECK(t, 2 * MS, 6 * MS, 3 * MS, 0, 2 * MS, 0, 5 * MS, 4 * MS);
 }
 
+/* The second one waits for the first one, and is over before it. */
+static void of_two_at_once_the_first_one_is_that_which_began_first(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_switch(f, T0 + 2 * MS, 1, 102, S, 0);
+	feed_waking(f, T0 + 8 * MS, 0, 102, 101, WAKE_TASK);
+	feed_switch(f, T0 + 8 * MS, 1, 0, 0, 102);
+	FEED(f, KIND_launch, T0 + 9 * MS, 100, 102, 1, 8 * MS, PROBE_launch, 0, 0, 0x1000); /* calls 2 */
+	FEED(f, KIND_launch, T0 + 10 * MS, 100, 102, 1, 1 * MS, PROBE_launch, 0, 0, 0x1000);
+	feed_kernel(f, T0 + 0 * MS, T0 + 11 * MS, 0x1000);
+	feed_kernel(f, T0 + 11 * MS, T0 + 12 * MS, 0x1000);
+	t = ledger_of(f, 102, T0 + 12 * MS);
+	CHECK(t, 3 * MS, 0, 0, 3 * MS, 0, 0, 6 * MS);
+	t = (const struct ledger_thread *)table_find(&engine_ledger(f->engine)->threads, 101, t->key.b);
+	CHECK(t, 2 * MS, 10 * MS);
+}
+
 /* That the process began is known by the fork. */
 static void a_child_has_first_calls_of_its_own(void **state)
 {
@@ -424,6 +445,7 @@ int main(void)
 		TEST(a_number_that_is_used_again_is_another_thread),
 		TEST(first_calls_are_longer_than_usual),
 		TEST(of_a_first_call_only_what_it_did_itself_counts),
+		TEST(of_two_at_once_the_first_one_is_that_which_began_first),
 		TEST(a_child_has_first_calls_of_its_own),
 		TEST(calls_of_a_running_process_are_no_first_ones),
 		TEST(a_first_call_may_take_seconds),
