@@ -69,7 +69,7 @@ static void draw_piece(void *arg, const struct span *span)
 		break;
 	case STATE_ASLEEP:
 		p.class = (uint8_t)class_of_sleep(span);
-		if (span->flags & SPAN_WOKEN && !(span->flags & SPAN_IRQ))
+		if (woken_by_task(span))
 			p.tid = span->other_tid;
 		break;
 	case STATE_UNKNOWN:

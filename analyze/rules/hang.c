@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * What had not ended when recording did, and had lasted for most of it: GPU calls, with the rank that did not come to a
- * collective; and locks of processes in which nobody is left who could release them.
+ * collective; locks of processes in which nobody is left who could release them; and other waits (hang_waits.h).
  */
 #include <stdlib.h>
 
 #include "analyze/facts/losses.h"
-#include "analyze/facts/moments.h"
+#include "analyze/rules/hang_waits.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
 #include "format/base/units.h"
 #include "replay/model/enum_names.h"
 
-enum { SET_SHARE, SET_MIN };
+enum { SET_SHARE, SET_MIN, SET_WAKES };
 
 static const struct setting settings[] = {
 	[SET_SHARE] =
@@ -20,6 +20,9 @@ static const struct setting settings[] = {
 		 "of a thread's recorded time, that a call of it, or its wait for a lock, has taken when recording "
 		 "ends"},
 	[SET_MIN] = {"min", SETTING_NS, 1000000000, 1000, 1000000000000, "and no less than so much time"},
+	[SET_WAKES] = {"wakes", SETTING_COUNT, 3, 1, 64,
+		       "of a thread's latest sleeps in the system call that it sleeps in, so many must have been ended "
+		       "by one other thread: only then is it known for whom it waits"},
 };
 
 #define PROCESSES_COMPARED_MAX 4096
@@ -43,6 +46,7 @@ struct member {
 struct hang_state {
 	struct moments moments;
 	struct groups members;
+	struct hang_waits waits;
 	struct explained scratch;
 };
 
@@ -451,6 +455,22 @@ static void judge_locks(struct hang_state *s, const struct context *ctx, const u
 	}
 }
 
+/* --- other waits --- */
+
+static void judge_waits(struct hang_state *s, const struct context *ctx, const uint64_t *set, struct findings *out)
+{
+	for (size_t i = 0; i < ctx->ledger->threads.nitems; i++) {
+		const struct ledger_thread *t = (const struct ledger_thread *)ctx->ledger->threads.items[i];
+		const struct member *m = groups_find(&s->members, t->key.b % LEDGER_AGAIN, 0);
+		uint64_t min_ns = (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE];
+
+		if (t->nfed && !t->ended && !t->open_ns && m && m->nlocked < m->nthreads)
+			hang_waits_take(&s->waits, ctx, &s->moments, t, min_ns > set[SET_MIN] ? min_ns : set[SET_MIN],
+					set[SET_WAKES]);
+	}
+	hang_waits_report(&s->waits, ctx, &s->moments, out);
+}
+
 static void hang_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct hang_state *s = state;
@@ -461,19 +481,22 @@ static void hang_finish(void *state, const struct context *ctx, const uint64_t *
 		take_thread(s, ctx, (const struct thread_moments *)s->moments.threads.items[i]);
 	out->failed |= s->members.error != 0;
 	judge_calls(s, ctx, out);
-	if (knows_threads(ctx))
+	if (knows_threads(ctx)) {
 		judge_locks(s, ctx, set, out);
-	findings_add_limit(out, hang_rule.name, s->members.nskipped, "calls and threads");
+		judge_waits(s, ctx, set, out);
+	}
+	findings_add_limit(out, hang_rule.name, s->members.nskipped + s->waits.nbeyond, "calls and threads");
 }
 
 const struct rule hang_rule = {
 	.name = "hang",
 	.severity = SEVERITY_ERROR,
-	.summary = "a GPU call or a wait for a lock that took most of the recording, and had not ended with it",
+	.summary = "a GPU call or a wait that took most of the recording, and had not ended with it",
 	.meaning =
 		"A thread was in a GPU call for most of its recorded time when recording ended; of ranks, with the one "
 		"that did not come to the collective that the others wait in. Or all threads of a process wait for "
-		"locks that only they could release, while a thread that feeds the GPU sleeps.",
+		"locks that only they could release, while a thread that feeds the GPU sleeps. Or that one sleeps, and "
+		"the thread for which it had waited there before ended, is stopped, or does something else since.",
 	.wrong =
 		"A kernel that runs that long is no hang, nor is a call that returned soon after recording ended. Ranks "
 		"that use several communicators may come to different numbers of collectives by right.",

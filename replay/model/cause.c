@@ -207,7 +207,7 @@ static void visit_piece(void *arg, const struct span *piece)
 		p.futex = p.class == CAUSE_STOPPED ? 0 : piece->futex;
 		p.flags = piece->flags;
 		p.task_state = piece->task_state;
-		if (piece->flags & SPAN_WOKEN && !(piece->flags & SPAN_IRQ))
+		if (woken_by_task(piece))
 			p.tid = piece->other_tid;
 		break;
 	case STATE_UNKNOWN:

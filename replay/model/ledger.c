@@ -6,8 +6,6 @@
 
 #include "format/base/array.h"
 
-#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in prev_state, from include/linux/sched.h */
-
 const char *ledger_part_key(enum ledger_part part)
 {
 #define PART_KEY(name, key, letter, words) #key,
@@ -216,11 +214,6 @@ static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part pa
 }
 
 /* --- parts --- */
-
-static bool woken_by_task(const struct span *s)
-{
-	return s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
-}
 
 /* A thread of its own process ended the sleep: one that had the memory map, or the page. */
 static bool woken_by_sibling(const struct ledger *l, const struct ledger_thread *t, const struct span *s)

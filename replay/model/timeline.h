@@ -93,6 +93,14 @@ struct span {
 	uint8_t reason;      /* unknown: enum unknown_reason */
 };
 
+#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in task_state, from include/linux/sched.h */
+
+/* A thread ended the sleep. */
+static inline bool woken_by_task(const struct span *s)
+{
+	return s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
+}
+
 struct timeline;
 
 int timeline_open(struct timeline **tl, struct fault *why);

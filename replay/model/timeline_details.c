@@ -6,8 +6,6 @@
 #include "replay/model/timeline_internal.h"
 #include "format/kinds.h"
 
-#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in prev_state, from include/linux/sched.h */
-
 /* futex(2) commands that never sleep in the futex; all others, later ones too, may. */
 static bool futex_op_waits(uint32_t op)
 {
@@ -131,7 +129,7 @@ static void end_wait(const struct track *th, unsigned i, const struct span *last
 	struct span *s = ring_at(&th->spans, i);
 	struct wait w = {0};
 
-	if (!(last->flags & SPAN_WOKEN) || last->flags & (SPAN_IRQ | SPAN_TIMED_OUT | SPAN_SIGNALLED))
+	if (!woken_by_task(last) || last->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return;
 	while ((s = same_wait(th, &i, s, &w))) {
 		s->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);

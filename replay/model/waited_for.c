@@ -202,7 +202,7 @@ static void visit_sleep(struct visiting *v, struct cause *scratch, const struct 
 	const struct span *piece = v->piece;
 	const struct split *last;
 
-	if (!(piece->flags & SPAN_WOKEN) || piece->flags & SPAN_IRQ) {
+	if (!woken_by_task(piece)) {
 		visit_until(v, piece->end_ns, TID_NONE, CAUSE_UNKNOWN);
 		return;
 	}

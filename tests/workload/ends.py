@@ -119,6 +119,93 @@ def timed(tell):
     threading.Event().wait(1000)
 
 
+# --- waits for one that used to come ---
+
+
+def asks(tell, fifth):
+    """A worker answers four times. That it does not the fifth time nobody notices: the pipe stays open."""
+    to_read, to_write = os.pipe()
+    from_read, from_write = os.pipe()
+
+    def work():
+        for _ in range(4):
+            os.read(to_read, 1)
+            time.sleep(0.02)
+            os.write(from_write, b"x")
+        os.read(to_read, 1)
+        fifth()
+
+    launch()
+    child(work)
+    for _ in range(4):
+        os.write(to_write, b"x")
+        os.read(from_read, 1)
+        launch()
+    os.write(to_write, b"x")
+    tell(os.getpid())
+    for_ever(from_read)
+
+
+def gone_worker(tell):
+    asks(tell, lambda: os._exit(3))
+
+
+def busy_worker(tell):
+    asks(tell, busy)
+
+
+def stopped_worker(tell):
+    asks(tell, lambda: os.kill(os.getpid(), signal.SIGSTOP))
+
+
+def idle_worker(tell):
+    """It waits for something from outside."""
+    asks(tell, asleep)
+
+
+def gone_thread(tell):
+    """A thread that ends, as by an exception; another one of the process waits for something from outside."""
+    asked, done = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def work():
+        for _ in range(4):
+            asked.get()
+            time.sleep(0.02)
+            done.put(1)
+        asked.get()
+
+    threading.Thread(target=asleep, daemon=True).start()
+    threading.Thread(target=work, daemon=True).start()
+    launch()
+    for _ in range(4):
+        asked.put(1)
+        done.get()
+        launch()
+    asked.put(1)
+    tell(os.getpid())
+    done.get()
+
+
+def done_worker(tell):
+    """It did all that it was asked, and ended well; later its starter waits for something from outside."""
+    read, write = os.pipe()
+
+    def work():
+        for _ in range(4):
+            time.sleep(0.02)
+            os.write(write, b"x")
+
+    launch()
+    worker = child(lambda: (work(), os._exit(0)))
+    for _ in range(4):
+        os.read(read, 1)
+        launch()
+    os.waitpid(worker, 0)
+    time.sleep(1.3)
+    tell(0)
+    for_ever(read)
+
+
 # --- ranks ---
 
 
