@@ -7,7 +7,8 @@
 
 #define SLEEPS_KEPT 64 /* of a thread, the latest */
 #define FOLLOWED_MAX 8 /* from one that waits to the next */
-#define MOST 90        /* percent of the time since */
+#define MOST 90        /* percent of the time since, as far as it is known */
+#define JUST_BEFORE_NS 1000000000
 
 /* What a thread slept in that others end. */
 struct sleeps {
@@ -61,7 +62,7 @@ static uint32_t usual_waker(const struct sleeps *s, uint64_t wakes)
 /* --- what became of the one that should come --- */
 
 struct doing {
-	uint64_t ran_ns, ready_ns, kernel_ns;
+	uint64_t ran_ns, ready_ns, kernel_ns, known_ns;
 };
 
 static void add_doing(void *arg, const struct span *piece)
@@ -69,6 +70,7 @@ static void add_doing(void *arg, const struct span *piece)
 	struct doing *d = arg;
 	uint64_t ns = piece->end_ns - piece->begin_ns;
 
+	d->known_ns += piece->state == STATE_UNKNOWN ? 0 : ns;
 	if (piece->state == STATE_RUNNING)
 		d->ran_ns += ns;
 	else if (piece->state == STATE_RUNNABLE)
@@ -82,8 +84,7 @@ static void add_doing(void *arg, const struct span *piece)
  * That one ended is why the other one waits if it did not end well; or it is of the same process, or was started by it,
  * and ended when the other one waited for it, or just before.
  */
-static bool ended_badly(const struct context *ctx, const struct thread *whom, uint64_t process, uint64_t since_ns,
-			uint64_t min_ns)
+static bool ended_badly(const struct context *ctx, const struct thread *whom, uint64_t process, uint64_t since_ns)
 {
 	const struct tasks *tasks = &ctx->names->tasks;
 	const struct process *p = whom->process ? &tasks->processes[whom->process] : NULL;
@@ -91,34 +92,37 @@ static bool ended_badly(const struct context *ctx, const struct thread *whom, ui
 	if (p && p->end_ns != NO_TIME && p->status)
 		return true;
 	return whom->process && tasks_descends(tasks, whom->process, (uint32_t)process) &&
-	       whom->end_ns + min_ns >= since_ns;
+	       whom->end_ns + JUST_BEFORE_NS >= since_ns;
 }
 
-static enum fate fate_of(const struct context *ctx, const struct moments *moments, uint32_t tid, uint64_t process,
-			 uint64_t since_ns, uint64_t min_ns)
+/* Sets w->fate, and w->known_ns. */
+static void find_fate(struct hang_wait *w, const struct context *ctx, const struct moments *moments, uint64_t since_ns)
 {
-	const struct thread *whom = tasks_find_thread(&ctx->names->tasks, tid);
-	const struct thread_moments *at = table_find(&moments->threads, tid, 0);
-	uint64_t most_ns = (ctx->now_ns - since_ns) / 100 * MOST;
+	const struct thread *whom = tasks_find_thread(&ctx->names->tasks, w->whom);
+	const struct thread_moments *at = table_find(&moments->threads, w->whom, 0);
 	struct doing d = {0};
 
 	if (!whom || !tasks_is_recorded(&ctx->names->tasks, whom->number))
-		return FATE_NONE;
-	if (whom->end_ns != NO_TIME)
-		return ended_badly(ctx, whom, process, since_ns, min_ns) ? FATE_ENDED : FATE_NONE;
+		return;
+	if (whom->end_ns != NO_TIME) {
+		w->fate = ended_badly(ctx, whom, w->process, since_ns) ? FATE_ENDED : FATE_NONE;
+		return;
+	}
 	if (!at || !at->end.known)
-		return FATE_NONE;
+		return;
+	timeline_walk(ctx->timeline, w->whom, since_ns, ctx->now_ns, add_doing, &d);
+	w->known_ns = d.known_ns;
 	if (at->end.state == THREAD_STOPPED || at->end.state == THREAD_TRACED)
-		return FATE_STOPPED;
-	timeline_walk(ctx->timeline, tid, since_ns, ctx->now_ns, add_doing, &d);
-	if (d.ran_ns + d.ready_ns >= most_ns)
-		return d.ran_ns >= d.ready_ns ? FATE_BUSY : FATE_NO_CPU;
-	return d.kernel_ns >= most_ns && at->end.state == THREAD_UNINTERRUPTIBLE ? FATE_KERNEL : FATE_NONE;
+		w->fate = FATE_STOPPED;
+	else if (d.known_ns && d.ran_ns + d.ready_ns >= d.known_ns / 100 * MOST)
+		w->fate = d.ran_ns >= d.ready_ns ? FATE_BUSY : FATE_NO_CPU;
+	else if (at->end.state == THREAD_UNINTERRUPTIBLE && d.kernel_ns >= d.known_ns / 100 * MOST)
+		w->fate = FATE_KERNEL;
 }
 
 /* From the one that waits to the one that it waits for, which may wait itself. */
 static void follow(struct hang_wait *w, const struct context *ctx, const struct moments *moments, struct sleeps *s,
-		   uint64_t min_ns, uint64_t wakes)
+		   uint64_t wakes)
 {
 	uint64_t since_ns = w->begin_ns;
 
@@ -130,7 +134,7 @@ static void follow(struct hang_wait *w, const struct context *ctx, const struct 
 			return;
 		if (s->open.begin_ns > since_ns)
 			since_ns = s->open.begin_ns;
-		w->fate = fate_of(ctx, moments, w->whom, w->process, since_ns, min_ns);
+		find_fate(w, ctx, moments, since_ns);
 		sleeps_of(s, ctx, w->whom);
 	}
 }
@@ -148,7 +152,7 @@ void hang_waits_take(struct hang_waits *w, const struct context *ctx, const stru
 	if (s.open.state != STATE_ASLEEP || ctx->now_ns - s.open.begin_ns < min_ns)
 		return;
 	one.begin_ns = s.open.begin_ns;
-	follow(&one, ctx, moments, &s, min_ns, wakes);
+	follow(&one, ctx, moments, &s, wakes);
 	if (one.fate == FATE_NONE)
 		return;
 	for (size_t i = 0; i < w->n; i++)
@@ -198,7 +202,14 @@ static void fate_add(struct text *t, const struct context *ctx, const struct mom
 		syscall_add(t, ctx, at->end.syscall);
 		break;
 	default:
-		text_add(t, w->fate == FATE_BUSY ? "was at work all that time" : "waited for a CPU all that time");
+		text_add(t, w->fate == FATE_BUSY ? "was at work" : "waited for a CPU");
+		if (w->known_ns / MOST >= (ctx->now_ns - w->begin_ns) / 100) {
+			text_add(t, " all that time");
+			break;
+		}
+		text_add(t, " for the last ");
+		text_add_ns(t, w->known_ns);
+		text_add(t, ", as far back as is known");
 		break;
 	}
 }

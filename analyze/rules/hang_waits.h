@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Class `wait` of rule hang: a thread that feeds the GPU sleeps when recording ends, in a system call in which one other
- * thread had ended its sleeps before; and that one cannot, or does not: it ended, is stopped, waits for a disk, or is at
- * work since.
+ * Class `wait` of rule hang: a thread that feeds the GPU sleeps when recording ends, in a system call in which one
+ * other thread had ended its sleeps before; and that one cannot, or does not: it ended, is stopped, waits for a disk,
+ * or is at work since.
  */
 #ifndef GPUREC_ANALYZE_RULES_HANG_WAITS_H
 #define GPUREC_ANALYZE_RULES_HANG_WAITS_H
@@ -14,8 +14,10 @@
 
 struct hang_wait {
 	uint64_t process; /* instance that waits */
-	uint32_t tid, first, whom; /* it waits for the first, which is `whom` or waits itself, in the end for that one */
+	uint32_t tid, first,
+		whom; /* it waits for the first, which is `whom` or waits itself, in the end for that one */
 	uint64_t begin_ns;
+	uint64_t known_ns; /* of the time since: what `whom` did */
 	uint64_t nthreads; /* of that process that wait for the same one */
 	enum fate { FATE_NONE, FATE_ENDED, FATE_STOPPED, FATE_KERNEL, FATE_BUSY, FATE_NO_CPU } fate;
 };

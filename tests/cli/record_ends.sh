@@ -61,7 +61,7 @@ wanted wait gone_worker busy_worker stopped_worker gone_thread >"$TMP/wanted"
 check "those are found that wait for one that ended, computes or is stopped, and no others" alike hang
 check "with how it ended" headline hang gone_worker \
 	'^[0-9]+ python3, which feeds the GPU, had slept in system call read for .*: [0-9]+ python3, for which it had waited there before, ended [0-9.]+ s before that .exit status 3'
-check "that it computes" headline hang busy_worker 'in system call read for .* had waited there before, was at work all that time'
+check "that it computes" headline hang busy_worker 'in system call read for .* had waited there before, (was at work|waited for a CPU) (all that time|for the last .* known)'
 check "that it was stopped" headline hang stopped_worker 'in system call read for .* had waited there before, was stopped by a signal'
 check "or that it, a thread, ended" headline hang gone_thread 'in system call futex for .* had waited there before, ended [0-9.]+ s before that$'
 
