@@ -102,13 +102,13 @@ static void find_fate(struct hang_wait *w, const struct context *ctx, const stru
 	const struct thread_moments *at = table_find(&moments->threads, w->whom, 0);
 	struct doing d = {0};
 
-	if (!whom || !tasks_is_recorded(&ctx->names->tasks, whom->number))
+	if (!whom)
 		return;
 	if (whom->end_ns != NO_TIME) {
 		w->fate = ended_badly(ctx, whom, w->process, since_ns) ? FATE_ENDED : FATE_NONE;
 		return;
 	}
-	if (!at || !at->end.known)
+	if (!at || !at->end.known) /* it is not recorded */
 		return;
 	timeline_walk(ctx->timeline, w->whom, since_ns, ctx->now_ns, add_doing, &d);
 	w->known_ns = d.known_ns;
