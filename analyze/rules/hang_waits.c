@@ -96,7 +96,7 @@ static bool ended_badly(const struct context *ctx, const struct thread *whom, ui
 }
 
 /* Sets w->fate, and w->known_ns. */
-static void find_fate(struct hang_wait *w, const struct context *ctx, const struct moments *moments, uint64_t since_ns)
+static void find_fate(struct hang_wait *w, const struct context *ctx, const struct moments *moments)
 {
 	const struct thread *whom = tasks_find_thread(&ctx->names->tasks, w->whom);
 	const struct thread_moments *at = table_find(&moments->threads, w->whom, 0);
@@ -105,12 +105,12 @@ static void find_fate(struct hang_wait *w, const struct context *ctx, const stru
 	if (!whom)
 		return;
 	if (whom->end_ns != NO_TIME) {
-		w->fate = ended_badly(ctx, whom, w->process, since_ns) ? FATE_ENDED : FATE_NONE;
+		w->fate = ended_badly(ctx, whom, w->process, w->since_ns) ? FATE_ENDED : FATE_NONE;
 		return;
 	}
 	if (!at || !at->end.known) /* it is not recorded */
 		return;
-	timeline_walk(ctx->timeline, w->whom, since_ns, ctx->now_ns, add_doing, &d);
+	timeline_walk(ctx->timeline, w->whom, w->since_ns, ctx->now_ns, add_doing, &d);
 	w->known_ns = d.known_ns;
 	if (at->end.state == THREAD_STOPPED || at->end.state == THREAD_TRACED)
 		w->fate = FATE_STOPPED;
@@ -124,17 +124,16 @@ static void find_fate(struct hang_wait *w, const struct context *ctx, const stru
 static void follow(struct hang_wait *w, const struct context *ctx, const struct moments *moments, struct sleeps *s,
 		   uint64_t wakes)
 {
-	uint64_t since_ns = w->begin_ns;
-
+	w->since_ns = w->begin_ns;
 	for (unsigned n = 0; n < FOLLOWED_MAX && s->open.state == STATE_ASLEEP && w->fate == FATE_NONE; n++) {
 		w->whom = usual_waker(s, wakes);
 		if (n == 0)
 			w->first = w->whom;
 		if (w->whom == TID_NONE || w->whom == w->tid)
 			return;
-		if (s->open.begin_ns > since_ns)
-			since_ns = s->open.begin_ns;
-		find_fate(w, ctx, moments, since_ns);
+		if (s->open.begin_ns > w->since_ns)
+			w->since_ns = s->open.begin_ns;
+		find_fate(w, ctx, moments);
 		sleeps_of(s, ctx, w->whom);
 	}
 }
@@ -203,7 +202,7 @@ static void fate_add(struct text *t, const struct context *ctx, const struct mom
 		break;
 	default:
 		text_add(t, w->fate == FATE_BUSY ? "was at work" : "waited for a CPU");
-		if (w->known_ns / MOST >= (ctx->now_ns - w->begin_ns) / 100) {
+		if (w->known_ns / MOST >= (ctx->now_ns - w->since_ns) / 100) {
 			text_add(t, " all that time");
 			break;
 		}

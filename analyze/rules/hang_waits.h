@@ -17,7 +17,8 @@ struct hang_wait {
 	uint32_t tid, first,
 		whom; /* it waits for the first, which is `whom` or waits itself, in the end for that one */
 	uint64_t begin_ns;
-	uint64_t known_ns; /* of the time since: what `whom` did */
+	uint64_t since_ns; /* all of those before `whom` wait since then; */
+	uint64_t known_ns; /* and of how much of that time it is known what `whom` did */
 	uint64_t nthreads; /* of that process that wait for the same one */
 	enum fate { FATE_NONE, FATE_ENDED, FATE_STOPPED, FATE_KERNEL, FATE_BUSY, FATE_NO_CPU } fate;
 };
