@@ -114,12 +114,22 @@ void findings_take(struct findings *f, struct findings *from)
 	findings_clear(from);
 }
 
+/* What is lost for good; what cost time, whichever its severity; what else should not be; what is worth knowing. */
+static unsigned rank_of(const struct finding *f)
+{
+	if (f->severity == SEVERITY_INFO)
+		return 3;
+	if (f->unit == WEIGHT_NS && !f->lasted)
+		return 1;
+	return f->severity == SEVERITY_ERROR ? 0 : 2;
+}
+
 static bool comes_before(const struct finding *a, const struct finding *b)
 {
 	static const uint8_t order[] = {[WEIGHT_NS] = 0, [WEIGHT_BYTES] = 1, [WEIGHT_EVENTS] = 2, [WEIGHT_NONE] = 3};
 
-	if (a->severity != b->severity)
-		return a->severity > b->severity;
+	if (rank_of(a) != rank_of(b))
+		return rank_of(a) < rank_of(b);
 	if (a->unit != b->unit)
 		return order[a->unit] < order[b->unit];
 	return a->lasted != b->lasted ? b->lasted : a->weight > b->weight;

@@ -138,8 +138,8 @@ bool findings_whole(const struct findings *f);
 /* Work out the shares of a run of `run_ns`, and write `sure` and `cost` where the rule has not. False: not whole. */
 bool findings_complete(struct findings *f, uint64_t run_ns);
 /*
- * Severity, then weight (ns that were lost, ns that something lasted, bytes, events: each among its like), then in the
- * order of the rules.
+ * Errors that cost something else than time, what cost time, other warnings, infos; each by weight (ns that were lost,
+ * ns that something lasted, bytes, events: each among its like), then in the order of the rules.
  */
 void findings_sort(struct findings *f);
 /*

@@ -242,7 +242,7 @@
 	F(switch, prev_syscall, UINT, NUMBER)                                                                          \
 	F(switch, prev_flags, UINT, FLAGS)
 
-#define SWITCH_IO 1        /* waits for a block device */
+#define SWITCH_IO 1        /* waits for a block device, or in io_uring_enter(), for whatever */
 #define SWITCH_FAULT 2     /* in a page fault, not in a system call */
 #define SWITCH_THROTTLED 4 /* still runnable, but the CPU quota of its control group was used up (CFS bandwidth) */
 #define SWITCH_PINNED 8    /* still runnable, and on no other CPU it may run */

@@ -136,6 +136,19 @@ bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t e
 	return reader_sum(r, hi, is_left_out, &any) > reader_sum(r, lo, is_left_out, &any);
 }
 
+static bool is_missing(const struct schema *schema, const struct counter *c, const void *kind)
+{
+	const struct probe *p = schema_probe(schema, c->probe);
+	uint16_t wanted = *(const uint16_t *)kind;
+
+	return loss_hides(schema, c, NULL) && (wanted == 0 ? is_of_call(schema, c) : p && p->kind == wanted);
+}
+
+bool rows_missing(const struct context *ctx, uint16_t kind)
+{
+	return ctx->reader && reader_sum(ctx->reader, ctx->reader->nepochs, is_missing, &kind);
+}
+
 bool loss_open_call(const struct schema *schema, const struct counter *c, const void *arg)
 {
 	(void)arg;

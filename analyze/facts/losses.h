@@ -35,6 +35,8 @@ counter_test loss_hides; /* alarms, or was on purpose: what was asked for may be
 uint64_t calls_left_out(const struct reader *r, uint16_t kind);
 /* Whether some were in [begin_ns, end_ns), as exactly as seals show it; reader NULL: no. */
 bool calls_left_out_within(const struct reader *r, uint64_t begin_ns, uint64_t end_ns);
+/* Whether rows of a kind (0: of any call) may be missing that were asked for. */
+bool rows_missing(const struct context *ctx, uint16_t kind);
 /* A GPU call that had not returned when recording ended: a hang looks like that. Sleeps in futexes always do. */
 counter_test loss_open_call;
 /* A call that was recorded. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Where the time went, second by second: in each column the parts stand on each other, and all of them are its time. */
+/* Where the time went, second by second: a column stacks the parts of the time in it. */
 #include <inttypes.h>
 
 #include "analyze/report/pictures.h"
@@ -39,18 +39,10 @@ static struct column column_at(const struct feeders *f, size_t first, size_t n, 
 	return c;
 }
 
-/* How high this much of a column is, from the bottom. */
-static unsigned height_of(const struct column *c, uint64_t ns, uint64_t highest)
+/* How many threads this much of a column's time is, on average, in millionths. */
+static uint64_t crowd_of(const struct column *c, uint64_t ns)
 {
-	uint64_t width_ns = c->end_ns - c->begin_ns;
-
-	return (unsigned)((unsigned __int128)ns * 1000000 / width_ns * PLOT_PX / highest);
-}
-
-/* Threads that were there, on average, in millionths. */
-static uint64_t crowd_of(const struct column *c)
-{
-	return (uint64_t)((unsigned __int128)c->whole_ns * 1000000 / (c->end_ns - c->begin_ns));
+	return (uint64_t)((unsigned __int128)ns * 1000000 / (c->end_ns - c->begin_ns));
 }
 
 static void draw_column(struct html *h, const struct feeders *f, const struct column *c, uint64_t highest,
@@ -71,7 +63,7 @@ static void draw_column(struct html *h, const struct feeders *f, const struct co
 		if (!c->ns[p])
 			continue;
 		sum_ns += c->ns[p];
-		to = height_of(c, sum_ns, highest);
+		to = (unsigned)(crowd_of(c, sum_ns) * PLOT_PX / highest);
 		if (to > from) {
 			svg_rect(h, picture_part_class((enum ledger_part)p), x, wide, PLOT_PX - to, to - from);
 			html_close(h);
@@ -89,20 +81,18 @@ static void draw_column(struct html *h, const struct feeders *f, const struct co
 /* What is read out: the part that took most. */
 static void describe(struct text *t, const struct feeders *f)
 {
-	unsigned most = 0;
+	enum ledger_part most = ledger_most(f->ns);
 
-	for (unsigned p = 1; p < LEDGER_PARTS; p++)
-		if (f->ns[p] > f->ns[most])
-			most = p;
 	text_add(t, "Most of the time, ");
 	text_add_percent(t, f->ns[most], f->whole_ns);
-	text_add(t, " %%: %s. The table has all of it.", ledger_part_words((enum ledger_part)most));
+	text_add(t, " %%: %s. The table has all of it.", ledger_part_words(most));
 }
 
 void picture_ledger(struct html *h, const struct report_facts *facts, const struct feeders *f)
 {
-	size_t each = (f->nslices + COLUMNS_MAX - 1) / COLUMNS_MAX;
+	size_t each = (f->nslices + COLUMNS_MAX - 1) / COLUMNS_MAX, ncolumns = 0;
 	uint64_t end_ns = feeders_slice_ns(f, f->nslices), highest = 0;
+	struct column columns[COLUMNS_MAX];
 	struct text t = {0};
 
 	if (end_ns > facts->end_ns && facts->end_ns > f->begin_ns)
@@ -110,9 +100,11 @@ void picture_ledger(struct html *h, const struct report_facts *facts, const stru
 	if (f->nslices < 2 || end_ns <= feeders_slice_ns(f, f->nslices - 1))
 		return;
 	for (size_t i = 0; i < f->nslices; i += each) {
-		struct column c = column_at(f, i, each, end_ns);
+		struct column *c = &columns[ncolumns++];
 
-		highest = crowd_of(&c) > highest ? crowd_of(&c) : highest;
+		*c = column_at(f, i, each, end_ns);
+		if (crowd_of(c, c->whole_ns) > highest)
+			highest = crowd_of(c, c->whole_ns);
 	}
 	if (!highest)
 		return;
@@ -120,11 +112,8 @@ void picture_ledger(struct html *h, const struct report_facts *facts, const stru
 	html_open(h, "figure", NULL);
 	svg_open(h, PLOT_PX + SVG_AXIS_PX, "Where the time went, second by second", &t);
 	text_clear(&t);
-	for (size_t i = 0; i < f->nslices; i += each) {
-		struct column c = column_at(f, i, each, end_ns);
-
-		draw_column(h, f, &c, highest, end_ns);
-	}
+	for (size_t i = 0; i < ncolumns; i++)
+		draw_column(h, f, &columns[i], highest, end_ns);
 	svg_time_axis(h, PLOT_PX, f->begin_ns, end_ns, f->begin_ns);
 	html_close(h);
 	html_open(h, "figcaption", NULL);
@@ -133,8 +122,8 @@ void picture_ledger(struct html *h, const struct report_facts *facts, const stru
 	html_take(h, &t);
 	html_text(h,
 		  " a column, in the table's colours. The higher a column, the more of the threads were there (%" PRIu64
-		  " at most).",
-		  (highest + 999999) / 1000000);
+		  ".%" PRIu64 " on average in the highest).",
+		  highest / 1000000, highest / 100000 % 10);
 	if (f->nunsliced)
 		html_text(h, " %" PRIu64 " of them are not in the picture.", f->nunsliced);
 	html_close(h);

@@ -114,12 +114,9 @@ void report_feeders_add(struct text *t, const struct feeders *f)
 /* What most of a slice's time went to; a blank: none of them was there. */
 static char letter_of(const struct ledger_slice *slice)
 {
-	unsigned most = 0;
+	enum ledger_part most = ledger_most(slice->ns);
 
-	for (unsigned p = 1; p < LEDGER_PARTS; p++)
-		if (slice->ns[p] > slice->ns[most])
-			most = p;
-	return slice->ns[most] ? ledger_part_letter((enum ledger_part)most) : ' ';
+	return slice->ns[most] ? ledger_part_letter(most) : ' ';
 }
 
 /* A letter for each slice: what took most of it. */

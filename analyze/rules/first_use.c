@@ -82,19 +82,10 @@ static void take_first(struct first_use_state *s, const struct context *ctx, con
 	keep_occurrence(p, u);
 }
 
-static bool is_lost_call(const struct schema *schema, const struct counter *c, const void *arg)
-{
-	const struct probe *probe = schema_probe(schema, c->probe);
-	const struct kind *kind = probe ? schema_kind(schema, probe->kind) : NULL;
-
-	return loss_hides(schema, c, arg) && kind && kind->flags == KIND_CALL;
-}
-
 /* What is taken for a first call may be a later one. */
 static bool lacks_calls(const struct context *ctx)
 {
-	return ctx->reader &&
-	       (reader_sum(ctx->reader, ctx->reader->nepochs, is_lost_call, NULL) || withheld_ns(ctx->reader));
+	return ctx->reader && (rows_missing(ctx, 0) || withheld_ns(ctx->reader));
 }
 
 static void worst_add(struct text *t, const struct context *ctx, const struct starter *s)

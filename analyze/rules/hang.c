@@ -84,19 +84,6 @@ static int hang_feed(void *state, const struct context *ctx, const uint64_t *set
 	return ev->kind == KIND_collective ? take_collective(s, ctx, ev) : moments_feed(&s->moments, ctx->schema, ev);
 }
 
-static bool is_missing_row(const struct schema *schema, const struct counter *c, const void *kind)
-{
-	const struct probe *probe = schema_probe(schema, c->probe);
-
-	return loss_hides(schema, c, NULL) && probe && probe->kind == *(const uint16_t *)kind;
-}
-
-/* Rows of this kind are missing that there were. */
-static bool loses(const struct context *ctx, uint16_t kind)
-{
-	return ctx->reader && reader_sum(ctx->reader, ctx->reader->nepochs, is_missing_row, &kind);
-}
-
 static bool lasts(uint64_t ns, uint64_t whole_ns, const uint64_t *set)
 {
 	return ns >= set[SET_MIN] && ns >= whole_ns / 100 * set[SET_SHARE];
@@ -163,7 +150,7 @@ static struct finding *report_call(struct member *m, const char *class, const st
 /* --- ranks --- */
 
 /* Ranks of one set, as far as is known: as many as there can be of it. */
-struct crew {
+struct rank_set {
 	uint64_t nranks, nknown, nstuck;
 	uint64_t most;          /* collectives that one of them came to */
 	uint64_t since_ns;      /* since when all that wait do */
@@ -173,9 +160,9 @@ struct crew {
 	struct roster waiters;
 };
 
-static struct crew crew_of(const struct hang_state *s, uint64_t nranks)
+static struct rank_set ranks_of(const struct hang_state *s, uint64_t nranks)
 {
-	struct crew c = {.nranks = nranks};
+	struct rank_set c = {.nranks = nranks};
 
 	for (size_t i = 0; i < s->members.table.nitems; i++) {
 		struct member *m = groups_at(&s->members, i);
@@ -203,7 +190,7 @@ static struct crew crew_of(const struct hang_state *s, uint64_t nranks)
 }
 
 /* What the missing one did while all others waited. */
-static void missing_add(struct text *t, struct hang_state *s, const struct context *ctx, const struct crew *c)
+static void missing_add(struct text *t, struct hang_state *s, const struct context *ctx, const struct rank_set *c)
 {
 	const struct process *p = names_instance(ctx->names, c->missing->key.a);
 	char words[STATUS_WORDS];
@@ -217,7 +204,7 @@ static void missing_add(struct text *t, struct hang_state *s, const struct conte
 	text_add_cause(t, &s->scratch);
 }
 
-static void report_missing(struct hang_state *s, struct crew *c, const struct context *ctx, struct findings *out)
+static void report_missing(struct hang_state *s, struct rank_set *c, const struct context *ctx, struct findings *out)
 {
 	struct finding *f = report_call(c->waits, "missing-rank", ctx, out);
 	struct roster missing = {0};
@@ -252,20 +239,20 @@ static void report_missing(struct hang_state *s, struct crew *c, const struct co
 }
 
 /* All of its ranks are known, and what they came to. Several sets of as many cannot be told apart. */
-static bool is_whole(const struct crew *c, const struct context *ctx)
+static bool is_whole(const struct rank_set *c, const struct context *ctx)
 {
-	return c->nranks > 1 && c->nknown == c->nranks && !loses(ctx, KIND_collective);
+	return c->nranks > 1 && c->nknown == c->nranks && !rows_missing(ctx, KIND_collective);
 }
 
 /* Those that wait do so for one that did not come. */
-static bool is_missing(const struct crew *c, const struct context *ctx)
+static bool is_missing(const struct rank_set *c, const struct context *ctx)
 {
 	return is_whole(c, ctx) && c->missing->ncame < c->most && !c->missing->nstuck && c->nstuck;
 }
 
 /* It waits in a call, and as far as is known for nobody in particular. */
-static void report_alone(const struct hang_state *s, struct member *m, const struct crew *c, const struct context *ctx,
-			 struct findings *out)
+static void report_alone(const struct hang_state *s, struct member *m, const struct rank_set *c,
+			 const struct context *ctx, struct findings *out)
 {
 	struct finding *f = report_call(m, "call", ctx, out);
 
@@ -296,11 +283,11 @@ static void judge_calls(struct hang_state *s, const struct context *ctx, struct 
 {
 	for (size_t i = 0; i < s->members.table.nitems; i++) {
 		struct member *m = groups_at(&s->members, i);
-		struct crew c;
+		struct rank_set c;
 
 		if (!m->nstuck)
 			continue;
-		c = m->nranks ? crew_of(s, m->nranks) : (struct crew){0};
+		c = m->nranks ? ranks_of(s, m->nranks) : (struct rank_set){0};
 		if (!is_missing(&c, ctx))
 			report_alone(s, m, &c, ctx, out);
 		else if (c.waits == m)
@@ -338,7 +325,7 @@ static bool knows_threads(const struct context *ctx)
 {
 	size_t len;
 
-	return !loses(ctx, KIND_state) && !loses(ctx, KIND_in_flight) &&
+	return !rows_missing(ctx, KIND_state) && !rows_missing(ctx, KIND_in_flight) &&
 	       !about_fact(&ctx->names->about, "states_beyond", &len) &&
 	       !about_fact(&ctx->names->about, "states_unread", &len);
 }

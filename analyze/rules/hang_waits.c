@@ -13,7 +13,7 @@
 /* What a thread slept in that others end. */
 struct sleeps {
 	uint64_t now_ns;
-	struct span open; /* it has not ended; state 0: none */
+	struct span open; /* it has not ended; STATE_UNKNOWN: none */
 	struct {
 		uint32_t waker; /* TID_NONE: no thread */
 		uint16_t syscall;
@@ -240,6 +240,9 @@ static void report(const struct hang_wait *w, const struct context *ctx, const s
 	struct roster waiters = {0}, whom = {0};
 	struct who first;
 
+	/* Who is at work may be meant to be, and the other one to idle meanwhile. */
+	if (w->fate == FATE_BUSY || w->fate == FATE_NO_CPU)
+		f->severity = SEVERITY_WARNING;
 	f->process = w->process;
 	f->tid = w->nthreads == 1 ? w->tid : 0;
 	f->stack = at->end.stack;

@@ -39,11 +39,24 @@ struct culprit {
 	struct roster waiters;
 };
 
-/* Those that a thread waited for who belong together. */
-struct crew {
-	uint64_t id; /* process instance, or CHILDREN */
+/* One that a thread waited for. */
+struct share {
+	const struct waited_for *w;
+	uint64_t crew; /* that it belongs to: process instance, or CHILDREN; 0: not known */
 	uint64_t lost_ns;
-	const struct waited_for *first; /* the one that it waited for most */
+};
+
+/* What a thread waited for. */
+struct shares {
+	struct share all[WAITED_FOR_MAX + 2];
+	unsigned n;
+};
+
+/* Those of them that belong together. */
+struct crew {
+	uint64_t id;
+	uint64_t lost_ns;
+	const struct share *first; /* the one that it waited for most */
 };
 
 struct starved_state {
@@ -90,24 +103,24 @@ static uint64_t crew_of(const struct context *ctx, const struct ledger_thread *t
 	return process;
 }
 
-static void add_member(struct culprit *c, const struct names *names, const struct waited_for *w)
+static void add_member(struct culprit *c, const struct names *names, const struct share *s)
 {
 	struct who who;
 
-	names_who_was(names, w->whom.tid, w->whom.thread, &who);
-	roster_add_times(&c->members, &who, lost_ns(w), w->count);
+	names_who_was(names, s->w->whom.tid, s->w->whom.thread, &who);
+	roster_add_times(&c->members, &who, s->lost_ns, s->w->count);
 	c->nmembers++;
 	for (unsigned k = 0; k < CAUSE_CLASSES; k++)
-		c->did_ns[k] += w->did_ns[k];
-	c->lost_ns += lost_ns(w);
-	c->count += w->count;
+		c->did_ns[k] += s->w->did_ns[k];
+	c->lost_ns += s->lost_ns;
+	c->count += s->w->count;
 }
 
 /* One for whom threads of its process waited; or the crew for which this thread did. NULL: too many. */
 static struct culprit *culprit_of(struct starved_state *s, const struct ledger_thread *t, uint64_t crew,
-				  const struct waited_for *first)
+				  const struct whom *first)
 {
-	uint64_t process = t->key.b % LEDGER_AGAIN, whom = (uint64_t)first->whom.tid << 32 | first->whom.thread;
+	uint64_t process = t->key.b % LEDGER_AGAIN, whom = (uint64_t)first->tid << 32 | first->thread;
 	struct culprit *c = crew ? groups_get(&s->culprits, (crew & UINT32_MAX) << 32 | process, t->key.a)
 				 : groups_get(&s->culprits, process, whom);
 
@@ -115,66 +128,68 @@ static struct culprit *culprit_of(struct starved_state *s, const struct ledger_t
 		return NULL;
 	c->process = process;
 	c->crew = crew;
-	c->whom = first->whom;
+	c->whom = *first;
 	c->whole_ns += t->end_ns - t->begin_ns;
 	c->nthreads++;
 	c->tid = t->key.a;
 	return c;
 }
 
-static bool belongs(const struct context *ctx, const struct ledger_thread *t, const struct crew *crew,
-		    const struct waited_for *w)
-{
-	return w == crew->first || (crew->id && counts(ctx->ledger, w) && crew_of(ctx, t, &w->whom) == crew->id);
-}
-
 /* Where it waited for one of them for most of that time, that one is named alone, and each other that counts alone. */
 static void judge_crew(struct starved_state *s, const struct context *ctx, const struct ledger_thread *t,
-		       const struct crew *crew, const uint64_t *set)
+		       const struct shares *shares, const struct crew *crew, const uint64_t *set)
 {
-	bool alone = lost_ns(crew->first) >= crew->lost_ns / 4 * 3;
-	struct culprit *c = !alone && lasts(t, crew->lost_ns, set) ? culprit_of(s, t, crew->id, crew->first) : NULL;
+	bool alone = crew->first->lost_ns >= crew->lost_ns / 4 * 3;
+	struct culprit *c =
+		!alone && lasts(t, crew->lost_ns, set) ? culprit_of(s, t, crew->id, &crew->first->w->whom) : NULL;
 
-	for (size_t i = 0; (alone || c) && i < t->waited.n; i++) {
-		const struct waited_for *w = &t->waited.all[i];
+	for (const struct share *one = shares->all; (alone || c) && one < shares->all + shares->n; one++) {
 		struct culprit *by = c;
 
-		if (!belongs(ctx, t, crew, w))
+		if (one != crew->first && (!crew->id || one->crew != crew->id))
 			continue;
 		if (alone)
-			by = lasts(t, lost_ns(w), set) ? culprit_of(s, t, 0, w) : NULL;
+			by = lasts(t, one->lost_ns, set) ? culprit_of(s, t, 0, &one->w->whom) : NULL;
 		if (!by)
 			continue;
-		add_member(by, ctx->names, w);
+		add_member(by, ctx->names, one);
 		if (alone)
-			roster_add_thread(&by->waiters, ctx->names, t->key.a, lost_ns(w));
+			roster_add_thread(&by->waiters, ctx->names, t->key.a, one->lost_ns);
 	}
 	if (c)
 		roster_add_thread(&c->waiters, ctx->names, t->key.a, crew->lost_ns);
+}
+
+static void find_shares(struct shares *shares, const struct context *ctx, const struct ledger_thread *t)
+{
+	shares->n = 0;
+	for (size_t i = 0; i < t->waited.n && shares->n < sizeof(shares->all) / sizeof(shares->all[0]); i++) {
+		const struct waited_for *w = &t->waited.all[i];
+
+		if (counts(ctx->ledger, w))
+			shares->all[shares->n++] = (struct share){w, crew_of(ctx, t, &w->whom), lost_ns(w)};
+	}
 }
 
 static void judge_thread(struct starved_state *s, const struct context *ctx, const struct ledger_thread *t,
 			 const uint64_t *set)
 {
 	struct crew crews[WAITED_FOR_MAX + 2];
+	struct shares shares;
 	unsigned n = 0, k;
 
-	for (size_t i = 0; i < t->waited.n && n < sizeof(crews) / sizeof(crews[0]); i++) {
-		const struct waited_for *w = &t->waited.all[i];
-		uint64_t id = counts(ctx->ledger, w) ? crew_of(ctx, t, &w->whom) : 0;
-
-		if (!counts(ctx->ledger, w))
-			continue;
-		for (k = 0; k < n && (!id || crews[k].id != id); k++)
+	find_shares(&shares, ctx, t);
+	for (const struct share *one = shares.all; one < shares.all + shares.n; one++) {
+		for (k = 0; k < n && (!one->crew || crews[k].id != one->crew); k++)
 			;
 		if (k == n)
-			crews[n++] = (struct crew){.id = id, .first = w};
-		crews[k].lost_ns += lost_ns(w);
-		if (lost_ns(w) > lost_ns(crews[k].first))
-			crews[k].first = w;
+			crews[n++] = (struct crew){.id = one->crew, .first = one};
+		crews[k].lost_ns += one->lost_ns;
+		if (one->lost_ns > crews[k].first->lost_ns)
+			crews[k].first = one;
 	}
 	for (k = 0; k < n; k++)
-		judge_crew(s, ctx, t, &crews[k], set);
+		judge_crew(s, ctx, t, &shares, &crews[k], set);
 }
 
 static bool is_member(const struct culprit *c, uint64_t tid)

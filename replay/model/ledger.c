@@ -30,6 +30,16 @@ char ledger_part_letter(enum ledger_part part)
 	return letters[part];
 }
 
+enum ledger_part ledger_most(const uint64_t ns[LEDGER_PARTS])
+{
+	unsigned most = 0;
+
+	for (unsigned p = 1; p < LEDGER_PARTS; p++)
+		if (ns[p] > ns[most])
+			most = p;
+	return (enum ledger_part)most;
+}
+
 void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl)
 {
 	*l = (struct ledger){.timeline = tl, .begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS};
@@ -180,7 +190,7 @@ static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_n
 {
 	if (l->first && (part == LEDGER_CALLS || part == LEDGER_KERNEL))
 		first_call_spend(&l->firsts, l->first, slice_ns, part == LEDGER_CALLS ? ns : 0,
-				part == LEDGER_KERNEL ? ns : 0);
+				 part == LEDGER_KERNEL ? ns : 0);
 }
 
 static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t begin_ns, uint64_t end_ns)

@@ -47,6 +47,8 @@ enum ledger_part { LEDGER(LEDGER_PART) LEDGER_PARTS };
 const char *ledger_part_key(enum ledger_part part);
 const char *ledger_part_words(enum ledger_part part);
 char ledger_part_letter(enum ledger_part part);
+/* The part with the most time. */
+enum ledger_part ledger_most(const uint64_t ns[LEDGER_PARTS]);
 
 struct ledger_slice {
 	uint64_t ns[LEDGER_PARTS];
@@ -100,7 +102,7 @@ struct ledger {
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
 	struct first_calls firsts;
-	struct first_call *first; /* the call that is settled now is this one; NULL: it is none */
+	struct first_call *first; /* the first call whose time is being settled; NULL: none is */
 	struct cause scratch;
 };
 

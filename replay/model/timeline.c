@@ -192,6 +192,15 @@ INLINE void cpu_switch(struct timeline *tl, const struct change *c, bool sure)
 	c->cpu->since_ns = c->at_ns;
 }
 
+/*
+ * That the kernel counts a sleep as one for a block device. In io_uring_enter() (one number on all machines) it counts
+ * each so, whatever for.
+ */
+INLINE bool sleeps_for_device(uint32_t flags, uint32_t syscall)
+{
+	return flags & SWITCH_IO && syscall != 426 + 1;
+}
+
 /* What who left the CPU does now. */
 INLINE struct span left(const struct change *c, const uint64_t *v)
 {
@@ -214,9 +223,9 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 		next.task_state = state;
 		next.syscall = syscall <= UINT16_MAX ? (uint16_t)syscall : 0;
 		if (flags & (SWITCH_FAULT | SWITCH_IO | SWITCH_FROZEN))
-			next.flags =
-				(uint16_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) | (flags & SWITCH_IO ? SPAN_IO : 0) |
-					   (flags & SWITCH_FROZEN ? SPAN_FROZEN : 0));
+			next.flags = (uint16_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
+						(sleeps_for_device(flags, syscall) ? SPAN_IO : 0) |
+						(flags & SWITCH_FROZEN ? SPAN_FROZEN : 0));
 	}
 	return next;
 }

@@ -90,6 +90,10 @@ starved_by_children() { # FEEDER: a finding says so, and no other one of it does
 check "a Python program that waits in many ways is recorded" waits
 "$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/waits.json"
 while read -r way feeder whom ns; do
+	if [ "$feeder" = 0 ]; then
+		skip "$way: for whom it waits" "there is none here: $ns"
+		continue
+	fi
 	at_work="'on-cpu', 'waiting-for-cpu', 'throttled', 'unknown'"
 	case $way in
 	wait4)

@@ -2,7 +2,8 @@
 """A program that feeds the GPU and waits, each of its threads in another way: for a thread or process that computes.
 
 usage: waits.py LIBCUDA [WAY...]. Prints a line for each way: its name, the feeding thread, who it waited for (a process,
-a thread, or some of them with commas), and for how many nanoseconds, by its own clock.
+a thread, or some of them with commas), and for how many nanoseconds, by its own clock. Where there is no such way here:
+its name, 0, 0, and why.
 """
 import ctypes
 import fcntl
@@ -10,8 +11,10 @@ import mmap
 import multiprocessing
 import os
 import queue
+import select
 import signal
 import socket
+import struct
 import sys
 import tempfile
 import threading
@@ -22,6 +25,7 @@ ROUNDS = 8
 BUSY_S = 0.03
 cuda = ctypes.CDLL(sys.argv[1])
 none = ctypes.c_void_p(None)
+libc = ctypes.CDLL(None, use_errno=True)
 
 
 def launch():
@@ -47,6 +51,13 @@ def child(body):
 def end(pid):
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
+
+
+def checked(result):
+    """Of a function of libc."""
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
 
 
 class Clock:
@@ -112,40 +123,130 @@ def through(clock):
     end(between)
 
 
-def eventfd(clock):
-    asked, done = os.eventfd(0), os.eventfd(0)
+def asked_and_answers(clock, wait, post):
+    """A process that computes between wait(0) and post(1)."""
 
     def body():
         while True:
-            os.eventfd_read(asked)
+            wait(0)
             compute()
-            os.eventfd_write(done, 1)
+            post(1)
 
     pid = child(body)
     yield pid
     for _ in range(ROUNDS):
-        os.eventfd_write(asked, 1)
+        post(0)
         with clock:
-            os.eventfd_read(done)
+            wait(1)
         yield
     end(pid)
 
 
+def eventfd(clock):
+    both = os.eventfd(0), os.eventfd(0)
+    return asked_and_answers(clock, lambda i: os.eventfd_read(both[i]), lambda i: os.eventfd_write(both[i], 1))
+
+
+def epoll(clock):
+    both = os.eventfd(0), os.eventfd(0)
+    polls = select.epoll(), select.epoll()
+    for poll, fd in zip(polls, both):
+        poll.register(fd, select.EPOLLIN)
+
+    def wait(i):
+        polls[i].poll()
+        os.eventfd_read(both[i])
+
+    return asked_and_answers(clock, wait, lambda i: os.eventfd_write(both[i], 1))
+
+
 def semaphore(clock):
-    asked, done = multiprocessing.Semaphore(0), multiprocessing.Semaphore(0)
+    both = multiprocessing.Semaphore(0), multiprocessing.Semaphore(0)
+    return asked_and_answers(clock, lambda i: both[i].acquire(), lambda i: both[i].release())
 
-    def body():
-        while True:
-            asked.acquire()
-            compute()
-            done.release()
 
-    pid = child(body)
+def message_queue(clock):
+    room = ctypes.create_string_buffer(16)
+    attr = struct.pack("8l", 0, 4, 16, 0, 0, 0, 0, 0)
+    names = [f"/waits-{os.getpid()}-{i}".encode() for i in range(2)]
+    queues = [checked(libc.mq_open(name, os.O_CREAT | os.O_RDWR, 0o600, attr)) for name in names]
+    for name in names:
+        checked(libc.mq_unlink(name))
+    return asked_and_answers(clock, lambda i: checked(libc.mq_receive(queues[i], room, 16, None)),
+                             lambda i: checked(libc.mq_send(queues[i], b"x", 1, 0)))
+
+
+def sysv_semaphore(clock):
+    both = checked(libc.semget(0, 2, 0o600))  # 0: private
+
+    def change(i, by):
+        checked(libc.semop(both, struct.pack("Hhh", i, by, 0), 1))
+
+    yield from asked_and_answers(clock, lambda i: change(i, -1), lambda i: change(i, 1))
+    checked(libc.semctl(both, 0, 0))  # IPC_RMID
+
+
+def record_lock(clock):
+    """fcntl(F_SETLKW)."""
+    with tempfile.NamedTemporaryFile() as file:
+        asked, done = multiprocessing.Semaphore(0), multiprocessing.Semaphore(0)
+
+        def body():
+            while True:
+                asked.acquire()
+                fcntl.lockf(file.fileno(), fcntl.LOCK_EX)
+                done.release()
+                compute()
+                fcntl.lockf(file.fileno(), fcntl.LOCK_UN)
+
+        pid = child(body)
+        yield pid
+        for _ in range(ROUNDS):
+            asked.release()
+            done.acquire()
+            with clock:
+                fcntl.lockf(file.fileno(), fcntl.LOCK_EX)
+            fcntl.lockf(file.fileno(), fcntl.LOCK_UN)
+            yield
+        end(pid)
+
+
+class Ring:
+    """io_uring(7), for reads one at a time."""
+
+    SETUP, ENTER = 425, 426
+
+    def __init__(self):
+        params = ctypes.create_string_buffer(120)
+        self.fd = checked(libc.syscall(self.SETUP, 4, params))
+        sq, cq = struct.unpack_from("10I", params, 40), struct.unpack_from("10I", params, 80)
+        self.tail, self.array, self.head = sq[1], sq[6], cq[0]
+        self.sq = mmap.mmap(self.fd, 4096, offset=0)
+        self.cq = mmap.mmap(self.fd, 4096, offset=0x8000000)
+        self.entries = mmap.mmap(self.fd, 4096, offset=0x10000000)
+        self.room = ctypes.create_string_buffer(16)
+
+    def read(self, fd):
+        tail, = struct.unpack_from("I", self.sq, self.tail)
+        struct.pack_into("BBHiQQII", self.entries, 64 * (tail % 4), 22, 0, 0, fd, 2**64 - 1,
+                         ctypes.addressof(self.room), 1, 0)  # 22: IORING_OP_READ
+        struct.pack_into("I", self.sq, self.array + 4 * (tail % 4), tail % 4)
+        struct.pack_into("I", self.sq, self.tail, tail + 1)
+        checked(libc.syscall(self.ENTER, self.fd, 1, 1, 1, None, 0))  # until one is complete
+        head, = struct.unpack_from("I", self.cq, self.head)
+        struct.pack_into("I", self.cq, self.head, head + 1)
+
+
+def io_uring(clock):
+    ring = Ring()
+    to_read, to_write = os.pipe()
+    from_read, from_write = os.pipe()
+    pid = child(lambda: answer(to_read, from_write))
     yield pid
     for _ in range(ROUNDS):
-        asked.release()
+        os.write(to_write, b"x")
         with clock:
-            done.acquire()
+            ring.read(from_read)
         yield
     end(pid)
 
@@ -243,28 +344,29 @@ def condition(clock):
     asked.put(0)
 
 
-def keep(clock, n, rounds):
-    """A thread keeps the interpreter lock in one long call: who wants it back after a nap waits, 5 ms at a time."""
-    asked = queue.SimpleQueue()
-    numbers = range(n)
-    done = [0]
+def keep(clock, n, rounds, nthreads=1):
+    """Threads keep the interpreter lock in one long call: who wants it back after a nap waits, 5 ms at a time."""
+    numbers, done = range(n), [0]
+    asked = [queue.SimpleQueue() for _ in range(nthreads)]
 
-    def body():
-        while asked.get():
+    def body(mine):
+        while mine.get():
             sum(numbers)
             done[0] += 1
 
-    yield thread_of(body)
+    yield ",".join(str(thread_of(lambda mine=mine: body(mine))) for mine in asked)
     for i in range(rounds):
-        asked.put(1)
-        while done[0] == i:
+        for mine in asked:
+            mine.put(1)
+        while done[0] < nthreads * (i + 1):
             nap = Clock()
             with nap:
                 time.sleep(0.0001)
             if nap.ns > 2_000_000:
                 clock.ns += nap.ns
         yield
-    asked.put(0)
+    for mine in asked:
+        mine.put(0)
 
 
 def gil(clock):
@@ -278,31 +380,11 @@ def gil_long(clock):
 
 def gil_many(clock):
     """Three threads keep it in turn."""
-    numbers, done = range(3_000_000), [0]
-    asked = [queue.SimpleQueue() for _ in range(3)]
-
-    def body(mine):
-        while mine.get():
-            sum(numbers)
-            done[0] += 1
-
-    yield ",".join(str(thread_of(lambda mine=mine: body(mine))) for mine in asked)
-    for i in range(ROUNDS):
-        for mine in asked:
-            mine.put(1)
-        while done[0] < 3 * (i + 1):
-            nap = Clock()
-            with nap:
-                time.sleep(0.0001)
-            if nap.ns > 2_000_000:
-                clock.ns += nap.ns
-        yield
-    for mine in asked:
-        mine.put(0)
+    return keep(clock, 3_000_000, ROUNDS, 3)
 
 
-WAYS = (pipe, socketpair, through, eventfd, semaphore, flock, stopped, simple_queue, condition, gil, gil_long,
-        gil_many)
+WAYS = (pipe, socketpair, through, eventfd, epoll, semaphore, sysv_semaphore, message_queue, io_uring, flock, record_lock,
+        stopped, simple_queue, condition, gil, gil_long, gil_many)
 
 
 def feed(way):
@@ -310,8 +392,12 @@ def feed(way):
     # the other one's wait ends because its time is up.
     time.sleep(0.1)
     clock = Clock()
-    steps = way(clock)
-    whom = next(steps)
+    try:
+        steps = way(clock)
+        whom = next(steps)
+    except OSError as why:
+        print(way.__name__, 0, 0, why.strerror, flush=True)
+        return
     launch()
     for _ in steps:
         launch()

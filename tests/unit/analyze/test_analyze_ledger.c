@@ -48,6 +48,27 @@ static void quotas_devices_faults_and_locks_have_parts_of_their_own(void **state
 	CHECK(t, 2 * MS, 0, 2 * MS, 3 * MS, 2 * MS, 8 * MS, 3 * MS, 5 * MS, 7 * MS, 0, 0, 0, 0);
 }
 
+/* The kernel calls each wait in io_uring_enter() one for a disk. */
+static void a_wait_in_io_uring_is_for_who_ends_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);                    /* calls 1 */
+	FEED(f, KIND_switch, T0 + 2 * MS, 0, 101, S, 0, 426 + 1, SWITCH_IO); /* own 1 */
+	feed_waking(f, T0 + 5 * MS, 1, 101, 102, WAKE_TASK);                 /* task 3 */
+	feed_switch(f, T0 + 5 * MS, 0, 0, 0, 101);
+	FEED(f, KIND_switch, T0 + 6 * MS, 0, 101, S, 0, 426 + 1, SWITCH_IO); /* own 1 */
+	feed_waking(f, T0 + 8 * MS, 0, 101, 0, WAKE_IRQ);                    /* choice 2 */
+	feed_switch(f, T0 + 8 * MS, 0, 0, 0, 101);
+	FEED(f, KIND_switch, T0 + 9 * MS, 0, 101, S, 0, 425 + 1, SWITCH_IO); /* own 1 */
+	feed_waking(f, T0 + 13 * MS, 1, 101, 102, WAKE_TASK);                /* device 4 */
+	feed_switch(f, T0 + 13 * MS, 0, 0, 0, 101);
+	feed_launch(f, T0 + 13 * MS, T0 + 14 * MS, 101, 0); /* calls 1 */
+	t = ledger_of(f, 101, T0 + 14 * MS);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS, 0, 0, 3 * MS, 4 * MS, 0, 0, 2 * MS, 0, 0);
+}
+
 static void a_call_in_flight_at_the_end_is_open(void **state)
 {
 	struct feed *f = *state;
@@ -435,6 +456,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_of_its_time_has_a_part),
 		TEST(quotas_devices_faults_and_locks_have_parts_of_their_own),
+		TEST(a_wait_in_io_uring_is_for_who_ends_it),
 		TEST(a_call_in_flight_at_the_end_is_open),
 		TEST(a_sleep_that_did_not_end_is_open),
 		TEST(one_that_ends_with_the_recording_is_not),

@@ -385,11 +385,12 @@ static void findings_come_by_the_time_that_was_lost(void **state)
 		{.rule = "lasted", .unit = WEIGHT_NS, .weight = 9, .severity = SEVERITY_WARNING, .lasted = true},
 		{.rule = "short", .unit = WEIGHT_NS, .weight = 1, .severity = SEVERITY_WARNING},
 		{.rule = "events", .unit = WEIGHT_EVENTS, .weight = 9, .severity = SEVERITY_WARNING},
-		{.rule = "long", .unit = WEIGHT_NS, .weight = 2, .severity = SEVERITY_WARNING},
+		{.rule = "long", .unit = WEIGHT_NS, .weight = 3, .severity = SEVERITY_WARNING},
+		{.rule = "bad", .unit = WEIGHT_NS, .weight = 2, .severity = SEVERITY_ERROR},
 		{.rule = "info", .unit = WEIGHT_NS, .weight = 9, .severity = SEVERITY_INFO},
 		{.rule = "error", .unit = WEIGHT_NONE, .severity = SEVERITY_ERROR},
 	};
-	static const char *const order[] = {"error", "long", "short", "lasted", "events", "info"};
+	static const char *const order[] = {"error", "long", "bad", "short", "lasted", "events", "info"};
 	struct findings all = {0};
 
 	(void)state;
