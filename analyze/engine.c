@@ -218,6 +218,7 @@ static __attribute__((noinline)) struct ledger_thread *meet_in_ledger(struct eng
 	if (!e->ledger.slice_ns) {
 		ledger_open(&e->ledger, e->ctx.begin_ns, e->timeline);
 		e->ledger.tasks = &e->names.tasks;
+		e->ledger.calling = true;
 	}
 	return ledger_meet(&e->ledger, tid, process, thread ? ledger_since(&e->names.tasks, thread) : 0);
 }

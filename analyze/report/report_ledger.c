@@ -33,17 +33,17 @@ static void list(struct feeders *f, const struct ledger_thread *t)
 /* False: no memory. */
 static bool add_slices(struct feeders *f, const struct ledger_thread *t)
 {
-	struct ledger_slice *last =
-		t->nslices ? array_at(&f->slices, &f->slices_room, t->nslices - 1, sizeof(*last)) : NULL;
+	size_t end = t->first_slice + t->nslices;
+	struct ledger_slice *last = t->nslices ? array_at(&f->slices, &f->slices_room, end - 1, sizeof(*last)) : NULL;
 
 	f->nunsliced += !t->sliced;
 	if (!last)
 		return !t->nslices;
-	for (; f->nslices < t->nslices; f->nslices++)
+	for (; f->nslices < end; f->nslices++)
 		f->slices[f->nslices] = (struct ledger_slice){0};
 	for (size_t i = 0; i < t->nslices; i++)
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)
-			f->slices[i].ns[p] += t->slices[i].ns[p];
+			f->slices[t->first_slice + i].ns[p] += t->slices[i].ns[p];
 	return true;
 }
 

@@ -50,15 +50,17 @@ bool ledger_names(enum ledger_part part)
 	return part == LEDGER_TASK || part == LEDGER_CPU;
 }
 
+static void thread_clear(struct ledger_thread *t)
+{
+	free(t->slices);
+	free(t->pieces);
+	waited_clear(&t->waited);
+}
+
 void ledger_clear(struct ledger *l)
 {
-	for (size_t i = 0; i < l->threads.nitems; i++) {
-		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
-
-		free(t->slices);
-		free(t->pieces);
-		waited_clear(&t->waited);
-	}
+	for (size_t i = 0; i < l->threads.nitems; i++)
+		thread_clear((struct ledger_thread *)l->threads.items[i]);
 	table_clear(&l->threads);
 	table_clear(&l->latest);
 	first_calls_clear(&l->firsts);
@@ -115,9 +117,9 @@ struct ledger_thread *ledger_meet(struct ledger *l, uint64_t tid, uint64_t insta
 
 	if (t && !t->ended && t->key.b % LEDGER_AGAIN == instance)
 		return t;
-	ledger_forget(l, tid);
 	if (t && t->end_ns > since_ns)
 		since_ns = t->end_ns;
+	ledger_forget(l, tid);
 	if (l->threads.nitems >= LEDGER_THREADS_MAX) {
 		l->nbeyond++;
 		return NULL;
@@ -137,14 +139,29 @@ struct ledger_thread *ledger_meet(struct ledger *l, uint64_t tid, uint64_t insta
 	return t;
 }
 
+/* It is over: only what there is to report of it stays. */
+static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
+{
+	struct ledger_thread *t = latest->thread;
+
+	t->ended = true;
+	free(t->pieces);
+	t->pieces = NULL;
+	t->npieces = t->pieces_room = 0;
+	if (!l->calling || t->called || t->nfed)
+		return;
+	l->nsliced -= t->sliced;
+	latest->thread = NULL;
+	thread_clear(t);
+	table_remove(&l->threads, t->key.a, t->key.b);
+}
+
 void ledger_forget(struct ledger *l, uint64_t tid)
 {
 	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
 
-	if (!latest || !latest->thread)
-		return;
-	latest->thread->ended = true;
-	latest->thread->npieces = 0; /* when it ended is not known */
+	if (latest && latest->thread)
+		close_thread(l, latest); /* when it ended is not known */
 }
 
 /* --- slices --- */
@@ -153,16 +170,20 @@ void ledger_forget(struct ledger *l, uint64_t tid)
 static void join_slices(struct ledger_thread *t, uint64_t slice_ns)
 {
 	for (; t->slice_ns < slice_ns; t->slice_ns *= 2) {
+		size_t n = 0;
+
 		for (size_t i = 0; i < t->nslices; i++) {
+			size_t at = (t->first_slice + i) / 2 - t->first_slice / 2;
 			struct ledger_slice one = t->slices[i];
 
-			if (i % 2 == 0)
-				t->slices[i / 2] = one;
+			if (at == n)
+				t->slices[n++] = one;
 			else
 				for (unsigned p = 0; p < LEDGER_PARTS; p++)
-					t->slices[i / 2].ns[p] += one.ns[p];
+					t->slices[at].ns[p] += one.ns[p];
 		}
-		t->nslices = (t->nslices + 1) / 2;
+		t->first_slice /= 2;
+		t->nslices = n;
 	}
 }
 
@@ -175,6 +196,9 @@ static struct ledger_slice *slice_at(struct ledger *l, struct ledger_thread *t, 
 	while ((i = (at_ns - l->begin_ns) / l->slice_ns) >= LEDGER_SLICES)
 		l->slice_ns *= 2;
 	join_slices(t, l->slice_ns);
+	if (!t->nslices)
+		t->first_slice = i;
+	i -= t->first_slice;
 	if (i < t->nslices)
 		return &t->slices[i];
 	slice = array_at(&t->slices, &t->slices_room, i, sizeof(*slice));
@@ -567,7 +591,7 @@ void ledger_leave(struct ledger *l, const struct event *ev)
 
 	if (t && !t->ended) {
 		settle(l, t, LEDGER_OUTSIDE, ev->at_ns);
-		t->ended = true;
+		close_thread(l, latest);
 	}
 	if (ev->v[F_exit_last])
 		leave_process(l, ev->v[F_exit_pid]);

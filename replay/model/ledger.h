@@ -77,8 +77,9 @@ struct ledger_thread {
 	bool sliced;
 	uint64_t ns[LEDGER_PARTS];
 	struct waited_list waited;   /* of parts that wait for a task: see ledger_names() */
-	struct ledger_slice *slices; /* from the ledger's begin on; sums of them are ns[] */
+	struct ledger_slice *slices; /* sums of them are ns[] */
 	size_t nslices, slices_room;
+	size_t first_slice;          /* since the ledger's begin */
 	uint64_t slice_ns;           /* how long these are: the ledger's, or less and yet to be joined */
 	struct ledger_piece *pieces; /* from end_ns on, without gap: what the timeline no longer keeps */
 	size_t npieces, pieces_room;
@@ -101,6 +102,7 @@ struct ledger {
 	uint64_t over_ns; /* recording ended then; 0: not yet */
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
+	bool calling;     /* set by its owner: threads that end without a call are dropped */
 	struct first_calls firsts;
 	struct first_call *first; /* the first call whose time is being settled; NULL: none is */
 	struct cause scratch;

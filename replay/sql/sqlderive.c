@@ -284,13 +284,14 @@ static void see_in_flight(struct derive *d, const struct walk *w, const struct e
 
 static int insert_slices(struct derive *d, const struct ledger_thread *t, struct fault *why)
 {
+	uint64_t begin_ns = d->ledger.begin_ns + t->first_slice * d->ledger.slice_ns;
 	int r = 0;
 
 	for (size_t i = 0; i < t->nslices; i++)
 		for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
 			const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
-						      {.number = d->ledger.begin_ns + i * d->ledger.slice_ns},
-						      {.number = d->ledger.begin_ns + (i + 1) * d->ledger.slice_ns},
+						      {.number = begin_ns + i * d->ledger.slice_ns},
+						      {.number = begin_ns + (i + 1) * d->ledger.slice_ns},
 						      {.text = ledger_part_key((enum ledger_part)p)},
 						      {.number = t->slices[i].ns[p]}};
 
