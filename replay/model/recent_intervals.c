@@ -43,6 +43,16 @@ unsigned ring_first_after(const struct ring *r, uint64_t at_ns)
 {
 	unsigned low = 0, high = ring_n(r);
 
+	/* Mostly asked about what was not long ago: from the latest back, in growing steps. */
+	for (unsigned step = 1; high > 0 && !low; step *= 2) {
+		unsigned at = high > step ? high - step : 0;
+		const struct interval *item = ring_at(r, at);
+
+		if (item->end_ns > at_ns)
+			high = at;
+		else
+			low = at + 1;
+	}
 	while (low < high) {
 		unsigned mid = low + (high - low) / 2;
 		const struct interval *item = ring_at(r, mid);

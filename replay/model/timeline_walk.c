@@ -34,11 +34,11 @@ static void report_unknown(struct piecewise *w, enum unknown_reason reason, uint
 static void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
 	const struct ring *blind = &w->tl->blind;
-	unsigned n = ring_n(blind);
+	unsigned n = blind->items ? ring_n(blind) : 0;
 
 	if (until_ns > w->end_ns)
 		until_ns = w->end_ns;
-	for (unsigned i = ring_first_after(blind, w->at_ns); i < n; i++) {
+	for (unsigned i = n ? ring_first_after(blind, w->at_ns) : 0; i < n; i++) {
 		const struct interval *zone = ring_at(blind, i);
 
 		if (zone->begin_ns >= until_ns)
@@ -90,8 +90,11 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 		report_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
 		return;
 	}
-	tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
-	report_unknown(&w, UNKNOWN_NOT_SEEN, tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
+	if (begin_ns < th->tracked_since_ns) {
+		tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
+		report_unknown(&w, UNKNOWN_NOT_SEEN,
+			       tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
+	}
 	report_early(&w, th);
 	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < nspans && w.at_ns < end_ns; i++) {
 		const struct span *s = ring_at(&th->spans, i);
