@@ -167,8 +167,8 @@ static int take_named(struct engine *e, const struct event *ev, struct fault *wh
 	int r = names_feed(&e->names, ev, &tid, why);
 
 	if (r > 0) {
-		timeline_forget(e->timeline, as_tid(tid));
 		ledger_forget(&e->ledger, tid);
+		timeline_forget(e->timeline, as_tid(tid));
 		callers_leave(&e->callers, tid);
 	}
 	if (r >= 0 && ev->kind == KIND_fact)

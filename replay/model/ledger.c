@@ -54,6 +54,7 @@ static void thread_clear(struct ledger_thread *t)
 {
 	free(t->slices);
 	free(t->pieces);
+	free(t->stays);
 	waited_clear(&t->waited);
 }
 
@@ -146,22 +147,16 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 
 	t->ended = true;
 	free(t->pieces);
+	free(t->stays);
 	t->pieces = NULL;
-	t->npieces = t->pieces_room = 0;
+	t->stays = NULL;
+	t->npieces = t->pieces_room = t->nstays = 0;
 	if (!l->calling || t->called || t->nfed)
 		return;
 	l->nsliced -= t->sliced;
 	latest->thread = NULL;
 	thread_clear(t);
 	table_remove(&l->threads, t->key.a, t->key.b);
-}
-
-void ledger_forget(struct ledger *l, uint64_t tid)
-{
-	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
-
-	if (latest && latest->thread)
-		close_thread(l, latest); /* when it ended is not known */
 }
 
 /* --- slices --- */
@@ -217,9 +212,18 @@ static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_n
 				 part == LEDGER_KERNEL ? ns : 0);
 }
 
-static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t begin_ns, uint64_t end_ns)
+/* All of that time is in the thread's latest slice. */
+static inline bool is_in_latest(const struct ledger *l, const struct ledger_thread *t, uint64_t begin_ns,
+				uint64_t end_ns)
 {
-	t->ns[part] += end_ns - begin_ns;
+	uint64_t latest_ns = l->begin_ns + (t->first_slice + t->nslices - 1) * l->slice_ns;
+
+	return t->nslices && t->slice_ns == l->slice_ns && begin_ns >= latest_ns && end_ns <= latest_ns + l->slice_ns;
+}
+
+static __attribute__((noinline)) void give_slices(struct ledger *l, struct ledger_thread *t, enum ledger_part part,
+						  uint64_t begin_ns, uint64_t end_ns)
+{
 	if (!t->sliced)
 		note_first(l, part, 0, end_ns - begin_ns);
 	while (t->sliced && begin_ns < end_ns) {
@@ -237,6 +241,16 @@ static void give(struct ledger *l, struct ledger_thread *t, enum ledger_part par
 		slice->ns[part] += until_ns - begin_ns;
 		begin_ns = until_ns;
 	}
+}
+
+static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t begin_ns,
+			uint64_t end_ns)
+{
+	t->ns[part] += end_ns - begin_ns;
+	if (!l->first && is_in_latest(l, t, begin_ns, end_ns))
+		t->slices[t->nslices - 1].ns[part] += end_ns - begin_ns;
+	else
+		give_slices(l, t, part, begin_ns, end_ns);
 }
 
 /* For whom it waited, that long. */
@@ -289,8 +303,8 @@ static enum ledger_part part_of_sleep(const struct ledger *l, const struct ledge
 	return l->over_ns && s->end_ns >= l->over_ns && !(s->flags & SPAN_WOKEN) ? LEDGER_OPEN : LEDGER_CHOICE;
 }
 
-static enum ledger_part part_of(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
-				enum ledger_where where)
+static inline enum ledger_part part_of(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
+				       enum ledger_where where)
 {
 	static const enum ledger_part running[] = {
 		[LEDGER_OUTSIDE] = LEDGER_OWN, [LEDGER_IN_CALL] = LEDGER_CALLS, [LEDGER_IN_WAIT] = LEDGER_GPU};
@@ -385,7 +399,7 @@ static void end_wait(struct ledger_thread *t, const struct span *sleep, const st
 struct settling {
 	struct ledger *ledger;
 	struct ledger_thread *thread;
-	enum ledger_where where;
+	const struct ledger_stay *stay; /* that it is in */
 };
 
 static void keep_stretch(void *arg, const struct span *stretch, const struct whom *whom)
@@ -436,12 +450,12 @@ static void keep_piece(void *arg, const struct span *piece)
 		keep_stretch(arg, piece, &nobody);
 }
 
-void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns)
+static void keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns)
 {
-	struct settling s = {l, t, LEDGER_OUTSIDE};
+	struct settling s = {l, t, NULL};
 	uint64_t kept_ns = t->npieces ? t->pieces[t->npieces - 1].end_ns : t->end_ns;
 
-	if (!t->ended && kept_ns < until_ns)
+	if (kept_ns < until_ns)
 		timeline_walk(l->timeline, as_tid(t->key.a), kept_ns, until_ns, keep_piece, &s);
 }
 
@@ -451,38 +465,103 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 {
 	struct settling *s = arg;
 
-	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->where), whom,
+	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where), whom,
 	      stretch->end_ns - stretch->begin_ns);
 }
 
-static void settle_piece(void *arg, const struct span *piece)
+/* Cut where it enters or leaves a call. */
+static void settle_piece(void *arg, const struct span *whole)
 {
 	struct settling *s = arg;
 	struct ledger *l = s->ledger;
-	enum ledger_part part = part_of(l, s->thread, piece, s->where);
+	uint64_t at_ns = whole->begin_ns, until_ns;
 
-	give(l, s->thread, part, piece->begin_ns, piece->end_ns);
-	if (ledger_names(part))
-		waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), piece, settle_stretch, s);
+	for (; at_ns < whole->end_ns; at_ns = until_ns) {
+		enum ledger_part part;
+
+		while (s->stay->end_ns <= at_ns)
+			s->stay++;
+		until_ns = whole->end_ns < s->stay->end_ns ? whole->end_ns : s->stay->end_ns;
+		part = part_of(l, s->thread, whole, s->stay->where);
+		give(l, s->thread, part, at_ns, until_ns);
+		if (ledger_names(part)) {
+			struct span piece = *whole;
+
+			piece.begin_ns = at_ns;
+			piece.end_ns = until_ns;
+			waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), &piece,
+				     settle_stretch, s);
+		}
+	}
 }
 
-/* Up to until_ns it was there. */
-static void settle(struct ledger *l, struct ledger_thread *t, enum ledger_where where, uint64_t until_ns)
+/* All that it was in until the end of the last stay. */
+static void settle_stays(struct ledger *l, struct ledger_thread *t, const struct ledger_stay *stays, size_t n)
 {
-	static const struct span running = {.state = STATE_RUNNING};
-	struct settling s = {l, t, where};
+	struct settling s = {l, t, stays};
+	uint64_t until_ns = stays[n - 1].end_ns;
 
 	if (t->npieces && open_wait(t, &(struct wait){.at = t->npieces})) /* how it goes on says what it was */
-		ledger_keep(l, t, until_ns);
-	if (t->npieces)
-		settle_pieces(l, t, where, until_ns);
-	if (until_ns <= t->end_ns)
-		return;
-	if (timeline_ran(l->timeline, as_tid(t->key.a), t->end_ns))
-		give(l, t, part_of(l, t, &running, where), t->end_ns, until_ns);
-	else
+		keep(l, t, until_ns);
+	for (size_t i = 0; i < n && t->npieces; i++)
+		settle_pieces(l, t, stays[i].where, stays[i].end_ns);
+	if (until_ns > t->end_ns) {
 		timeline_walk(l->timeline, as_tid(t->key.a), t->end_ns, until_ns, settle_piece, &s);
-	t->end_ns = until_ns;
+		t->end_ns = until_ns;
+	}
+}
+
+/* All that it is known to have been in. */
+static void settle(struct ledger *l, struct ledger_thread *t)
+{
+	size_t n = t->nstays;
+
+	t->nstays = 0;
+	if (n)
+		settle_stays(l, t, t->stays, n);
+}
+
+/* It was there until then. */
+static void stay(struct ledger *l, struct ledger_thread *t, enum ledger_where where, uint64_t until_ns)
+{
+	static const struct span running = {.state = STATE_RUNNING};
+	const struct ledger_stay one = {until_ns, where};
+
+	if (until_ns <= (t->nstays ? t->stays[t->nstays - 1].end_ns : t->end_ns))
+		return;
+	if (!t->nstays && !t->npieces && timeline_ran(l->timeline, as_tid(t->key.a), t->end_ns)) {
+		give(l, t, part_of(l, t, &running, where), t->end_ns, until_ns);
+		t->end_ns = until_ns;
+		return;
+	}
+	if (!t->stays)
+		t->stays = calloc(LEDGER_STAYS, sizeof(*t->stays));
+	if (!t->stays) {
+		l->failed = true;
+		settle_stays(l, t, &one, 1);
+		return;
+	}
+	t->stays[t->nstays++] = one;
+	if (t->nstays == LEDGER_STAYS || until_ns - t->end_ns > LEDGER_STAYS_NS)
+		settle(l, t);
+}
+
+void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns)
+{
+	if (t->ended)
+		return;
+	settle(l, t);
+	keep(l, t, until_ns);
+}
+
+void ledger_forget(struct ledger *l, uint64_t tid)
+{
+	struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
+
+	if (!latest || !latest->thread)
+		return;
+	settle(l, latest->thread);
+	close_thread(l, latest); /* when it ended is not known */
 }
 
 /* It was taken to be outside, and its first call had begun before that. */
@@ -510,6 +589,7 @@ static uint32_t born(const struct ledger *l, const struct event *ev)
 
 static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
+	settle(l, t);
 	l->first = first_calls_meet(&l->firsts, t->born, ev);
 	if (!l->first)
 		return;
@@ -526,11 +606,14 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *
 	if (!t->called)
 		t->born = born(l, ev);
 	t->called = true;
-	settle(l, t, LEDGER_OUTSIDE, begin_ns);
+	stay(l, t, LEDGER_OUTSIDE, begin_ns);
 	if (t->born && first_calls_want(&l->firsts, t->born, ev))
 		meet_first(l, t, ev);
-	settle(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
-	l->first = NULL;
+	stay(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
+	if (l->first) {
+		settle(l, t);
+		l->first = NULL;
+	}
 	t->nfed += ledger_feeds(ev->kind);
 }
 
@@ -590,7 +673,8 @@ void ledger_leave(struct ledger *l, const struct event *ev)
 	struct ledger_thread *t = latest ? latest->thread : NULL;
 
 	if (t && !t->ended) {
-		settle(l, t, LEDGER_OUTSIDE, ev->at_ns);
+		stay(l, t, LEDGER_OUTSIDE, ev->at_ns);
+		settle(l, t);
 		close_thread(l, latest);
 	}
 	if (ev->v[F_exit_last])
@@ -601,9 +685,11 @@ static void end_thread(struct ledger *l, struct ledger_thread *t, uint64_t now_n
 {
 	bool open = t->open_ns && t->open_ns < now_ns;
 
+	settle(l, t);
 	if (t->ended)
 		return;
-	settle(l, t, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
+	stay(l, t, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
+	settle(l, t);
 	if (t->end_ns >= now_ns)
 		return;
 	give(l, t, LEDGER_OPEN, t->end_ns, now_ns);

@@ -4,8 +4,8 @@
  * it, to the nanosecond. Of what the timeline knows, and of which calls a thread was in. There is no threshold: what is
  * short counts as well.
  *
- * A thread's time is settled up to the end of each of its outermost calls, and of the thread, and when the capture
- * ends: what is settled does not change, but that first calls are known to have been longer than usual
+ * A thread's time is settled up to the end of its outermost calls (some of them at a time), and of the thread, and when
+ * the capture ends: what is settled does not change, but that first calls are known to have been longer than usual
  * (replay/model/first_calls.h) only once their process is over, or the capture. It is cut into slices of the capture,
  * too, which are a second long, and twice as long whenever there would be more than LEDGER_SLICES of them.
  */
@@ -22,6 +22,8 @@
 #define LEDGER_SLICES 600
 #define LEDGER_SLICE_NS 1000000000ULL /* at first */
 #define LEDGER_AGAIN (1ULL << 32)
+#define LEDGER_STAYS 64         /* of a thread that are settled together, and how much of its time at most: */
+#define LEDGER_STAYS_NS 1000000 /* later, less may be known of others */
 #define LEDGER_PIECES_MAX 16384 /* of a thread that are not settled and no longer in the timeline; */
 #define LEDGER_EARLY_MAX 2048   /* and of one that made no call yet */
 
@@ -57,6 +59,12 @@ struct ledger_slice {
 /* What a thread is in; of a piece of its time it is known later. */
 enum ledger_where { LEDGER_OUTSIDE, LEDGER_IN_CALL, LEDGER_IN_WAIT, LEDGER_WHERES };
 
+/* What it was in, from the end of the one before it. */
+struct ledger_stay {
+	uint64_t end_ns;
+	enum ledger_where where;
+};
+
 /* A piece of its time, from the end of the one before it. */
 struct ledger_piece {
 	uint64_t end_ns;
@@ -83,6 +91,8 @@ struct ledger_thread {
 	uint64_t slice_ns;           /* how long these are: the ledger's, or less and yet to be joined */
 	struct ledger_piece *pieces; /* from end_ns on, without gap: what the timeline no longer keeps */
 	size_t npieces, pieces_room;
+	struct ledger_stay *stays; /* LEDGER_STAYS; NULL at first: from end_ns on, yet to be settled together */
+	size_t nstays;
 };
 
 struct ledger_by_tid {
