@@ -151,6 +151,7 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 	t->pieces = NULL;
 	t->stays = NULL;
 	t->npieces = t->pieces_room = t->nstays = 0;
+	waited_fit(&t->waited);
 	if (!l->calling || t->called || t->nfed)
 		return;
 	l->nsliced -= t->sliced;

@@ -11,6 +11,16 @@ void waited_clear(struct waited_list *list)
 	*list = (struct waited_list){0};
 }
 
+void waited_fit(struct waited_list *list)
+{
+	struct waited_for *fitting = list->n ? realloc(list->all, list->n * sizeof(*fitting)) : NULL;
+
+	if (!fitting)
+		return;
+	list->all = fitting;
+	list->room = list->n;
+}
+
 /* One of them may not have been named when it was met first. */
 static bool same_whom(const struct whom *a, const struct whom *b)
 {

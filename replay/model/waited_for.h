@@ -39,6 +39,8 @@ struct waited_list {
 };
 
 void waited_clear(struct waited_list *list);
+/* It will not grow: give back what it has room for beyond that. */
+void waited_fit(struct waited_list *list);
 
 /* One more stretch of `ns`. False: no memory. */
 bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns);
