@@ -119,7 +119,7 @@ static unsigned rank_of(const struct finding *f)
 {
 	if (f->severity == SEVERITY_INFO)
 		return 3;
-	if (f->unit == WEIGHT_NS && !f->lasted)
+	if (f->unit == WEIGHT_NS)
 		return 1;
 	return f->severity == SEVERITY_ERROR ? 0 : 2;
 }

@@ -62,6 +62,7 @@ static inline void check_sum(const struct ledger *l, const struct ledger_thread 
 	assert_int_equal(t->slice_ns, l->slice_ns);
 	assert_true(t->nslices <= LEDGER_SLICES);
 	assert_int_equal(t->npieces, 0);
+	assert_int_equal(t->nstays, 0);
 }
 
 static inline void check_parts(const struct ledger *l, const struct ledger_thread *t,

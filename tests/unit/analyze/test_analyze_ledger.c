@@ -152,6 +152,114 @@ static void what_the_timeline_forgets_is_kept(void **state)
 	      0, 0, 0, 0, 0, (600 + 3000 + 1000) * 2 * US, 0, 1);
 }
 
+/* However many end that made no call, nothing of them is kept; of one that called, what there is to report. */
+static void what_ends_without_a_call_is_dropped(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger *l;
+	uint64_t at = T0;
+
+	feed_launch(f, T0, T0 + 1, 102, 1);
+	feed_switch(f, at + 1, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 2000; i++, at += 10 * US)
+		sleeps(f, at + 5 * US, at + 7 * US, at + 10 * US, S, true);
+	l = engine_ledger(f->engine);
+	assert_int_equal(l->threads.nitems, 2);
+	assert_true(((const struct ledger_thread *)l->threads.items[1])->npieces > 0);
+	FEED(f, KIND_exit, at, 100, 101, 0, 0);
+	FEED(f, KIND_exit, at, 100, 102, 0, 0);
+	feed_settle(f, at + 1);
+	assert_int_equal(l->threads.nitems, 1);
+	assert_null(((const struct ledger_thread *)l->threads.items[0])->pieces);
+	assert_null(((const struct ledger_thread *)l->threads.items[0])->stays);
+	assert_null(ledger_of(f, 101, at + 1 * MS));
+}
+
+static void feed_kernel(struct feed *f, uint64_t begin, uint64_t end, uint64_t kernel)
+{
+	FEED(f, KIND_launch, end, 100, 101, 0, end - begin, PROBE_launch, 0, 0, kernel);
+}
+
+static void feed_alloc_of(struct feed *f, uint64_t end, uint64_t dur_ns)
+{
+	FEED(f, KIND_alloc, end, 100, 101, 0, dur_ns, PROBE_alloc, 0, 0, 64, 0x1000 + end, 0, MEM_DEVICE);
+}
+
+/* It made calls, though none that feeds the GPU: its first ones may have taken long. */
+static void who_called_is_not_dropped(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger *l;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	feed_alloc_of(f, T0 + 20 * MS, 19 * MS);
+	feed_alloc_of(f, T0 + 22 * MS, 1 * MS);
+	FEED(f, KIND_exit, T0 + 30 * MS, 100, 101, 0, 1);
+	feed_settle(f, T0 + 40 * MS);
+	l = engine_ledger(f->engine);
+	assert_int_equal(l->threads.nitems, 1);
+	CHECK(ledger_of(f, 101, T0 + 41 * MS), 2 * MS, 18 * MS, 0, 9 * MS, 0, 0, 0, 0, 0, 0, 0, 0, 1 * MS);
+}
+
+/* Calls that are settled together, of which pieces that the timeline no longer keeps cover some. */
+static void pieces_may_cover_several_calls(void **state)
+{
+	struct feed *f = *state;
+	uint64_t at = T0;
+
+	feed_launch(f, T0, T0 + 1, 102, 1);
+	feed_switch(f, at + 1, 0, 0, 0, 101);
+	for (unsigned i = 0; i < 640; i++, at += 100)
+		sleeps(f, at + 50, at + 70, at + 100, S, true);
+	feed_call(f, KIND_wait, T0 + 340 * 100, at, 101,
+		  0); /* before it own 50 - 1, choice 20, cpu 30 each; in it gpu */
+	for (unsigned i = 0; i < 10; i++, at += 100) {
+		feed_launch(f, at + 10, at + 20, 101, 0);       /* own 10, calls 10 */
+		sleeps(f, at + 50, at + 70, at + 100, S, true); /* own 30, choice 20, cpu 30 */
+	}
+	feed_launch(f, at + 10, at + 20, 101, 0);
+	CHECK(ledger_of(f, 101, at + 20), 11 * 10, 0, 300 * 70, 340 * 50 + 10 * 40 + 10 - 1, 650 * 30, 0, 0, 0, 0, 0,
+	      350 * 20, 0, 1);
+}
+
+/* A first call among others that are settled together. */
+static void a_first_call_is_settled_alone(void **state)
+{
+	struct feed *f = *state;
+	uint64_t at = T0;
+
+	FEED(f, KIND_exec, T0, 100, 101);
+	for (unsigned i = 0; i < 20; i++, at += 100 * US) {
+		feed_kernel(f, at, at + 10 * US, 0x1000);                     /* calls 10 */
+		sleeps(f, at + 20 * US, at + 25 * US, at + 30 * US, S, true); /* own 10, choice 5, cpu 5 */
+		if (i == 10)
+			feed_alloc_of(f, at + 80 * US, 50 * US);
+		else if (i > 10)
+			feed_alloc_of(f, at + 40 * US, 10 * US);
+	}
+	CHECK(ledger_of(f, 101, at), 20 * 10 * US + 10 * 10 * US, 40 * US, 0, 20 * 80 * US - 50 * US - 9 * 10 * US,
+	      20 * 5 * US, 0, 0, 0, 0, 0, 20 * 5 * US);
+}
+
+/* Calls are settled some at a time: each part is what it is when they are settled one by one. */
+static void calls_that_are_settled_together_keep_their_parts(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0;
+
+	for (unsigned i = 0; i < 1000; i++, at += 100 * US) {
+		feed_launch(f, at, at + 10 * US, 101, 0);                      /* calls 10 */
+		sleeps(f, at + 20 * US, at + 25 * US, at + 30 * US, S, false); /* own 10, task 5, cpu 5 */
+		sleeps(f, at + 40 * US, at + 60 * US, at + 61 * US, S, true);  /* own 5, gpu 5 + 20 + 1 (cpu) */
+		feed_call(f, KIND_wait, at + 35 * US, at + 70 * US, 101, 0);   /* gpu 9 */
+		feed_switch(f, at + 80 * US, 0, 101, 0, 103);                  /* own 10 */
+		feed_switch(f, at + 90 * US, 0, 103, 0, 101);                  /* cpu 10, own 10 */
+	}
+	t = ledger_of(f, 101, at);
+	CHECK(t, 1000 * 10 * US, 0, 1000 * 34 * US, 1000 * 35 * US, 1000 * 16 * US, 0, 1000 * 5 * US);
+}
+
 /* A first call that begins before what was taken to be outside: of that nothing is known. */
 static void a_first_call_of_many_pieces_is_not_guessed(void **state)
 {
@@ -189,6 +297,30 @@ static void slices_grow_with_the_capture(void **state)
 	}
 }
 
+/* A thread has slices from its own first one on; of two that become one, the first may be alone. */
+static void slices_begin_with_the_thread(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0, T0 + 1, 102, 1);
+	FEED(f, KIND_fork, T0 + 7000 * MS, 100, 102, 100, 101);
+	feed_thread(f, T0 + 7000 * MS, 101, 100, T0 + 7000 * MS, "late");
+	feed_switch(f, T0 + 7000 * MS, 0, 0, 0, 101);
+	for (uint64_t s = 7; s < 10; s++)
+		feed_launch(f, T0 + s * 1000 * MS + 500 * MS, T0 + s * 1000 * MS + 500 * MS + s * MS, 101, 0);
+	feed_launch(f, T0 + 700 * 1000 * MS, T0 + 700 * 1000 * MS + MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 701 * 1000 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(t->slice_ns, 2 * LEDGER_SLICE_NS);
+	assert_int_equal(t->first_slice, 3);
+	assert_int_equal(t->nslices, 348);
+	assert_int_equal(t->slices[0].ns[LEDGER_CALLS], 7 * MS);
+	assert_int_equal(t->slices[1].ns[LEDGER_CALLS], (8 + 9) * MS);
+	assert_int_equal(t->slices[347].ns[LEDGER_CALLS], 1 * MS);
+}
+
 static void a_number_that_is_used_again_is_another_thread(void **state)
 {
 	struct feed *f = *state;
@@ -214,9 +346,21 @@ static void a_number_that_is_used_again_is_another_thread(void **state)
 	assert_int_equal(whole, 12 * MS);
 }
 
-static void feed_kernel(struct feed *f, uint64_t begin, uint64_t end, uint64_t kernel)
+/* The exit of the first one is not known. */
+static void what_is_yet_to_be_settled_is_not_lost_with_the_number(void **state)
 {
-	FEED(f, KIND_launch, end, 100, 101, 0, end - begin, PROBE_launch, 0, 0, kernel);
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0, T0 + 10 * US, 101, 0);
+	sleeps(f, T0 + 20 * US, T0 + 25 * US, T0 + 30 * US, S, true);
+	feed_launch(f, T0 + 40 * US, T0 + 50 * US, 101, 0);
+	FEED(f, KIND_fork, T0 + 50 * MS, 100, 102, 100, 101);
+	feed_thread(f, T0 + 50 * MS, 101, 100, T0 + 50 * MS, "again");
+	t = ledger_of(f, 101, T0 + 60 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(t->end_ns - t->begin_ns, 50 * US);
 }
 
 /* Usual is the middle of the next ones; of a kernel that is launched once, of others by that function. */
@@ -465,6 +609,13 @@ int main(void)
 		TEST(a_first_call_of_many_pieces_is_not_guessed),
 		TEST(slices_grow_with_the_capture),
 		TEST(a_number_that_is_used_again_is_another_thread),
+		TEST(slices_begin_with_the_thread),
+		TEST(what_ends_without_a_call_is_dropped),
+		TEST(who_called_is_not_dropped),
+		TEST(pieces_may_cover_several_calls),
+		TEST(a_first_call_is_settled_alone),
+		TEST(what_is_yet_to_be_settled_is_not_lost_with_the_number),
+		TEST(calls_that_are_settled_together_keep_their_parts),
 		TEST(first_calls_are_longer_than_usual),
 		TEST(of_a_first_call_only_what_it_did_itself_counts),
 		TEST(of_two_at_once_the_first_one_is_that_which_began_first),
