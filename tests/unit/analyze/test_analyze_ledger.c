@@ -232,13 +232,14 @@ static void a_first_call_is_settled_alone(void **state)
 	for (unsigned i = 0; i < 20; i++, at += 100 * US) {
 		feed_kernel(f, at, at + 10 * US, 0x1000);                     /* calls 10 */
 		sleeps(f, at + 20 * US, at + 25 * US, at + 30 * US, S, true); /* own 10, choice 5, cpu 5 */
-		if (i == 15)
-			feed_alloc_of(f, at + 80 * US, 50 * US);
-		else if (i > 15)
+		if (i == 15) {
+			sleeps(f, at + 35 * US, at + 37 * US, at + 40 * US, S, true); /* gpu 2, cpu 3 */
+			feed_alloc_of(f, at + 80 * US, 50 * US);                      /* first 50 - 5 - 10, calls 10 */
+		} else if (i > 15)
 			feed_alloc_of(f, at + 40 * US, 10 * US);
 	}
-	CHECK(ledger_of(f, 101, at), 20 * 10 * US + 5 * 10 * US, 40 * US, 0, 20 * 80 * US - 50 * US - 4 * 10 * US,
-	      20 * 5 * US, 0, 0, 0, 0, 0, 20 * 5 * US);
+	CHECK(ledger_of(f, 101, at), 20 * 10 * US + 5 * 10 * US, 35 * US, 2 * US, 20 * 80 * US - 50 * US - 4 * 10 * US,
+	      20 * 5 * US + 3 * US, 0, 0, 0, 0, 0, 20 * 5 * US);
 }
 
 /* Calls are settled some at a time: each part is what it is when they are settled one by one. */
