@@ -52,6 +52,14 @@ static __always_inline struct cpu_state *cpu_state(__u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
+/* On which CPU a thread is, or in whose queue. */
+static __always_inline __u32 task_cpu(struct task_struct *t)
+{
+	struct task_struct___until_5_15 *old = (void *)t;
+
+	return bpf_core_field_exists(t->thread_info.cpu) ? t->thread_info.cpu : BPF_CORE_READ(old, cpu);
+}
+
 /* It slept in a page fault and runs again. */
 static __always_inline void fault_end(struct task_struct *t, struct thread_state *s)
 {
@@ -75,25 +83,35 @@ static __always_inline void fault_end(struct task_struct *t, struct thread_state
 	submit_bulk(r);
 }
 
-/* Whether a tracked, preempted thread waits on this CPU; brings the books up to date with this switch. */
+/* A tracked thread waits on this CPU from now on: until it runs again, all switches there are recorded. */
+static __always_inline void wait_begins(struct thread_state *s, __u32 cpu)
+{
+	struct cpu_state *there = cpu_state(cpu);
+
+	if (!s || s->waits_on || !there)
+		return;
+	s->waits_on = cpu + 1;
+	__sync_fetch_and_add(&there->waiting, 1);
+}
+
+/*
+ * Whether a tracked thread waits on this CPU; brings the books up to date with this switch. *queue: the CPU + 1 on which
+ * `next` has waited since it was woken or preempted; 0: not known.
+ */
 static __always_inline bool note_waits(struct task_struct *prev, bool prev_tracked, struct task_struct *next,
-				       bool next_tracked, bool preempted)
+				       bool next_tracked, bool preempted, __u32 *queue)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_state *here = cpu_state(cpu), *there;
 	struct thread_state *s;
 	bool waiting = here && here->waiting;
 
-	if (prev_tracked && preempted && here) {
-		s = bpf_task_storage_get(&threads, prev, 0, 0);
-		if (s && !s->waits_on) {
-			s->waits_on = cpu + 1;
-			__sync_fetch_and_add(&here->waiting, 1);
-		}
-	}
+	if (prev_tracked && preempted)
+		wait_begins(bpf_task_storage_get(&threads, prev, 0, 0), cpu);
 	if (next_tracked) {
 		s = bpf_task_storage_get(&threads, next, 0, 0);
 		if (s && s->waits_on) {
+			*queue = s->waits_on;
 			there = cpu_state(s->waits_on - 1);
 			s->waits_on = 0;
 			if (there)
@@ -169,7 +187,7 @@ int on_switch(__u64 *ctx)
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	bool prev_tracked, next_tracked, waiting;
-	__u32 state, nr = 0, flags = 0;
+	__u32 state, nr = 0, flags = 0, queue = 0;
 	struct ring_switch *r;
 
 	if (!running)
@@ -178,7 +196,7 @@ int on_switch(__u64 *ctx)
 	next_tracked = next->pid && track_of(next->tgid);
 	/* A preempted thread may already carry the state in which it was about to sleep. */
 	state = preempt ? 0 : switch_has_state ? (__u32)ctx[3] : prev->__state;
-	waiting = note_waits(prev, prev_tracked, next, next_tracked, !state);
+	waiting = note_waits(prev, prev_tracked, next, next_tracked, !state, &queue);
 	if (!prev_tracked && !next_tracked && !waiting)
 		return 0;
 	if (prev_tracked && state)
@@ -203,6 +221,8 @@ int on_switch(__u64 *ctx)
 	r->prev_state = state;
 	r->prev_syscall = nr;
 	r->prev_flags = flags;
+	r->next_queue = queue;
+	r->pad = 0;
 	submit_bulk(r);
 	return 0;
 }
@@ -385,6 +405,21 @@ int on_waking(__u64 *ctx)
 	if (!bpf_core_field_exists(t->throttled) && is_throttled(t))
 		throttle_begins(t);
 	return waking(t, interrupts_known && in_interrupt());
+}
+
+/*
+ * A woken thread is in a CPU's queue, behind who runs there. (sched_waking comes before the kernel has chosen the CPU.)
+ * One that was about to sleep, and still runs, does not wait.
+ */
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(__u64 *ctx)
+{
+	struct task_struct *t = (void *)ctx[0];
+
+	if (!running || !track_of(t->tgid) || !bpf_core_field_exists(t->on_cpu) || t->on_cpu)
+		return 0;
+	wait_begins(bpf_task_storage_get(&threads, t, 0, 0), task_cpu(t));
+	return 0;
 }
 
 /* The machine goes to sleep, or wakes up: from now on the boot clock is ahead. Before any process goes on. */

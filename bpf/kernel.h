@@ -148,6 +148,7 @@ struct thread_info {
 	__u32 status;        /* x86: compatibility mode of the system call under way */
 	unsigned long flags; /* arm64: the same, in a bit */
 	__u64 preempt_count; /* arm64 */
+	__u32 cpu;           /* since 5.16 */
 };
 
 struct percpu_counter {
@@ -249,6 +250,10 @@ struct task_struct {
 	struct uprobe_task *utask;
 	struct bpf_run_ctx *bpf_ctx; /* of the program that runs for it */
 	char comm[KERNEL_COMM_BYTES];
+};
+
+struct task_struct___until_5_15 {
+	unsigned int cpu;
 };
 
 #if defined(__TARGET_ARCH_x86)

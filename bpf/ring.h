@@ -199,6 +199,8 @@ struct ring_switch {
 	__u32 prev_state;
 	__u16 prev_syscall; /* + 1; 0: none */
 	__u16 prev_flags;   /* SWITCH_* */
+	__u32 next_queue;   /* CPU + 1 that it has waited for; 0: for none, or not known */
+	__u32 pad;
 };
 
 struct ring_waking {

@@ -97,7 +97,7 @@ struct open_calls {
 /* Small: of small pieces the kernel keeps many at hand, and of large ones too few for a burst of new threads. */
 struct thread_state {
 	__u32 seat;     /* + 1; 0: none */
-	__u32 waits_on; /* CPU + 1 that it was preempted on and waits to run again; 0: it does not */
+	__u32 waits_on; /* CPU + 1 that it was preempted on, or woken to, and waits to run on; 0: it does not */
 	__u32 emitted;  /* it and its process were reported as tracked */
 	__u32 spare;    /* it has, or had, open calls in `spares` */
 	struct open_futex futex;
@@ -173,7 +173,7 @@ struct {
 } named_processes SEC(".maps");
 
 struct cpu_state {
-	__u64 waiting;      /* tracked threads that were preempted here and wait */
+	__u64 waiting;      /* tracked threads that wait for it */
 	__u64 own_stack_at; /* see in_interrupt() */
 };
 

@@ -240,7 +240,8 @@
 	F(switch, prev_state, UINT, FLAGS)                                                                             \
 	F(switch, next_tid, UINT, ID)                                                                                  \
 	F(switch, prev_syscall, UINT, NUMBER)                                                                          \
-	F(switch, prev_flags, UINT, FLAGS)
+	F(switch, prev_flags, UINT, FLAGS)                                                                             \
+	F(switch, next_queue, UINT, NUMBER)
 
 #define SWITCH_IO 1        /* waits for a block device, or in io_uring_enter(), for whatever */
 #define SWITCH_FAULT 2     /* in a page fault, not in a system call */

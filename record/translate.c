@@ -134,6 +134,7 @@ static void fill_switch(struct row *row, const void *record)
 	row->v[F_switch_next_tid] = s->next_tid;
 	row->v[F_switch_prev_syscall] = s->prev_syscall;
 	row->v[F_switch_prev_flags] = s->prev_flags;
+	row->v[F_switch_next_queue] = s->next_queue;
 }
 
 static void fill_waking(struct row *row, const void *record)

@@ -17,7 +17,7 @@ struct scene_piece {
 	uint32_t tid;     /* FUTEX, ASLEEP and the like: the waker; RUNNABLE: who had the CPU; TID_NONE: not known */
 	uint32_t cpu;     /* CPU, RUNNABLE */
 	uint32_t syscall; /* IO, ASLEEP: number + 1; 0: not reported */
-	uint16_t flags;   /* enum span_flags */
+	uint32_t flags;   /* enum span_flags */
 	uint8_t class;    /* enum cause_class */
 	bool joined;      /* several pieces, too short to draw apart; `class` is that of most of the time */
 };

@@ -36,7 +36,7 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 10
+#define NTRACEPOINTS 11
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -45,7 +45,8 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 	/* Of those at a switch metrics come first: the time that they read is that of the switch. */
 	struct bpf_program *const all[NTRACEPOINTS] = {
 		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename, s->progs.on_metrics,
-		s->progs.on_switch, s->progs.on_waking, s->progs.on_oom,  s->progs.on_fault,  s->progs.on_signal,
+		s->progs.on_switch, s->progs.on_waking, s->progs.on_wakeup, s->progs.on_oom, s->progs.on_fault,
+		s->progs.on_signal,
 	};
 
 	memcpy(programs, all, sizeof(all));

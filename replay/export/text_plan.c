@@ -29,6 +29,7 @@ static const struct own {
 	{KIND_switch, F_switch_prev_state, STYLE_STATE, false, false},
 	{KIND_switch, F_switch_prev_syscall, STYLE_UINT, true, true},
 	{KIND_switch, F_switch_prev_flags, STYLE_SWITCH_FLAGS, true, false},
+	{KIND_switch, F_switch_next_queue, STYLE_UINT, true, true},
 	{KIND_signal, F_signal_tid, STYLE_THREAD, true, false},
 	{KIND_state, F_state_syscall, STYLE_UINT, true, true},
 	{KIND_state, F_state_argument, STYLE_HEX, true, false},

@@ -52,7 +52,7 @@ struct part {
 	uint32_t cpu;   /* CPU, RUNNABLE */
 	uint32_t task_state; /* STOPPED, FUTEX, FAULT, IO, ASLEEP */
 	uint32_t syscall;    /* ASLEEP, IO: in which system call, its number + 1; 0: none or not reported */
-	uint16_t flags;      /* enum span_flags */
+	uint32_t flags;      /* enum span_flags */
 	uint8_t class;       /* enum cause_class */
 	uint8_t reason;      /* UNKNOWN: enum unknown_reason */
 	bool likely;         /* RUNNABLE: `tid` is whom the CPU came from or went to; not seen for all of the time */

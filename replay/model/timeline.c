@@ -171,6 +171,7 @@ struct cpu *cpu_add(struct timeline *tl, uint32_t number)
 struct change {
 	uint64_t at_ns;
 	uint32_t prev_tid, next_tid, number;
+	uint32_t next_queue;       /* CPU + 1 that it has waited for; 0: not known */
 	struct cpu *cpu;           /* NULL: not followed */
 	struct track *prev, *next; /* NULL: the idle task, or not followed */
 };
@@ -212,7 +213,7 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 		next.state = STATE_RUNNABLE;
 		next.flags = flags & SWITCH_PINNED ? SPAN_PINNED : 0;
 		if (flags & (SWITCH_THROTTLED | SWITCH_MOVED | SWITCH_YIELDED) || c->next_tid == TID_IDLE) {
-			next.flags |= (uint16_t)((flags & SWITCH_THROTTLED ? SPAN_THROTTLED : 0) |
+			next.flags |= (uint32_t)((flags & SWITCH_THROTTLED ? SPAN_THROTTLED : 0) |
 						 (flags & SWITCH_YIELDED ? SPAN_YIELDED : 0));
 		} else {
 			next.flags |= SPAN_PREEMPTED;
@@ -223,7 +224,7 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 		next.task_state = state;
 		next.syscall = syscall <= UINT16_MAX ? (uint16_t)syscall : 0;
 		if (flags & (SWITCH_FAULT | SWITCH_IO | SWITCH_FROZEN))
-			next.flags = (uint16_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
+			next.flags = (uint32_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
 						(sleeps_for_device(flags, syscall) ? SPAN_IO : 0) |
 						(flags & SWITCH_FROZEN ? SPAN_FROZEN : 0));
 	}
@@ -264,11 +265,14 @@ INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure
 	}
 	if (was->state == STATE_RUNNABLE) {
 		if (!(was->flags & (SPAN_PREEMPTED | SPAN_THROTTLED))) {
-			was->cpu = c->number;
+			was->cpu = c->next_queue ? c->next_queue - 1 : c->number;
 			was->other_tid = c->prev_tid;
-		} else if (was->cpu != c->number && c->prev_tid != TID_IDLE) {
-			was->flags |= SPAN_MOVED;
 		}
+		if (c->next_queue)
+			was->flags |= SPAN_WATCHED;
+		/* (Who runs next on a CPU that was idle was taken there at once: until then it waited for the other.) */
+		if (was->cpu != c->number && c->prev_tid != TID_IDLE)
+			was->flags |= SPAN_MOVED;
 		waited_ns = c->at_ns - was->begin_ns;
 	} else if (known) {
 		contradict(was);
@@ -293,7 +297,8 @@ static __attribute__((noinline)) int switch_rare(struct timeline *tl, const uint
 	struct change c = {.at_ns = v[F_switch_at],
 			   .prev_tid = as_tid(v[F_switch_prev_tid]),
 			   .next_tid = as_tid(v[F_switch_next_tid]),
-			   .number = (uint32_t)v[F_switch_cpu]};
+			   .number = (uint32_t)v[F_switch_cpu],
+			   .next_queue = (uint32_t)v[F_switch_next_queue]};
 
 	/* In this order, where there is room for some of them only. */
 	c.cpu = cpu_get(tl, c.number);
@@ -310,6 +315,7 @@ int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns,
 				 .prev_tid = (uint32_t)prev_tid,
 				 .next_tid = (uint32_t)next_tid,
 				 .number = (uint32_t)v[F_switch_cpu],
+				 .next_queue = (uint32_t)v[F_switch_next_queue],
 				 .cpu = table_at(&tl->cpus, (uint32_t)v[F_switch_cpu]),
 				 .prev = prev_tid == TID_IDLE ? NULL : table_at(&tl->threads, prev_tid),
 				 .next = next_tid == TID_IDLE ? NULL : table_at(&tl->threads, next_tid)};

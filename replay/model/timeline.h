@@ -19,6 +19,9 @@
  * - A thread that leaves its CPU while it could run on was preempted by the thread that gets the CPU, unless it was
  *   throttled, is moved to another CPU, gave the CPU up, or nobody gets it. One that runs next on another CPU, to which
  * it was not pulled because that was idle, may have waited there for most of the time.
+ * - A switch row that says for which CPU the thread that enters has waited (next_queue) says, too, that all switches on
+ *   that CPU since then have rows. Of a thread that was woken, and of which no row says that, it is the CPU that it
+ *   enters.
  * - A thread that is seen to run although it was asleep, or the other way round, has rows missing: its state since the
  *   row before is unknown.
  */
@@ -77,6 +80,7 @@ enum span_flags {
 	SPAN_MOVED = 8192,    /* runnable: moved from the CPU that it left to the one where it ran next, at some time */
 	SPAN_YIELDED = 16384, /* runnable: it gave the CPU up of its own accord */
 	SPAN_FROZEN = 32768,  /* asleep: its control group is frozen */
+	SPAN_WATCHED = 65536, /* runnable: all switches on the CPU that it waited for have rows */
 };
 
 /* A piece of a thread's time. */
@@ -87,7 +91,7 @@ struct span {
 				or TID_NONE */
 	uint32_t cpu;        /* running: where; runnable: where it waited */
 	uint32_t task_state; /* asleep: the kernel's state bits */
-	uint16_t flags;      /* enum span_flags */
+	uint32_t flags;      /* enum span_flags */
 	uint16_t syscall;    /* asleep: in which system call, its number + 1; 0: in none, or not reported */
 	uint8_t state;       /* enum state */
 	uint8_t reason;      /* unknown: enum unknown_reason */

@@ -70,7 +70,7 @@ static void end_late(struct timeline *tl, const struct futex_row *row, struct sp
 	if (!(last->flags & SPAN_TIMED_OUT) || w->block != futex_block(row->addr) || w->pid != row->pid ||
 	    w->tid == row->tid || w->at_ns < row->begin_ns)
 		return;
-	last->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
+	last->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
 	last->flags |= SPAN_WOKEN;
 	last->other_tid = w->tid;
 }
@@ -132,7 +132,7 @@ static void end_wait(const struct track *th, unsigned i, const struct span *last
 	if (!woken_by_task(last) || last->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return;
 	while ((s = same_wait(th, &i, s, &w))) {
-		s->flags &= (uint16_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
+		s->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
 		s->flags |= SPAN_WOKEN;
 		s->other_tid = last->other_tid;
 	}
@@ -153,7 +153,7 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 	while ((s = sleep_inside(th, &i, row->begin_ns, row->at_ns))) {
 		if (s->task_state & TASK_UNINTERRUPTIBLE_BIT || s->flags & SPAN_FAULT)
 			continue;
-		s->flags |= (uint16_t)(SPAN_FUTEX | kind | ended);
+		s->flags |= (uint32_t)(SPAN_FUTEX | kind | ended);
 		s->futex = row->addr;
 		if (s->state == STATE_ASLEEP)
 			ended = 0; /* how it ended speaks of the last sleep */

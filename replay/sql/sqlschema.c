@@ -40,7 +40,8 @@ const char *const sqlschema_tables[] = {
 	" send INTEGER, receive INTEGER, datatype INTEGER, op INTEGER, peer INTEGER, rank INTEGER, nranks INTEGER,"
 	" context INTEGER, device INTEGER, handle INTEGER, offset INTEGER, module INTEGER)",
 	"CREATE TABLE switches(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, prev_tid INTEGER, prev INTEGER,"
-	" prev_state INTEGER, next_tid INTEGER, next INTEGER, prev_syscall INTEGER, prev_flags INTEGER)",
+	" prev_state INTEGER, next_tid INTEGER, next INTEGER, prev_syscall INTEGER, prev_flags INTEGER,"
+	" next_queue INTEGER)",
 	"CREATE TABLE wakeups(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, tid INTEGER, thread INTEGER,"
 	" waker_tid INTEGER, waker INTEGER, context INTEGER)",
 	"CREATE TABLE futexes(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, process INTEGER,"

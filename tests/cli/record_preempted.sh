@@ -45,6 +45,65 @@ check "one that gives its CPU up all the time is recorded" beside_a_hog -y 500
 yielded() { echo "$(left 40) times"; [ "$(left 40)" -gt 5 ]; }
 check "that it does so is told" yielded
 
+# --- who has the CPU that a woken thread waits for: against the kernel's own trace ---
+tracing=/sys/kernel/tracing
+instance=$tracing/instances/gpurec-test-$$
+own_tracefs=
+trace_off() {
+	[ ! -d "$instance" ] || rmdir "$instance"
+	[ -z "$own_tracefs" ] || umount "$tracing"
+	own_tracefs=
+}
+trap 'trace_off; lib_cleanup' EXIT
+if [ ! -d "$tracing/instances" ] && mount -t tracefs tracefs "$tracing" 2>"$TMP/err"; then
+	own_tracefs=yes
+fi
+why=
+mkdir "$instance" 2>"$TMP/err" || why="the kernel's trace cannot be read here: $(tail -1 "$TMP/err")"
+type -P python3 >/dev/null || why="there is no python3 here"
+# Beside one that always computes, and one that does for a millisecond now and then.
+behind_two() {
+	local status=0
+	taskset -c "${cpus[0]}" bash -c 'while :; do :; done' &
+	hog=$!
+	taskset -c "${cpus[0]}" python3 -c '
+import time
+while True:
+    end = time.monotonic() + 0.001
+    while time.monotonic() < end:
+        pass
+    time.sleep(0.009)' &
+	blip=$!
+	echo 32768 >"$instance/buffer_size_kb"
+	echo 1 >"$instance/events/sched/sched_switch/enable"
+	echo 1 >"$instance/events/sched/sched_wakeup/enable"
+	"$gpurec" -q --force -o "$cap" -- taskset -c "${cpus[0]}" "$steady" -s 2000 >"$TMP/said" || status=$?
+	echo 0 >"$instance/tracing_on"
+	cat "$instance/trace" >"$TMP/trace"
+	{ kill "$hog" "$blip" && wait "$hog" "$blip"; } 2>/dev/null
+	tid=$(awk '$1 == "thread" { print $2 }' "$TMP/said")
+	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
+		python3 tests/tools/occupants.py "$TMP/trace" "${cpus[0]}" "$tid" >"$TMP/truth" && [ -s "$TMP/truth" ] && return "$status"
+}
+# told TID: how long the thread waited for a CPU that this one had; as the kernel's trace has it, within a tenth of all
+as_traced() {
+	local whole truth told
+	whole=$(awk '{ n += $2 } END { print n + 0 }' "$TMP/truth")
+	truth=$(awk -v tid="$1" '$1 == tid { print $2 }' "$TMP/truth")
+	told=$(sqlite3 -readonly "$TMP/run.db" "SELECT coalesce(sum(w.ns), 0) FROM ledger_waited w WHERE w.part = 'cpu' AND w.for_tid = $1
+		AND w.thread IN (SELECT thread FROM ledger WHERE tid = $tid)")
+	echo "told: $told ns; traced: ${truth:-0} of $whole"
+	[ "${truth:-0}" -gt 0 ] && [ $((told - truth)) -lt $((whole / 10)) ] && [ $((truth - told)) -lt $((whole / 10)) ]
+}
+if [ "$why" ]; then
+	skip "who has the CPU that a woken thread waits for" "$why"
+else
+	check "a thread that is woken behind two others is recorded" behind_two
+	check "how long the one had the CPU that always computes is told" as_traced "$hog"
+	check "and how long the one that does so now and then" as_traced "$blip"
+fi
+trace_off
+
 if [ "${#cpus[@]}" -lt 2 ]; then
 	skip "a thread that is moved to another CPU" "there is one CPU only"
 	finish

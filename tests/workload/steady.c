@@ -3,9 +3,9 @@
  * A program that feeds a GPU and is never idle: each thread launches a kernel, computes for a while, and begins again.
  * Whatever keeps it from a CPU is the machine's doing: tests put it under a CPU quota, stop it, and so on.
  *
- *	steady [-t THREADS] [-j FILE] [-y] MILLISECONDS
+ *	steady [-t THREADS] [-j FILE] [-y | -s] MILLISECONDS
  *
- * -y: each thread gives its CPU up (sched_yield) after each step. -j: once each thread has made a hundred launches, the
+ * -y: each thread gives its CPU up (sched_yield) after each step. -s: it sleeps for a millisecond. -j: once each thread has made a hundred launches, the
  * process writes its number to FILE, a control group's. Only then the time begins. In the end each thread prints its
  * whole life: "thread TID wall NS cpu NS".
  */
@@ -27,7 +27,7 @@
 #define WARM_UP 100
 
 static uint64_t run_ns;
-static bool yields;
+static bool yields, naps;
 static pthread_barrier_t warm, ready;
 
 static uint64_t clock_ns(clockid_t clock)
@@ -50,6 +50,8 @@ static void step(void)
 		;
 	if (yields)
 		sched_yield();
+	if (naps)
+		usleep(1000);
 }
 
 static void *feed(void *arg)
@@ -92,13 +94,15 @@ int main(int argc, char **argv)
 	int numbers[THREADS_MAX], n = 1, option, i, bad;
 	const char *group = NULL;
 
-	while ((option = getopt(argc, argv, "t:j:y")) != -1) {
+	while ((option = getopt(argc, argv, "t:j:ys")) != -1) {
 		if (option == 't')
 			n = atoi(optarg);
 		else if (option == 'j')
 			group = optarg;
 		else if (option == 'y')
 			yields = true;
+		else if (option == 's')
+			naps = true;
 		else
 			return 2;
 	}

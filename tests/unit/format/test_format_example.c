@@ -182,7 +182,8 @@ static void show_columns(FILE *out, const struct memory_sink *m)
 				      1,  1,    0,                   /* prev_state */
 				      2,  0x3a, 0x2f, 0x11, 0x11,    /* next_tid */
 				      1,  203,  0,                   /* prev_syscall */
-				      0};                            /* prev_flags */
+				      0,                             /* prev_flags */
+				      0};                            /* next_queue */
 	size_t at = 0;
 
 	fprintf(out, "--- the first chunk, decompressed\n");
@@ -194,6 +195,7 @@ static void show_columns(FILE *out, const struct memory_sink *m)
 	show(out, raw, &at, 5, "next_tid: 0x113a, 0x112f");
 	show(out, raw, &at, 3, "prev_syscall: 203, 0");
 	show(out, raw, &at, 1, "prev_flags: 0 bytes wide: 0, 0");
+	show(out, raw, &at, 1, "next_queue: likewise");
 	assert_int_equal(at, sizeof(raw));
 	/* So few bytes are stored by LZ4 as they are: they must be in the file. */
 	assert_non_null(memmem(m->bytes.data, m->bytes.len, raw, sizeof(raw)));

@@ -256,9 +256,11 @@ static void a_switch_reports_what_the_thread_sleeps_in(void **state)
 	struct ring_switch *s = &begin(m, RING_SWITCH)->sched;
 
 	s->prev_tid = 7, s->next_tid = 8, s->prev_state = 2, s->prev_syscall = 203, s->prev_flags = SWITCH_IO;
+	s->next_queue = 3;
 	assert_int_equal(take(m), 0);
 	assert_int_equal(m->writer.v[F_switch_prev_syscall], 203);
 	assert_int_equal(m->writer.v[F_switch_prev_flags], SWITCH_IO);
+	assert_int_equal(m->writer.v[F_switch_next_queue], 3);
 	assert_int_equal(m->writer.v[F_switch_prev_state], 2);
 }
 
