@@ -123,10 +123,82 @@ static void a_quota_without_an_account_proves_nothing(void **state)
 	assert_false(cause_is_proven(&c));
 }
 
+/*
+ * 101 went to sleep on CPU 1 at 3 ms, which 103 got and 104 after it, without a row; it was woken at 6 ms, and 105 got
+ * the CPU at 14 ms. At 16 ms it ran, on CPU 1, that `prev` had, having waited for CPU `queue` - 1.
+ */
+static struct cause cause_of_wakeup(struct feed *f, uint64_t prev, uint64_t queue)
+{
+	feed_switch(f, T0, 2, 110, S, 106);
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
+	feed_switch(f, T0 + 3 * MS, 1, 101, S, 103);
+	feed_waking(f, T0 + 6 * MS, 0, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 14 * MS, 1, 104, S, prev);
+	FEED(f, KIND_switch, T0 + 16 * MS, 1, prev, S, 101, 0, 0, queue);
+	feed_launch(f, T0 + 3 * MS, T0 + 17 * MS, 101, 1);
+	return cause_of(f, 101, T0 + 3 * MS, T0 + 17 * MS);
+}
+
+/* What it waited for who had the CPU it waited for. */
+static const struct part *behind(const struct cause *c, uint32_t tid)
+{
+	for (unsigned i = 0; i < c->links[0].nparts; i++)
+		if (c->links[0].parts[i].class == CAUSE_RUNNABLE && c->links[0].parts[i].tid == tid)
+			return &c->links[0].parts[i];
+	return NULL;
+}
+
+static void who_had_the_cpu_of_a_woken_thread_is_known(void **state)
+{
+	struct cause c = cause_of_wakeup(*state, 105, 1 + 1);
+
+	assert_null(behind(&c, 103));
+	assert_non_null(behind(&c, 104));
+	assert_int_equal(behind(&c, 104)->ns, 8 * MS);
+	assert_false(behind(&c, 104)->likely);
+	assert_non_null(behind(&c, 105));
+	assert_int_equal(behind(&c, 105)->ns, 2 * MS);
+	assert_false(behind(&c, 105)->likely);
+}
+
+/* A recorder that does not follow that. */
+static void without_the_queue_it_is_likely_only(void **state)
+{
+	struct cause c = cause_of_wakeup(*state, 105, 0);
+
+	assert_non_null(behind(&c, 104));
+	assert_true(behind(&c, 104)->likely);
+}
+
+/* Until CPU 1 was idle, and took it, it waited for CPU 2. */
+static void one_that_is_pulled_waited_for_the_other_cpu(void **state)
+{
+	struct cause c = cause_of_wakeup(*state, 0, 2 + 1);
+
+	assert_null(behind(&c, 104));
+	assert_non_null(behind(&c, 106));
+	assert_int_equal(behind(&c, 106)->ns, 10 * MS);
+	assert_false(behind(&c, 106)->likely);
+}
+
+/* It may have waited for either. */
+static void one_that_is_moved_may_have_waited_for_either(void **state)
+{
+	struct cause c = cause_of_wakeup(*state, 105, 2 + 1);
+
+	assert_non_null(behind(&c, 106));
+	assert_true(behind(&c, 106)->likely);
+	assert_false(cause_is_proven(&c));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(who_had_the_cpu_of_a_woken_thread_is_known),
+		TEST(without_the_queue_it_is_likely_only),
+		TEST(one_that_is_pulled_waited_for_the_other_cpu),
+		TEST(one_that_is_moved_may_have_waited_for_either),
 		TEST(a_pinned_thread_was_preempted_whoever_was_idle),
 		TEST(beside_an_idle_cpu_nothing_is_proven),
 		TEST(a_cpu_that_was_idle_for_less_than_half_of_it_is_no_matter),
