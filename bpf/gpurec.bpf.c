@@ -52,12 +52,14 @@ static __always_inline struct cpu_state *cpu_state(__u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
-/* On which CPU a thread is, or in whose queue. */
+/* On which CPU a thread is, or in whose queue; of a kernel that does not say so no CPU's number. */
 static __always_inline __u32 task_cpu(struct task_struct *t)
 {
 	struct task_struct___until_5_15 *old = (void *)t;
 
-	return bpf_core_field_exists(t->thread_info.cpu) ? t->thread_info.cpu : BPF_CORE_READ(old, cpu);
+	if (bpf_core_field_exists(t->thread_info.cpu))
+		return t->thread_info.cpu;
+	return bpf_core_field_exists(old->cpu) ? BPF_CORE_READ(old, cpu) : ~0U;
 }
 
 /* It slept in a page fault and runs again. */
