@@ -159,10 +159,11 @@ static void join(struct crowd *c, struct user *u)
 	tally_join(&c->tally, &u->tally);
 }
 
-/* For the most part nobody recorded had the CPU: of those who had it one is known, the last or the first. */
+/* For more than a tenth of the time nobody recorded had the CPU: of those who had it one is known, the last or the
+ * first. */
 static bool is_likely(const struct crowd *c)
 {
-	return c->likely_ns > c->tally.total_ns / 2;
+	return c->likely_ns > c->tally.total_ns / 10;
 }
 
 /* More than a tenth of the time it could have run on another CPU, unless it was not allowed to: why it did not is
