@@ -59,7 +59,7 @@ absent() {
 	done
 	check "and the capture says so" facts "$TMP/$name.cap" "\"name\":\"tracepoints_absent\",\"value\":\"$all\""
 }
-absent waking sched_waking 'who woke a thread' sched_waking
+absent waking sched_waking 'who woke a thread' sched_waking sched_wakeup 'for which CPU a woken thread waits' ''
 absent switch sched_switch 'when threads ran' sched_switch
 absent sys_enter sys_enter 'waits in futexes' futex
 check "and of futexes in words" facts "$TMP/sys_enter.cap" '"name":"futex","value":"not recorded'
