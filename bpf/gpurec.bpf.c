@@ -97,8 +97,8 @@ static __always_inline void wait_begins(struct thread_state *s, __u32 cpu)
 }
 
 /*
- * Whether a tracked thread waits on this CPU; brings the books up to date with this switch. *queue: the CPU + 1 on which
- * `next` has waited since it was woken or preempted; 0: not known.
+ * Whether a tracked thread waits on this CPU; brings the books up to date with this switch. *queue: the CPU + 1 on
+ * which `next` has waited since it was woken or preempted; 0: not known.
  */
 static __always_inline bool note_waits(struct task_struct *prev, bool prev_tracked, struct task_struct *next,
 				       bool next_tracked, bool preempted, __u32 *queue)

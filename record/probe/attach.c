@@ -44,9 +44,9 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 {
 	/* Of those at a switch metrics come first: the time that they read is that of the switch. */
 	struct bpf_program *const all[NTRACEPOINTS] = {
-		s->progs.on_fork,   s->progs.on_exec,   s->progs.on_exit, s->progs.on_rename, s->progs.on_metrics,
-		s->progs.on_switch, s->progs.on_waking, s->progs.on_wakeup, s->progs.on_oom, s->progs.on_fault,
-		s->progs.on_signal,
+		s->progs.on_fork,    s->progs.on_exec,   s->progs.on_exit,   s->progs.on_rename,
+		s->progs.on_metrics, s->progs.on_switch, s->progs.on_waking, s->progs.on_wakeup,
+		s->progs.on_oom,     s->progs.on_fault,  s->progs.on_signal,
 	};
 
 	memcpy(programs, all, sizeof(all));

@@ -270,7 +270,8 @@ INLINE uint64_t enter_cpu(struct timeline *tl, const struct change *c, bool sure
 		}
 		if (c->next_queue)
 			was->flags |= SPAN_WATCHED;
-		/* (Who runs next on a CPU that was idle was taken there at once: until then it waited for the other.) */
+		/* (Who runs next on a CPU that was idle was taken there at once: until then it waited for the other.)
+		 */
 		if (was->cpu != c->number && c->prev_tid != TID_IDLE)
 			was->flags |= SPAN_MOVED;
 		waited_ns = c->at_ns - was->begin_ns;

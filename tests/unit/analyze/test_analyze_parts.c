@@ -162,10 +162,10 @@ static struct timeline *small_timeline(void)
 	assert_int_equal(timeline_call(tl, 1 * MS, 2 * MS, 7, 1, &why), 0);
 	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		const uint64_t row[] =
-			{[F_switch_at] = rows[i].at_ms * MS,        [F_switch_cpu] = 1,
-			 [F_switch_prev_tid] = rows[i].prev_tid,    [F_switch_prev_state] = rows[i].prev_state,
-			 [F_switch_next_tid] = rows[i].next_tid,    [F_switch_prev_syscall] = rows[i].prev_syscall,
-			 [F_switch_prev_flags] = rows[i].prev_flags,   [F_switch_next_queue] = 0},
+			{[F_switch_at] = rows[i].at_ms * MS,         [F_switch_cpu] = 1,
+			 [F_switch_prev_tid] = rows[i].prev_tid,     [F_switch_prev_state] = rows[i].prev_state,
+			 [F_switch_next_tid] = rows[i].next_tid,     [F_switch_prev_syscall] = rows[i].prev_syscall,
+			 [F_switch_prev_flags] = rows[i].prev_flags, [F_switch_next_queue] = 0},
 			       waking[] = {[F_waking_at] = row[F_switch_at],
 					   [F_waking_cpu] = 1,
 					   [F_waking_tid] = 7,
@@ -241,12 +241,8 @@ static void sum_occupant(void *arg, const struct occupant *o)
 
 static void nobody_is_said_to_have_had_a_cpu_before_its_first_row(void **state)
 {
-	const uint64_t row[] = {[F_switch_at] = 10,
-				[F_switch_cpu] = 1,
-				[F_switch_prev_tid] = 8,
-				[F_switch_next_tid] = 7,
-				[F_switch_prev_flags] = 0,
-				[F_switch_next_queue] = 0};
+	const uint64_t row[] = {[F_switch_at] = 10,      [F_switch_cpu] = 1,        [F_switch_prev_tid] = 8,
+				[F_switch_next_tid] = 7, [F_switch_prev_flags] = 0, [F_switch_next_queue] = 0};
 	struct timeline *tl = NULL;
 	uint64_t waited_ns, ns = 0;
 	struct fault why;

@@ -357,7 +357,7 @@ static uint64_t report_row(struct timeline *tl, struct rng *r, uint64_t at, uint
 {
 	uint64_t tid = 1 + draw(r, NTHREADS), other = draw(r, 3) ? 1 + draw(r, NTHREADS) : 0, cpu = 1 + draw(r, NCPUS);
 	uint64_t waited_ns = 0, turn = draw(r, 2), state = draw(r, 4);
-	const uint64_t from = turn ? tid : other, to = turn ? other : tid;
+	const uint64_t from = turn ? tid : other, to = turn ? other : tid, queue = draw(r, 4);
 	const uint64_t row[] = {[F_switch_at] = at,
 				[F_switch_cpu] = cpu + shift,
 				[F_switch_prev_tid] = from ? from + shift : 0,
@@ -365,7 +365,7 @@ static uint64_t report_row(struct timeline *tl, struct rng *r, uint64_t at, uint
 				[F_switch_next_tid] = to ? to + shift : 0,
 				[F_switch_prev_syscall] = draw(r, 5) ? draw(r, 400) : UINT16_MAX + 1 + draw(r, 2),
 				[F_switch_prev_flags] = draw(r, 8),
-				[F_switch_next_queue] = draw(r, 3) ? 0 : draw(r, 4)},
+				[F_switch_next_queue] = queue ? queue + shift : 0},
 		       waking[] = {[F_waking_at] = at,
 				   [F_waking_cpu] = cpu + shift,
 				   [F_waking_tid] = tid + shift,
