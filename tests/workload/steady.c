@@ -6,8 +6,8 @@
  *	steady [-t THREADS] [-j FILE] [-y | -s] MILLISECONDS
  *
  * -y: each thread gives its CPU up (sched_yield) after each step. -s: it sleeps for a millisecond. -j: once each thread
- *has made a hundred launches, the process writes its number to FILE, a control group's. Only then the time begins. In
- *the end each thread prints its whole life: "thread TID wall NS cpu NS".
+ * has made a hundred launches, the process writes its number to FILE, a control group's. Only then the time begins. In
+ * the end each thread prints its whole life: "thread TID wall NS cpu NS".
  */
 #include <pthread.h>
 #include <sched.h>
