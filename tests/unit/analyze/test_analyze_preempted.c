@@ -161,6 +161,24 @@ static void who_had_the_cpu_of_a_woken_thread_is_known(void **state)
 	assert_false(behind(&c, 105)->likely);
 }
 
+static void a_missing_row_leaves_it_likely(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_launch(f, T0 + 1 * MS, T0 + 2 * MS, 101, 1);
+	feed_switch(f, T0 + 3 * MS, 1, 101, S, 103);
+	feed_waking(f, T0 + 6 * MS, 0, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 10 * MS, 1, 104, S, 105);
+	FEED(f, KIND_switch, T0 + 16 * MS, 1, 107, S, 101, 0, 0, 1 + 1);
+	feed_launch(f, T0 + 3 * MS, T0 + 17 * MS, 101, 1);
+	c = cause_of(f, 101, T0 + 3 * MS, T0 + 17 * MS);
+	assert_non_null(behind(&c, 104));
+	assert_false(behind(&c, 104)->likely);
+	assert_non_null(behind(&c, 107));
+	assert_true(behind(&c, 107)->likely);
+}
+
 /* A recorder that does not follow that. */
 static void without_the_queue_it_is_likely_only(void **state)
 {
@@ -196,6 +214,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(who_had_the_cpu_of_a_woken_thread_is_known),
+		TEST(a_missing_row_leaves_it_likely),
 		TEST(without_the_queue_it_is_likely_only),
 		TEST(one_that_is_pulled_waited_for_the_other_cpu),
 		TEST(one_that_is_moved_may_have_waited_for_either),

@@ -45,6 +45,31 @@ static void a_wait_is_for_who_did_not_wait_itself(void **state)
 	assert_int_equal(t->waited.all[0].whom.thread, tasks_thread(engine_ledger(f->engine)->tasks, 103));
 }
 
+/* Of a woken thread all switches on the CPU that it waits for have rows: from then on the last of those before had it.
+ */
+static void who_had_the_cpu_that_a_woken_thread_waits_for(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 2 * MS, 0, 101, S, 901);
+	feed_waking(f, T0 + 4 * MS, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 9 * MS, 0, 902, 0, 903);
+	FEED(f, KIND_switch, T0 + 11 * MS, 0, 903, S, 101, 0, 0, 0 + 1);
+	/* But for a row that is missing: */
+	feed_switch(f, T0 + 12 * MS, 0, 101, S, 901);
+	feed_waking(f, T0 + 14 * MS, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 20 * MS, 0, 902, 0, 903);
+	FEED(f, KIND_switch, T0 + 23 * MS, 0, 904, S, 101, 0, 0, 0 + 1);
+	feed_launch(f, T0 + 24 * MS, T0 + 25 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 25 * MS);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS, 16 * MS, 0, 4 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, 902, CAUSE_CPU), 11 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, 903, CAUSE_CPU), 2 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_CPU, TID_NONE, CAUSE_UNKNOWN), 3 * MS);
+}
+
 static void each_who_had_its_cpu_has_that_time(void **state)
 {
 	struct feed *f = *state;
@@ -339,6 +364,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_wait_is_for_who_did_not_wait_itself),
+		TEST(who_had_the_cpu_that_a_woken_thread_waits_for),
 		TEST(each_who_had_its_cpu_has_that_time),
 		TEST(a_wait_that_times_out_and_goes_on_is_one),
 		TEST(who_comes_as_it_times_out_ends_it),
