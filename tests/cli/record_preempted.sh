@@ -61,7 +61,8 @@ fi
 why=
 mkdir "$instance" 2>"$TMP/err" || why="the kernel's trace cannot be read here: $(tail -1 "$TMP/err")"
 type -P python3 >/dev/null || why="there is no python3 here"
-# Beside one that always computes, and one that does for a millisecond now and then.
+# Beside one that always computes, and one that does for a millisecond now and then. It matters less than these: on many
+# kernels a thread that wakes up has the CPU at once otherwise, and what it waits is what the probes take.
 behind_two() {
 	local status=0
 	taskset -c "${cpus[0]}" bash -c 'while :; do :; done' &
@@ -76,10 +77,11 @@ while True:
 	blip=$!
 	echo 32768 >"$instance/buffer_size_kb"
 	echo 1 >"$instance/events/sched/sched_switch/enable"
-	echo 1 >"$instance/events/sched/sched_wakeup/enable"
-	"$gpurec" -q --force -o "$cap" -- taskset -c "${cpus[0]}" "$steady" -s 2000 >"$TMP/said" || status=$?
+	echo 1 >"$instance/events/sched/sched_waking/enable"
+	"$gpurec" -q --force -o "$cap" -- taskset -c "${cpus[0]}" nice -n 10 "$steady" -s 2000 >"$TMP/said" || status=$?
 	echo 0 >"$instance/tracing_on"
 	cat "$instance/trace" >"$TMP/trace"
+	cat "$instance"/per_cpu/cpu*/stats >"$TMP/stats"
 	{ kill "$hog" "$blip" && wait "$hog" "$blip"; } 2>/dev/null
 	tid=$(awk '$1 == "thread" { print $2 }' "$TMP/said")
 	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
@@ -99,6 +101,7 @@ if [ "$why" ]; then
 	skip "who has the CPU that a woken thread waits for" "$why"
 else
 	check "a thread that is woken behind two others is recorded" behind_two
+	check "the kernel's trace has room for all" [ "$(awk '$1 == "overrun:" { n += $2 } END { print n + 0 }' "$TMP/stats")" = 0 ]
 	check "how long the one had the CPU that always computes is told" as_traced "$hog"
 	check "and how long the one that does so now and then" as_traced "$blip"
 fi

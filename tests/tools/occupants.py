@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who had a CPU while a thread waited for it, by the kernel's own trace of its scheduler.
 
-usage: occupants.py TRACE CPU TID. TRACE: the text of sched_switch and sched_wakeup. Prints a line for each thread that
-had the CPU meanwhile: its number, and for how many nanoseconds.
+usage: occupants.py TRACE CPU TID. TRACE: the text of sched_switch and sched_waking. TID may run on this CPU only. Prints
+a line for each thread that had the CPU meanwhile: its number, and for how many nanoseconds.
 """
 import collections
 import re
 import sys
 
 SWITCH = re.compile(r"\[(\d+)\].* ([\d.]+): sched_switch: .*prev_pid=(\d+) .*prev_state=(\S+) ==> .*next_pid=(\d+) ")
-WAKEUP = re.compile(r" ([\d.]+): sched_wakeup: .* pid=(\d+) .*target_cpu=(\d+)")
+WAKING = re.compile(r" ([\d.]+): sched_waking: .* pid=(\d+) ")
 
 
 def main(path, cpu, tid):
@@ -24,8 +24,8 @@ def main(path, cpu, tid):
 
     with open(path, encoding="utf-8", errors="replace") as trace:
         for line in trace:
-            woken = WAKEUP.search(line)
-            if woken and int(woken[2]) == tid and int(woken[3]) == cpu and had != tid:
+            woken = WAKING.search(line)
+            if woken and int(woken[2]) == tid and had != tid:
                 until(float(woken[1]))
                 waits = True
             switch = SWITCH.search(line)
