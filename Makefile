@@ -547,4 +547,4 @@ clean:
 -include $(patsubst %.o,%.d,$(O_FORMAT) $(O_KEYS) $(O_REPLAY) $(O_ANALYZE) $(O_RECORD) $(O_MODULE) \
          $(patsubst %.c,$(BUILD)/%.o,$(MAINS) $(gpukey_PARTS) $(gpureplay_PARTS) $(gpuanalyze_PARTS)))
 -include $(UNIT_BINS:=.d) $(HELPER_BINS:=.d) $(O_ATTACKS:.o=.d) $(FUZZ_BINS:=.d) $(BUILD)/tests/fuzz/main.d $(BUILD)/bpf/gpurec.bpf.d
--include $(wildcard $(BUILD)/workload/*.d)
+-include $(wildcard $(BUILD)/workload/*.d $(BUILD)/workload/*/*.d)
