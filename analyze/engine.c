@@ -216,9 +216,9 @@ static __attribute__((noinline)) struct ledger_thread *meet_in_ledger(struct eng
 	const struct thread *thread = tasks_find_thread(&e->names.tasks, as_tid(tid));
 
 	if (!e->ledger.slice_ns) {
-		ledger_open(&e->ledger, e->ctx.begin_ns, e->timeline);
+		ledger_open(&e->ledger, e->ctx.begin_ns, e->timeline, true);
 		e->ledger.tasks = &e->names.tasks;
-		e->ledger.calling = true;
+		e->ledger.schema = gpu_work_shown(e->ctx.reader) ? e->ctx.schema : NULL;
 	}
 	return ledger_meet(&e->ledger, tid, process, thread ? ledger_since(&e->names.tasks, thread) : 0);
 }

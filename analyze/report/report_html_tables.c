@@ -125,6 +125,14 @@ void page_ledger(struct page *p)
 	}
 	html_close(h);
 	html_close(h);
+	if (f.nidle) {
+		html_open(h, "p", NULL);
+		html_string(h, "In which the GPU had no work of theirs, at least ");
+		report_idle_add(&t, &f);
+		html_take(h, &t);
+		html_string(h, ".");
+		html_close(h);
+	}
 	picture_ledger(h, &p->facts, &f);
 	report_feeders_clear(&f);
 }

@@ -2,6 +2,7 @@
 #include "analyze/report/report_ledger.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/base/array.h"
 #include "format/base/units.h"
@@ -47,6 +48,24 @@ static bool add_slices(struct feeders *f, const struct ledger_thread *t)
 	return true;
 }
 
+static void add_idle(struct feeders *f, const struct ledger_thread *t)
+{
+	const uint64_t *idle_ns = ledger_idle(t);
+
+	f->nidle += idle_ns != NULL;
+	for (unsigned p = 0; idle_ns && p < LEDGER_PARTS; p++)
+		f->idle_ns[p] += idle_ns[p];
+}
+
+static uint64_t sum_of(const uint64_t ns[LEDGER_PARTS])
+{
+	uint64_t sum_ns = 0;
+
+	for (unsigned p = 0; p < LEDGER_PARTS; p++)
+		sum_ns += ns[p];
+	return sum_ns;
+}
+
 bool report_feeders(const struct report *r, struct feeders *f)
 {
 	const struct ledger *l = engine_ledger(r->engine);
@@ -63,6 +82,7 @@ bool report_feeders(const struct report *r, struct feeders *f)
 		f->whole_ns += whole_ns(t);
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)
 			f->ns[p] += t->ns[p];
+		add_idle(f, t);
 		whole = add_slices(f, t) && whole;
 		whole = waited_gather(&f->waited, &t->waited) && whole;
 	}
@@ -109,6 +129,26 @@ void report_feeders_add(struct text *t, const struct feeders *f)
 	else
 		text_add(t, "the %llu threads that feed the GPU, ", (unsigned long long)f->n);
 	text_add_ns(t, f->whole_ns);
+}
+
+void report_idle_add(struct text *t, const struct feeders *f)
+{
+	uint64_t left_ns[LEDGER_PARTS], sum_ns = sum_of(f->idle_ns);
+	const char *before = ": ";
+
+	text_add_ns(t, sum_ns);
+	text_add(t, " (");
+	text_add_percent(t, sum_ns, f->whole_ns);
+	text_add(t, " %%)");
+	memcpy(left_ns, f->idle_ns, sizeof(left_ns));
+	for (enum ledger_part most; left_ns[most = ledger_most(left_ns)]; left_ns[most] = 0) {
+		text_add(t, "%s", before);
+		text_add_ns(t, left_ns[most]);
+		text_add(t, " %c", ledger_part_letter(most));
+		before = ", ";
+	}
+	if (f->nidle < f->n)
+		text_add(t, "; of %llu of them that is not known", (unsigned long long)(f->n - f->nidle));
 }
 
 /* What most of a slice's time went to; a blank: none of them was there. */
@@ -172,6 +212,11 @@ void report_ledger_text(const struct report *r, struct text *t)
 		text_take(t, &one);
 		text_add(t, "\n");
 	}
+	if (f.nidle) {
+		text_add(t, "  In which the GPU had no work of theirs, at least ");
+		report_idle_add(t, &f);
+		text_add(t, "\n");
+	}
 	add_strip(t, &f);
 	report_feeders_clear(&f);
 }
@@ -181,6 +226,29 @@ static void add_parts(struct json *j, const uint64_t ns[LEDGER_PARTS])
 	json_open(j, "parts", '{');
 	for (unsigned p = 0; p < LEDGER_PARTS; p++)
 		json_u64(j, ledger_part_key((enum ledger_part)p), ns[p]);
+	json_close(j, '}');
+}
+
+/* Those that are not 0. */
+static void add_some_parts(struct json *j, const uint64_t ns[LEDGER_PARTS])
+{
+	json_open(j, "parts", '{');
+	for (unsigned p = 0; p < LEDGER_PARTS; p++)
+		if (ns[p])
+			json_u64(j, ledger_part_key((enum ledger_part)p), ns[p]);
+	json_close(j, '}');
+}
+
+static void add_gpu_idle(struct json *j, const struct feeders *f)
+{
+	if (!f->nidle) {
+		json_null(j, "gpu_idle");
+		return;
+	}
+	json_open(j, "gpu_idle", '{');
+	json_u64(j, "threads", f->nidle);
+	json_u64(j, "ns", sum_of(f->idle_ns));
+	add_some_parts(j, f->idle_ns);
 	json_close(j, '}');
 }
 
@@ -194,6 +262,10 @@ static void add_thread(struct json *j, const struct names *names, const struct l
 	json_u64(j, "begin_ns", t->begin_ns);
 	json_u64(j, "end_ns", t->end_ns);
 	add_parts(j, t->ns);
+	if (ledger_idle(t))
+		json_u64(j, "gpu_idle_ns", sum_of(ledger_idle(t)));
+	else
+		json_null(j, "gpu_idle_ns");
 	json_close(j, '}');
 }
 
@@ -217,6 +289,7 @@ static void add_waited(struct json *j, const struct names *names, const struct f
 		json_u64(j, "ns", w->ns);
 		json_u64(j, "count", w->count);
 		json_string(j, "did", cause_class_name(waited_did(w)));
+		json_u64(j, "gpu_idle_ns", w->idle_ns);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -230,11 +303,7 @@ static void add_seconds(struct json *j, const struct feeders *f)
 		json_open(j, NULL, '{');
 		json_u64(j, "begin_ns", feeders_slice_ns(f, i));
 		json_u64(j, "end_ns", feeders_slice_ns(f, i + 1));
-		json_open(j, "parts", '{');
-		for (unsigned p = 0; p < LEDGER_PARTS; p++)
-			if (f->slices[i].ns[p])
-				json_u64(j, ledger_part_key((enum ledger_part)p), f->slices[i].ns[p]);
-		json_close(j, '}');
+		add_some_parts(j, f->slices[i].ns);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -250,6 +319,7 @@ void report_ledger_json(const struct report *r, struct json *j)
 	json_u64(j, "threads", f.n);
 	json_u64(j, "total_ns", f.whole_ns);
 	add_parts(j, f.ns);
+	add_gpu_idle(j, &f);
 	add_waited(j, names, &f);
 	add_seconds(j, &f);
 	json_open(j, "by_thread", '[');

@@ -14,6 +14,8 @@ struct feeders {
 	uint64_t n, whole_ns;
 	uint64_t ns[LEDGER_PARTS]; /* of all */
 	struct waited_list waited; /* likewise; owned */
+	uint64_t nidle;                 /* of how many it is known (ledger_idle()) */
+	uint64_t idle_ns[LEDGER_PARTS]; /* of these */
 	/* The same over time, of those that have slices: all but those beyond LEDGER_SLICED_MAX. */
 	struct ledger_slice *slices; /* owned */
 	size_t nslices, slices_room;
@@ -35,6 +37,9 @@ void report_feeders_add(struct text *t, const struct feeders *f);
 
 /* "for 9517 loader (2.71 s: at work), 12 reader (31 ms)": who kept them waiting most in this part; "": nobody known. */
 void report_waited_add(struct text *t, const struct report *r, const struct feeders *f, enum ledger_part part);
+
+/* "2.77 s (55.4 %): 2.60 s t, 102 ms o": for how long, at least, the GPU had no work of theirs; only if nidle > 0. */
+void report_idle_add(struct text *t, const struct feeders *f);
 
 /* A few lines: all of them together. Nothing where no thread fed the GPU. */
 void report_ledger_text(const struct report *r, struct text *t);

@@ -35,6 +35,9 @@ struct culprit {
 	uint64_t nmembers;
 	uint64_t did_ns[CAUSE_CLASSES]; /* what it did meanwhile */
 	uint64_t lost_ns, whole_ns;     /* of the threads that waited for it; of all their time */
+	uint64_t idle_ns;               /* of lost_ns, without work on the GPU, at least */
+	bool unknown;                   /* of one of them at least that is not known */
+	uint64_t gpu_ns;                /* for which they waited for the GPU */
 	uint64_t count, nthreads, tid;
 	struct roster waiters;
 };
@@ -113,6 +116,7 @@ static void add_member(struct culprit *c, const struct names *names, const struc
 	for (unsigned k = 0; k < CAUSE_CLASSES; k++)
 		c->did_ns[k] += s->w->did_ns[k];
 	c->lost_ns += s->lost_ns;
+	c->idle_ns += s->w->idle_ns > s->w->ns - s->lost_ns ? s->w->idle_ns - (s->w->ns - s->lost_ns) : 0;
 	c->count += s->w->count;
 }
 
@@ -131,6 +135,8 @@ static struct culprit *culprit_of(struct starved_state *s, const struct ledger_t
 	c->whom = *first;
 	c->whole_ns += t->end_ns - t->begin_ns;
 	c->nthreads++;
+	c->unknown |= !ledger_idle(t);
+	c->gpu_ns += t->ns[LEDGER_GPU];
 	c->tid = t->key.a;
 	return c;
 }
@@ -264,11 +270,41 @@ static void whom_add(struct text *t, const struct context *ctx, const struct cul
 	text_add(t, ", which %s %s meanwhile", c->crew ? "were" : "was", cause_class_doing(mostly(c)));
 }
 
+/* The GPU was what took long: nothing shows that the waits cost it anything. */
+static bool is_gpu_bound(const struct culprit *c)
+{
+	return !c->unknown && c->idle_ns < c->lost_ns / 10 && c->gpu_ns >= c->lost_ns;
+}
+
+static void add_price(struct text *t, const struct culprit *c)
+{
+	if (c->unknown) {
+		text_add(t, "whether the GPU had work left is not known");
+		return;
+	}
+	if (c->idle_ns) {
+		text_add(t, "the GPU had no work of this process for at least ");
+		text_add_ns(t, c->idle_ns);
+		text_add(t, " of that");
+	} else {
+		text_add(t, "as far as its calls show, the GPU may have had work left all the time");
+	}
+	if (!is_gpu_bound(c))
+		return;
+	text_add(t, ". For the GPU it waited ");
+	text_add_ns(t, c->gpu_ns);
+	text_add(t, " besides: nothing shows that these waits cost anything");
+}
+
 static void report(const struct culprit *c, const struct context *ctx, struct findings *out)
 {
 	enum cause_class class = mostly(c);
 	struct finding *f = rule_finding(out, &starved_rule, cause_class_name(class), CONFIDENCE_MEDIUM);
 
+	if (is_gpu_bound(c)) {
+		f->severity = SEVERITY_INFO;
+		f->lasted = true;
+	}
 	f->process = c->process;
 	f->tid = c->nthreads == 1 ? c->tid : 0;
 	f->weight = c->lost_ns;
@@ -288,13 +324,18 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 	share_add(&f->headline, c->lost_ns, c->whole_ns);
 	text_add(&f->headline, " of %s time) for ", c->nthreads == 1 ? "its" : "their");
 	whom_add(&f->headline, ctx, c);
-	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did; whether the "
-			   "GPU had work left is not known");
-	text_add(&f->advice, "%s", advice_for(class));
+	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did; ");
+	add_price(&f->sure, c);
+	text_add(&f->advice, "%s",
+		 is_gpu_bound(c)
+			 ? "Make the GPU's own work shorter: as long as it takes so much, these waits do not matter"
+			 : advice_for(class));
 	finding_number(f, "lost_ns", c->lost_ns);
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "threads_ns", c->whole_ns);
 	finding_number(f, "waited_for", c->crew ? c->nmembers : 1);
+	if (!c->unknown)
+		finding_number(f, "gpu_idle_ns", c->idle_ns);
 }
 
 static void starved_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
@@ -324,8 +365,9 @@ const struct rule starved_rule = {
 	.summary = "a thread that feeds the GPU waits for one other thread or process for much of its time",
 	.meaning = "A thread that launches GPU work spent a good part of its time asleep until one other thread or "
 		   "process was done, in whatever it waited: a queue, a pipe, a lock, the interpreter lock, wait4().",
-	.wrong = "Where the GPU had work queued all that time, the wait cost it nothing. A worker that is given little "
-		 "to do waits likewise for who gives it, if that one is at work.",
+	.wrong =
+		"Where the GPU had work queued all that time, the wait cost it nothing: see how long it is known to have "
+		"had none. A worker that is given little to do waits likewise for who gives it, if that one is at work.",
 	.remedy = "By what that one did: more workers or working ahead; a CPU of its own; a faster disk.",
 	RULE_SETTINGS(settings),
 	.kinds = {0},

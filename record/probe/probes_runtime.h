@@ -121,4 +121,7 @@ ONE(173, cudaLibraryLoadData,                              load,        AFTER(1,
 ONE(174, cudaLibraryLoadFromFile,                          load,        AFTER(1, PEEK(0, 0, 1, 1)),                    VALUES(WORD(1)))
 ONE(175, cudaLibraryUnload,                                load,        ARGS(1),                                       VALUES(WORD(0)))
 ONE(176, cudaLibraryGetKernel,                             load,        FOUND(3, PEEK(0, 0, 1, 3), 3, 2),              VALUES(WORD(1), WORD(3)))
+
+/* which device the calls of a thread are for from now on: its device */
+ONE(177, cudaSetDevice,                                    context,     ARGS(1),                                       VALUES(0, NEXT(0)))
 /* clang-format on */

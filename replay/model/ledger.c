@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include "format/base/array.h"
+#include "replay/model/ledger_idle.h"
+
+static const struct whom nobody = {.tid = TID_NONE, .did = CAUSE_UNKNOWN};
 
 const char *ledger_part_key(enum ledger_part part)
 {
@@ -40,14 +43,9 @@ enum ledger_part ledger_most(const uint64_t ns[LEDGER_PARTS])
 	return (enum ledger_part)most;
 }
 
-void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl)
+void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl, bool calling)
 {
-	*l = (struct ledger){.timeline = tl, .begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS};
-}
-
-bool ledger_names(enum ledger_part part)
-{
-	return part == LEDGER_TASK || part == LEDGER_CPU;
+	*l = (struct ledger){.timeline = tl, .begin_ns = begin_ns, .slice_ns = LEDGER_SLICE_NS, .calling = calling};
 }
 
 static void thread_clear(struct ledger_thread *t)
@@ -55,7 +53,9 @@ static void thread_clear(struct ledger_thread *t)
 	free(t->slices);
 	free(t->pieces);
 	free(t->stays);
+	free(t->idle_ns);
 	waited_clear(&t->waited);
+	waited_clear(&t->idling);
 }
 
 void ledger_clear(struct ledger *l)
@@ -65,6 +65,7 @@ void ledger_clear(struct ledger *l)
 	table_clear(&l->threads);
 	table_clear(&l->latest);
 	first_calls_clear(&l->firsts);
+	idle_clear(&l->work);
 }
 
 bool ledger_feeds(uint16_t kind)
@@ -152,6 +153,7 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 	t->stays = NULL;
 	t->npieces = t->pieces_room = t->nstays = 0;
 	waited_fit(&t->waited);
+	waited_clear(&t->idling);
 	if (!l->calling || t->called || t->nfed)
 		return;
 	l->nsliced -= t->sliced;
@@ -248,18 +250,23 @@ static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_p
 			uint64_t end_ns)
 {
 	t->ns[part] += end_ns - begin_ns;
+	if (idle_counts(t, end_ns) && !ledger_names(part))
+		l->failed |= !idle_spend(t, part, &nobody, begin_ns, end_ns);
 	if (!l->first && is_in_latest(l, t, begin_ns, end_ns))
 		t->slices[t->nslices - 1].ns[part] += end_ns - begin_ns;
 	else
 		give_slices(l, t, part, begin_ns, end_ns);
 }
 
-/* For whom it waited, that long. */
+/* For whom it waited then. */
 static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part part, const struct whom *whom,
-		  uint64_t ns)
+		  uint64_t begin_ns, uint64_t end_ns)
 {
-	if (ledger_names(part) && !waited_add(&t->waited, part, whom, ns))
-		l->failed = true;
+	if (!ledger_names(part))
+		return;
+	l->failed |= !waited_add(&t->waited, part, whom, end_ns - begin_ns);
+	if (idle_counts(t, end_ns))
+		l->failed |= !idle_spend(t, part, whom, begin_ns, end_ns);
 }
 
 /* --- parts --- */
@@ -334,7 +341,7 @@ static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger
 		uint64_t to_ns = p->end_ns < until_ns ? p->end_ns : until_ns;
 
 		give(l, t, (enum ledger_part)p->part[where], t->end_ns, to_ns);
-		blame(l, t, (enum ledger_part)p->part[where], &p->whom, to_ns - t->end_ns);
+		blame(l, t, (enum ledger_part)p->part[where], &p->whom, t->end_ns, to_ns);
 		t->end_ns = to_ns;
 		done += p->end_ns == to_ns;
 	}
@@ -439,7 +446,6 @@ static bool waits(const struct span *piece)
 
 static void keep_piece(void *arg, const struct span *piece)
 {
-	static const struct whom nobody = {.tid = TID_NONE, .did = CAUSE_UNKNOWN};
 	const struct settling *s = arg;
 	struct ledger *l = s->ledger;
 
@@ -466,8 +472,8 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 {
 	struct settling *s = arg;
 
-	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where), whom,
-	      stretch->end_ns - stretch->begin_ns);
+	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where), whom, stretch->begin_ns,
+	      stretch->end_ns);
 }
 
 /* Cut where it enters or leaves a call. */
@@ -580,12 +586,31 @@ static void unsettle(struct ledger_thread *t)
 	waited_clear(&t->waited);
 }
 
-/* The process of the caller, if its begin was recorded: only then is it known that a first call is one. */
-static uint32_t born(const struct ledger *l, const struct event *ev)
+/*
+ * The process of the caller, if its begin was recorded: only then is it known that a first call is one, and that there
+ * was no work before.
+ */
+static void meet_process(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
 	const struct process *p = l->tasks ? tasks_find_process(l->tasks, (uint32_t)ev->v[F_call_pid]) : NULL;
 
-	return p && process_saw_begin(p, l->begin_ns) ? p->number : 0;
+	if (!p || !process_saw_begin(p, l->begin_ns))
+		return;
+	t->born = p->number;
+	if (l->schema)
+		t->gpu = gpu_work_meet(&l->work, p->number, p->first_ns);
+}
+
+/* Before its stay in the call is settled: what the call proves holds from its end on. */
+static void follow_work(struct ledger *l, struct ledger_thread *t, const struct event *ev)
+{
+	if (gpu_work_feeds(ev)) {
+		if (t->gpu->idle_ns != NO_TIME)
+			settle(l, t);
+		l->failed |= !idle_end(t, call_begin_ns(ev));
+		t->gpu->feeder = t;
+	}
+	gpu_work_call(&l->work, t->gpu, &t->device, l->schema, ev);
 }
 
 static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger_thread *t, const struct event *ev)
@@ -605,9 +630,11 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *
 	if (!t->called && begin_ns < t->end_ns)
 		unsettle(t);
 	if (!t->called)
-		t->born = born(l, ev);
+		meet_process(l, t, ev);
 	t->called = true;
 	stay(l, t, LEDGER_OUTSIDE, begin_ns);
+	if (t->gpu)
+		follow_work(l, t, ev);
 	if (t->born && first_calls_want(&l->firsts, t->born, ev))
 		meet_first(l, t, ev);
 	stay(l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, ev->at_ns);
@@ -653,6 +680,7 @@ static void settle_first(struct ledger *l, struct first_call *u)
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 {
 	t->nfed += ledger_feeds(kind);
+	t->open_feeds |= ledger_feeds(kind);
 	if (!t->open_ns || begin_ns < t->open_ns)
 		t->open_ns = begin_ns;
 }
@@ -676,6 +704,7 @@ void ledger_leave(struct ledger *l, const struct event *ev)
 	if (t && !t->ended) {
 		stay(l, t, LEDGER_OUTSIDE, ev->at_ns);
 		settle(l, t);
+		l->failed |= !idle_leave(t, ev->at_ns);
 		close_thread(l, latest);
 	}
 	if (ev->v[F_exit_last])
@@ -691,11 +720,14 @@ static void end_thread(struct ledger *l, struct ledger_thread *t, uint64_t now_n
 		return;
 	stay(l, t, LEDGER_OUTSIDE, open ? t->open_ns : now_ns);
 	settle(l, t);
-	if (t->end_ns >= now_ns)
-		return;
-	give(l, t, LEDGER_OPEN, t->end_ns, now_ns);
-	t->end_ns = now_ns;
-	t->npieces = 0;
+	if (open && t->open_feeds && t->gpu)
+		l->failed |= !idle_end(t, t->open_ns);
+	if (t->end_ns < now_ns) {
+		give(l, t, LEDGER_OPEN, t->end_ns, now_ns);
+		t->end_ns = now_ns;
+		t->npieces = 0;
+	}
+	l->failed |= !idle_leave(t, now_ns);
 }
 
 int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
@@ -705,11 +737,13 @@ int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 		end_thread(l, (struct ledger_thread *)l->threads.items[i], now_ns);
 	for (size_t i = 0; i < l->firsts.all.nitems; i++)
 		settle_first(l, (struct first_call *)l->firsts.all.items[i]);
+	l->failed |= !idle_count(&l->work);
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
 
 		join_slices(t, l->slice_ns);
+		idle_finish(t);
 		waited_sort(&t->waited);
 	}
-	return l->failed || l->firsts.failed ? fault_no_memory(why) : 0;
+	return l->failed || l->firsts.failed || l->work.failed ? fault_no_memory(why) : 0;
 }

@@ -15,6 +15,7 @@
 #include "format/base/table.h"
 #include "format/cursor.h"
 #include "replay/model/first_calls.h"
+#include "replay/model/gpu_work.h"
 #include "replay/model/waited_for.h"
 
 #define LEDGER_THREADS_MAX 65536
@@ -93,6 +94,12 @@ struct ledger_thread {
 	size_t npieces, pieces_room;
 	struct ledger_stay *stays; /* LEDGER_STAYS; NULL at first: from end_ns on, yet to be settled together */
 	size_t nstays;
+	struct gpu_process *gpu;   /* its process' work; NULL: that is not known; set at its first call */
+	uint32_t device;           /* that its calls are for */
+	bool open_feeds;           /* the call that it is in when recording ends gives the GPU work */
+	uint64_t *idle_ns;         /* of ns[]: see ledger_idle(); NULL: none */
+	struct waited_list idling; /* its time since idling_ns, in which its process had no work so far */
+	uint64_t idling_ns;
 };
 
 struct ledger_by_tid {
@@ -112,24 +119,39 @@ struct ledger {
 	uint64_t over_ns; /* recording ended then; 0: not yet */
 	uint64_t nbeyond; /* threads beyond LEDGER_THREADS_MAX, as often as they were met */
 	bool failed;      /* memory was missing */
-	bool calling;     /* set by its owner: threads that end without a call are dropped */
+	bool calling;
+	const struct schema *schema; /* set by its owner; NULL: when processes had no work is not followed */
+	struct gpu_work work;
 	struct first_calls firsts;
 	struct first_call *first; /* the first call whose time is being settled; NULL: none is */
 	struct cause scratch;
 };
 
-/* What happened is asked of the timeline, which has taken in each row before the ledger does. */
-void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl);
+/*
+ * What happened is asked of the timeline, which has taken in each row before the ledger does. calling: threads that end
+ * without a call are dropped.
+ */
+void ledger_open(struct ledger *l, uint64_t begin_ns, const struct timeline *tl, bool calling);
 void ledger_clear(struct ledger *l);
 
 /* Whether it is known of such a part for whom the thread waited: its waited list has all of that time. */
-bool ledger_names(enum ledger_part part);
+static inline bool ledger_names(enum ledger_part part)
+{
+	return part == LEDGER_TASK || part == LEDGER_CPU;
+}
 
 /* Whether such a call gives the GPU work: who makes one feeds it. */
 bool ledger_feeds(uint16_t kind);
 
 /* Whether the thread that has this number, or had it last, did. */
 bool ledger_fed(const struct ledger *l, uint64_t tid);
+
+/*
+ * Of the time in each part, how much the process of the thread is known to have had no work on a GPU (gpu_work.h),
+ * until this thread gave it some, or it ended, or recording did. So of several threads that feed the GPU only the one
+ * counts that was the next to do it. NULL: that is not known.
+ */
+const uint64_t *ledger_idle(const struct ledger_thread *t);
 
 /* Since when the thread is recorded: its process is, and it began. */
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread);

@@ -31,6 +31,7 @@ static void count_in(struct waited_for *into, const struct waited_for *w)
 {
 	into->ns += w->ns;
 	into->count += w->count;
+	into->idle_ns += w->idle_ns;
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
 		into->did_ns[c] += w->did_ns[c];
 	if (into->whom.tid == w->whom.tid && !into->whom.thread)
@@ -101,6 +102,22 @@ bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom
 	if (!into->whom.thread)
 		into->whom.thread = whom->thread;
 	return true;
+}
+
+/* (Of one that had made room and came back, some of the time is in the entry for those who are not known.) */
+void waited_idle(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns)
+{
+	static const struct whom unknown = {.tid = TID_NONE};
+	struct waited_for *const places[] = {find(list, part, whom), find(list, part, &unknown)};
+
+	for (unsigned i = 0; i < 2 && ns; i++) {
+		uint64_t room_ns = places[i] ? places[i]->ns - places[i]->idle_ns : 0,
+			 some_ns = ns < room_ns ? ns : room_ns;
+
+		if (some_ns)
+			places[i]->idle_ns += some_ns;
+		ns -= some_ns;
+	}
 }
 
 static int by_whom(const void *x, const void *y)

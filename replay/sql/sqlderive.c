@@ -128,16 +128,17 @@ int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, stru
 	if (!r)
 		r = sql_prepare(db, states, &d->state, why);
 	if (!r)
-		r = sql_prepare(db, "INSERT INTO ledger VALUES(?,?,?,?,?,?,?,?)", &d->ledger_part, why);
+		r = sql_prepare(db, "INSERT INTO ledger VALUES(?,?,?,?,?,?,?,?,?)", &d->ledger_part, why);
 	if (!r)
 		r = sql_prepare(db, "INSERT INTO ledger_seconds VALUES(?,?,?,?,?)", &d->ledger_slice, why);
 	if (!r)
-		r = sql_prepare(db, "INSERT INTO ledger_waited VALUES(?,?,?,?,?,?,?,?)", &d->ledger_waited, why);
+		r = sql_prepare(db, "INSERT INTO ledger_waited VALUES(?,?,?,?,?,?,?,?,?)", &d->ledger_waited, why);
 	if (!r)
 		r = timeline_open(&d->timeline, why);
 	if (r)
 		return r;
-	ledger_open(&d->ledger, reader->header.start_boot_ns, d->timeline);
+	ledger_open(&d->ledger, reader->header.start_boot_ns, d->timeline, false);
+	d->ledger.schema = gpu_work_shown(reader) ? schema : NULL;
 	timeline_ask_tracked(d->timeline, tracked_since, d);
 	timeline_watch(d->timeline, keep_past, d);
 	return timeline_feed_counters(d->timeline, reader, why);
@@ -314,7 +315,8 @@ static int insert_waited(struct derive *d, const struct ledger_thread *t, struct
 					      {.number = w->whom.thread, .absent = !w->whom.thread},
 					      {.number = w->ns},
 					      {.number = w->count},
-					      {.text = cause_class_name(waited_did(w))}};
+					      {.text = cause_class_name(waited_did(w))},
+					      {.number = w->idle_ns, .absent = !ledger_idle(t)}};
 
 		r = sql_insert_values(d->db, d->ledger_waited, v, sizeof(v) / sizeof(v[0]), why);
 	}
@@ -324,6 +326,7 @@ static int insert_waited(struct derive *d, const struct ledger_thread *t, struct
 static int insert_parts(struct derive *d, const struct ledger_thread *t, struct fault *why)
 {
 	uint32_t process = d->tasks->threads[t->key.b % LEDGER_AGAIN].process;
+	const uint64_t *idle_ns = ledger_idle(t);
 	int r = 0;
 
 	for (unsigned p = 0; p < LEDGER_PARTS && r == 0; p++) {
@@ -334,7 +337,8 @@ static int insert_parts(struct derive *d, const struct ledger_thread *t, struct 
 					      {.number = t->begin_ns},
 					      {.number = t->end_ns},
 					      {.text = ledger_part_key((enum ledger_part)p)},
-					      {.number = t->ns[p]}};
+					      {.number = t->ns[p]},
+					      {.number = idle_ns ? idle_ns[p] : 0, .absent = !idle_ns}};
 
 		if (t->ns[p])
 			r = sql_insert_values(d->db, d->ledger_part, v, sizeof(v) / sizeof(v[0]), why);

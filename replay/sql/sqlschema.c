@@ -115,9 +115,9 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE inner_calls(call INTEGER PRIMARY KEY)",
 	"CREATE TABLE object_lives(object INTEGER PRIMARY KEY, type TEXT, end_ns INTEGER, how TEXT, destroyed_by INTEGER)",
 	"CREATE TABLE ledger(thread INTEGER, process INTEGER, tid INTEGER, fed INTEGER, begin_ns INTEGER, end_ns INTEGER,"
-	" part TEXT, ns INTEGER)",
+	" part TEXT, ns INTEGER, gpu_idle_ns INTEGER)",
 	"CREATE TABLE ledger_waited(thread INTEGER, begin_ns INTEGER, part TEXT, for_tid INTEGER, for_thread INTEGER,"
-	" ns INTEGER, count INTEGER, did TEXT)",
+	" ns INTEGER, count INTEGER, did TEXT, gpu_idle_ns INTEGER)",
 	"CREATE TABLE ledger_seconds(thread INTEGER, begin_ns INTEGER, end_ns INTEGER, part TEXT, ns INTEGER)",
 	NULL,
 };

@@ -138,6 +138,25 @@ static int on_end(void *self, struct walk *w, const struct fault *stopped, struc
 	return r;
 }
 
+/* What shows which work a GPU was given, and when that was done; and which GPU function is launched. */
+static uint32_t fields_of_work(uint16_t kind)
+{
+	switch (kind) {
+	case KIND_launch:
+		return 1u << F_launch_function | 1u << F_launch_stream;
+	case KIND_copy:
+		return 1u << F_call_ret | 1u << F_copy_direction | 1u << F_copy_stream;
+	case KIND_set:
+		return 1u << F_set_stream;
+	case KIND_collective:
+		return 1u << F_collective_stream;
+	case KIND_wait:
+		return 1u << F_call_ret | 1u << F_wait_object;
+	default:
+		return 0;
+	}
+}
+
 /* Which fields a pass needs: of the many calls only who made them, unless more follows from them. */
 static void choose_fields(struct pass *p)
 {
@@ -160,8 +179,7 @@ static void choose_fields(struct pass *p)
 			p->fields[k] |= 1u << F_call_dur | 1u << F_call_cpu | 1u << F_call_flags | 1u << F_call_probe;
 		else
 			p->fields[k] |= 1u << F_fault_dur | 1u << F_fault_cpu;
-		if (kind->id == KIND_launch)
-			p->fields[k] |= 1u << F_launch_function;
+		p->fields[k] |= fields_of_work(kind->id);
 	}
 }
 

@@ -20,7 +20,29 @@
 #define MS (1000 * US)
 #define T0 (1000 * 1000 * MS) /* when recording began */
 
-enum feed_probe { PROBE_launch = 1, PROBE_alloc, PROBE_free, PROBE_copy, PROBE_wait, PROBE_futex };
+/* P(name, function, kind) */
+#define FEED_PROBES(P)                                                                                                 \
+	P(launch, cudaLaunchKernel, launch)                                                                            \
+	P(alloc, cudaMalloc, alloc)                                                                                    \
+	P(free, cudaFree, free)                                                                                        \
+	P(copy, cudaMemcpy, copy)                                                                                      \
+	P(wait, cudaStreamSynchronize, wait)                                                                           \
+	P(futex, futex, futex)                                                                                         \
+	P(launch_own, cudaLaunchKernel_ptsz, launch)                                                                   \
+	P(wait_own, cudaStreamSynchronize_ptsz, wait)                                                                  \
+	P(wait_device, cudaDeviceSynchronize, wait)                                                                    \
+	P(wait_event, cudaEventSynchronize, wait)                                                                      \
+	P(copy_async, cudaMemcpyAsync, copy)                                                                           \
+	P(record, cudaEventRecord, stream)                                                                             \
+	P(query, cudaEventQuery, stream)                                                                               \
+	P(make_stream, cudaStreamCreate, stream)                                                                       \
+	P(end_stream, cudaStreamDestroy, stream)                                                                       \
+	P(end_event, cudaEventDestroy, stream)                                                                         \
+	P(set_device, cudaSetDevice, context)                                                                          \
+	P(make_context, cuCtxCreate_v2, context)
+
+#define FEED_PROBE(name, function, kind) PROBE_##name,
+enum feed_probe { PROBE_none, FEED_PROBES(FEED_PROBE) };
 
 struct feed {
 	struct schema schema;
@@ -31,12 +53,8 @@ struct feed {
 
 static inline void feed_open(struct feed *f)
 {
-	static const struct probe probes[] = {{"cudaLaunchKernel", PROBE_launch, KIND_launch},
-					      {"cudaMalloc", PROBE_alloc, KIND_alloc},
-					      {"cudaFree", PROBE_free, KIND_free},
-					      {"cudaMemcpy", PROBE_copy, KIND_copy},
-					      {"cudaStreamSynchronize", PROBE_wait, KIND_wait},
-					      {"futex", PROBE_futex, KIND_futex}};
+#define FEED_FUNCTION(name, function, kind) {#function, PROBE_##name, KIND_##kind},
+	static const struct probe probes[] = {FEED_PROBES(FEED_FUNCTION)};
 	struct context ctx = {.schema = &f->schema, .reader = f->reader};
 	struct fault why;
 

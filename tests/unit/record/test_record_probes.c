@@ -217,6 +217,7 @@ static const struct {
 	{"cudaFree", {0x10}, {0x10, 0, MEM_DEVICE}},
 	{"cudaMallocHost", {0x10, 100}, {100, 0, 0, MEM_PINNED}},
 	{"cudaDeviceSynchronize", {1, 2, 3}, {0}},
+	{"cudaSetDevice", {3, 9}, {0, 4}},
 };
 
 static void values_are_made_of_arguments(void **state)

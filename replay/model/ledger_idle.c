@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replay/model/ledger_idle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const uint64_t *ledger_idle(const struct ledger_thread *t)
+{
+	static const uint64_t none[LEDGER_PARTS];
+
+	if (!t->gpu || t->gpu->unknown || t->gpu->wrong)
+		return NULL;
+	return t->idle_ns ? t->idle_ns : none;
+}
+
+bool idle_spend(struct ledger_thread *t, enum ledger_part part, const struct whom *whom, uint64_t begin_ns,
+		uint64_t end_ns)
+{
+	if (t->idling_ns != t->gpu->idle_ns)
+		t->idling.n = 0;
+	t->idling_ns = t->gpu->idle_ns;
+	if (begin_ns < t->idling_ns)
+		begin_ns = t->idling_ns;
+	return begin_ns >= end_ns || waited_add(&t->idling, part, whom, end_ns - begin_ns);
+}
+
+/* It is kept no longer, and counts. */
+static bool count(struct gpu_process *p, struct idle_span *s)
+{
+	struct ledger_thread *t = s->thread;
+
+	if (!t->idle_ns)
+		t->idle_ns = calloc(LEDGER_PARTS, sizeof(*t->idle_ns));
+	for (size_t i = 0; t->idle_ns && i < s->parts.n; i++) {
+		const struct waited_for *w = &s->parts.all[i];
+
+		t->idle_ns[w->part] += w->ns;
+		if (ledger_names((enum ledger_part)w->part))
+			waited_idle(&t->waited, w->part, &w->whom, w->ns);
+	}
+	waited_clear(&s->parts);
+	p->counted_ns = s->end_ns;
+	return t->idle_ns;
+}
+
+/* What the thread did since the process has no work, up to then. */
+static bool keep(struct ledger_thread *t, uint64_t until_ns)
+{
+	struct gpu_process *p = t->gpu;
+	bool whole = true;
+
+	if (p->idle_ns >= until_ns || t->idling_ns != p->idle_ns || !t->idling.n)
+		return true;
+	if (!p->spans)
+		p->spans = calloc(IDLE_SPANS_MAX, sizeof(*p->spans));
+	if (!p->spans)
+		return false;
+	if (p->nspans == IDLE_SPANS_MAX) {
+		whole = count(p, &p->spans[0]);
+		memmove(p->spans, p->spans + 1, --p->nspans * sizeof(*p->spans));
+	}
+	waited_fit(&t->idling);
+	p->spans[p->nspans++] = (struct idle_span){p->idle_ns, until_ns, t, t->idling};
+	t->idling = (struct waited_list){0};
+	return whole;
+}
+
+/* There was work since then. */
+static void drop(struct gpu_process *p, uint64_t since_ns)
+{
+	while (p->nspans && p->spans[p->nspans - 1].end_ns > since_ns)
+		waited_clear(&p->spans[--p->nspans].parts);
+	p->wrong |= p->counted_ns > since_ns;
+}
+
+bool idle_end(struct ledger_thread *t, uint64_t begin_ns)
+{
+	bool whole = keep(t, begin_ns);
+
+	drop(t->gpu, begin_ns);
+	t->gpu->idle_ns = NO_TIME;
+	return whole;
+}
+
+bool idle_leave(struct ledger_thread *t, uint64_t at_ns)
+{
+	struct gpu_process *p = t->gpu;
+	bool whole;
+
+	if (!p || p->feeder != t || p->idle_ns >= at_ns)
+		return true;
+	whole = keep(t, at_ns);
+	p->idle_ns = at_ns;
+	return whole;
+}
+
+bool idle_count(struct gpu_work *w)
+{
+	bool whole = true;
+
+	for (size_t i = 0; i < w->processes.nitems; i++) {
+		struct gpu_process *p = (struct gpu_process *)w->processes.items[i];
+
+		for (unsigned k = 0; k < p->nspans; k++)
+			whole = count(p, &p->spans[k]) && whole;
+		p->nspans = 0;
+	}
+	return whole;
+}
+
+/* (What was moved to first calls may have been such time.) */
+void idle_finish(struct ledger_thread *t)
+{
+	for (unsigned p = 0; t->idle_ns && p < LEDGER_PARTS; p++) {
+		if (p == LEDGER_FIRST || t->idle_ns[p] <= t->ns[p])
+			continue;
+		t->idle_ns[LEDGER_FIRST] += t->idle_ns[p] - t->ns[p];
+		t->idle_ns[p] = t->ns[p];
+	}
+}
+
+void idle_clear(struct gpu_work *w)
+{
+	for (size_t i = 0; i < w->processes.nitems; i++) {
+		struct gpu_process *p = (struct gpu_process *)w->processes.items[i];
+
+		for (unsigned k = 0; k < p->nspans; k++)
+			waited_clear(&p->spans[k].parts);
+		free(p->spans);
+	}
+	gpu_work_clear(w);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What threads did while their process had no work on a GPU: the ledger's own, see ledger_idle() in ledger.h. A span
+ * without work ends when a thread gives the process some; that thread's time in it is what counts.
+ *
+ * A call is reported when it returns. One that began before a span was over, and returns later than the one by which
+ * that ended, may have given work meanwhile: such a span is dropped. So they are kept for a while; one that is dropped
+ * too late takes all of its process with it.
+ */
+#ifndef GPUREC_REPLAY_MODEL_LEDGER_IDLE_H
+#define GPUREC_REPLAY_MODEL_LEDGER_IDLE_H
+
+#include "replay/model/ledger.h"
+
+#define IDLE_SPANS_MAX 64 /* of a process that are kept */
+
+struct idle_span {
+	uint64_t begin_ns, end_ns;
+	struct ledger_thread *thread;
+	struct waited_list parts; /* of its time, also those that are no wait for anybody */
+};
+
+/* Whether the time until end_ns may have some without work in it. */
+static inline bool idle_counts(const struct ledger_thread *t, uint64_t end_ns)
+{
+	return t->gpu && t->gpu->idle_ns < end_ns;
+}
+
+/* The thread spent that in this part. False, of all: no memory. */
+bool idle_spend(struct ledger_thread *t, enum ledger_part part, const struct whom *whom, uint64_t begin_ns,
+		uint64_t end_ns);
+
+/* It gives its process work by a call that began then. All of its time until then is settled. */
+bool idle_end(struct ledger_thread *t, uint64_t begin_ns);
+
+/* It ends, or recording does. */
+bool idle_leave(struct ledger_thread *t, uint64_t at_ns);
+
+/* All is over: what is kept counts. */
+bool idle_count(struct gpu_work *w);
+/* Of a thread: no part has more of it than it has time. */
+void idle_finish(struct ledger_thread *t);
+
+void idle_clear(struct gpu_work *w);
+
+#endif

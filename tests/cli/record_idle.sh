@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# When the GPU had no work while a program waited, against a GPU of the test's own that knows it.
+# records: each checks only what it started itself
+. "$(dirname "$0")/lib.sh"
+gpurec=$BUILD/gpurec
+cap=$TMP/run.cap
+
+needs_recording "when the GPU had no work"
+if ! python3 -c "import os; os.fork" 2>"$TMP/err" || ! command -v "${CC:-cc}" >"$TMP/out"; then
+	skip "when the GPU had no work" "there is no python3, or no C compiler here"
+	finish
+fi
+cuda=$TMP/libcudart.so.12
+cat >"$TMP/cuda.c" <<'END'
+#include <time.h>
+#define STREAMS 8
+#define WORKS 65536
+#define ROOM_NS 30000000UL /* a queue is full that has so much work */
+typedef unsigned long ulong;
+static struct { void *stream; int device; ulong until; } queues[STREAMS];
+static struct { ulong begin, end; } works[WORKS];
+static ulong planned, marked;
+static int n, device;
+void plan(ulong ns) { planned = ns; }
+static ulong now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000UL + t.tv_nsec; }
+static int until(ulong ns) {
+	struct timespec t = {ns / 1000000000UL, ns % 1000000000UL};
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, 0)) ;
+	return 0;
+}
+static ulong *queue(void *stream) {
+	int i = 0;
+	while (i < STREAMS - 1 && queues[i].until && (queues[i].stream != stream || (!stream && queues[i].device != device))) i++;
+	queues[i].stream = stream;
+	queues[i].device = device;
+	return &queues[i].until;
+}
+static int give(void *stream, ulong ns) {
+	ulong *q = queue(stream), at;
+	if (*q > now() + ROOM_NS) until(*q - ROOM_NS);
+	at = now();
+	if (*q < at) *q = at;
+	*q += ns;
+	if (n < WORKS) works[n].begin = at, works[n++].end = *q;
+	return 0;
+}
+ulong idle(ulong from, ulong to) { /* works begin one after the other */
+	ulong sum = 0, busy = 0;
+	for (int i = 0; i < n; i++) {
+		ulong begin = works[i].begin < to ? works[i].begin : to;
+		if (begin > from && begin > busy) sum += begin - (busy > from ? busy : from);
+		if (works[i].end > busy) busy = works[i].end;
+	}
+	return busy < to ? sum + to - (busy > from ? busy : from) : sum;
+}
+int cudaSetDevice(int d) { device = d; return 0; }
+int cudaStreamCreate(void **s) { *s = (void *)0x5000; return 0; }
+int cudaLaunchKernel(void *f, ulong g, int gz, ulong b, int bz, void **args, ulong shared, void *stream) { (void)f, (void)g, (void)gz, (void)b, (void)bz, (void)args, (void)shared; return give(stream, planned); }
+int cudaGraphLaunch(void *g, void *stream) { (void)g; return give(stream, planned); }
+int cudaMemcpyAsync(void *d, void *s, ulong bytes, int direction, void *stream) { (void)d, (void)s, (void)bytes, (void)direction; return give(stream, planned); }
+int cudaMemcpy(void *d, void *s, ulong bytes, int direction) { (void)d, (void)s, (void)bytes, (void)direction; return give(0, 1000) + until(*queue(0)); }
+int cudaStreamSynchronize(void *stream) { return until(*queue(stream)); }
+int cudaDeviceSynchronize(void) {
+	for (int i = 0; i < STREAMS; i++) if (queues[i].until && queues[i].device == device) until(queues[i].until);
+	return 0;
+}
+int cudaEventRecord(void *event, void *stream) { (void)event; marked = *queue(stream); return 0; }
+int cudaEventSynchronize(void *event) { (void)event; return until(marked); }
+int cudaEventQuery(void *event) { (void)event; return now() < marked ? 600 : 0; }
+END
+idling="streams device result events polled"
+working="ahead elsewhere second full_of_launches full_of_copies full_of_graphs"
+told() { # PID COLUMN PARTS: the sum of that column of its waits, in ns
+	sqlite3 -readonly "$TMP/run.db" "SELECT sum(l.$2) FROM ledger l JOIN processes p USING (process) WHERE p.pid = $1 AND l.part IN ($3)"
+}
+queues() {
+	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/queues.py "$cuda" $idling $working >"$TMP/queues" || return
+	cat "$TMP/queues"
+	[ "$(wc -l <"$TMP/queues")" = 11 ] && "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
+		"$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
+}
+# No more is told than was so; and of those that leave nothing, nearly all.
+of_way() {
+	local most least
+	read -r pid waited idle < <(awk -v way="$1" '$1 == way { print $2, $3, $4 }' "$TMP/queues")
+	least=$(told "$pid" gpu_idle_ns "'task'")
+	most=$(told "$pid" gpu_idle_ns "'task', 'cpu'")
+	echo "waited $waited ns, $idle without work; told: ${least:-nothing}, and with waits for a CPU ${most:-nothing}"
+	[ "${least:-x}" != x ] && [ "$least" -le "$idle" ] && [ "$most" -ge $((idle / 10 * $2)) ]
+}
+check "a GPU is built for it" "${CC:-cc}" -std=gnu11 -Wall -Wextra -O1 -fno-inline -shared -fPIC -o "$cuda" "$TMP/cuda.c"
+check "programs that wait beside it are recorded" queues
+for way in $idling; do
+	check "$way: it had no work while the program waited" of_way "$way" 8
+done
+for way in $working; do
+	check "$way: it had some" of_way "$way" 0
+done
+# said WAY TEXT: what its finding says of how sure that is
+said() {
+	local pid
+	pid=$(awk -v way="$1" '$1 == way { print $2 }' "$TMP/queues")
+	sqlite3 :memory: "SELECT f.value ->> 'sure' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f
+		WHERE f.value ->> 'rule' = 'starved' AND f.value -> 'process' ->> 'pid' = $pid" >"$TMP/sure"
+	cat "$TMP/sure"
+	grep -q "$2" "$TMP/sure"
+}
+check "that it had none is in what is found" said streams "the GPU had no work of this process for at least"
+check "and that it had work all the time" said ahead "as far as its calls show, the GPU may have had work left"
+finish
