@@ -243,8 +243,9 @@
 	F(switch, prev_flags, UINT, FLAGS)                                                                             \
 	F(switch, next_queue, UINT, NUMBER)
 
-#define SWITCH_IO 1        /* waits for a block device, or in io_uring_enter(), for whatever */
-#define SWITCH_FAULT 2     /* in a page fault, not in a system call */
+#define SWITCH_IO 1                /* waits for a block device, or in io_uring_enter(), for whatever */
+#define SYSCALL_IO_URING_ENTER 426 /* on all machines */
+#define SWITCH_FAULT 2             /* in a page fault, not in a system call */
 #define SWITCH_THROTTLED 4 /* still runnable, but the CPU quota of its control group was used up (CFS bandwidth) */
 #define SWITCH_PINNED 8    /* still runnable, and on no other CPU it may run */
 #define SWITCH_MOVED 16    /* still runnable: the kernel moves it to another CPU */

@@ -108,16 +108,9 @@ struct splitting {
 	struct split *split;
 	const struct timeline *tl;
 	struct part waiting; /* the runnable piece whose occupants are visited */
-	bool moved;          /* it may have waited for another CPU than that for most of the time */
-	bool watched;        /* all switches on that CPU since then have rows */
+	uint32_t flags;      /* the piece's, enum span_flags */
 	uint64_t left_ns;    /* of it, not reported yet */
 };
-
-/* All switches of the wait have rows: of those before its begin the one who had the CPU since is the last. */
-static bool is_watched(const struct splitting *w, const struct occupant *o)
-{
-	return w->watched && o->begin_ns == w->waiting.longest_begin_ns;
-}
 
 /*
  * Of threads that are not recorded and had the CPU one after the other, who kept it from the one that waits: who took
@@ -126,7 +119,7 @@ static bool is_watched(const struct splitting *w, const struct occupant *o)
  */
 static uint32_t keeper_of(const struct splitting *w, const struct occupant *o)
 {
-	if (is_watched(w, o))
+	if (occupant_is_last(o, w->flags, w->waiting.longest_begin_ns))
 		return o->last_tid;
 	if (w->waiting.flags & SPAN_PREEMPTED && o->begin_ns == w->waiting.longest_begin_ns)
 		return o->first_tid == TID_IDLE ? o->last_tid : o->first_tid;
@@ -140,7 +133,7 @@ static void visit_occupant(void *arg, const struct occupant *o)
 
 	p.ns = o->end_ns - o->begin_ns;
 	p.tid = keeper_of(w, o);
-	p.likely = (o->first_tid != o->last_tid && !is_watched(w, o)) || w->moved;
+	p.likely = w->flags & SPAN_MOVED || !occupant_is_last(o, w->flags, w->waiting.longest_begin_ns);
 	/* A thread that waits for a CPU has none: such a row contradicts itself. */
 	if (p.tid == w->split->tid || p.ns > w->left_ns)
 		return;
@@ -153,8 +146,7 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 	struct part rest;
 
 	w->waiting = *model;
-	w->moved = w->waiting.flags & SPAN_MOVED;
-	w->watched = w->waiting.flags & SPAN_WATCHED;
+	w->flags = w->waiting.flags;
 	w->waiting.flags &= SPAN_PREEMPTED | SPAN_FORKED | SPAN_YIELDED;
 	if (!(piece->flags & SPAN_PINNED) && model->ns >= IDLE_BESIDE_NS)
 		w->waiting.idle_cpu = timeline_idle_beside(w->tl, piece->cpu, piece->begin_ns, piece->end_ns) + 1;

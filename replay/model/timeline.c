@@ -194,12 +194,12 @@ INLINE void cpu_switch(struct timeline *tl, const struct change *c, bool sure)
 }
 
 /*
- * That the kernel counts a sleep as one for a block device. In io_uring_enter() (one number on all machines) it counts
+ * That the kernel counts a sleep as one for a block device. In io_uring_enter() it counts
  * each so, whatever for.
  */
 INLINE bool sleeps_for_device(uint32_t flags, uint32_t syscall)
 {
-	return flags & SWITCH_IO && syscall != 426 + 1;
+	return flags & SWITCH_IO && syscall != SYSCALL_IO_URING_ENTER + 1;
 }
 
 /* What who left the CPU does now. */

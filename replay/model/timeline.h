@@ -246,6 +246,15 @@ struct occupant {
 };
 
 /*
+ * Of an occupant in a wait for that CPU that began at begin_ns: whether last_tid had the CPU all the time. If all
+ * switches of the wait have rows (SPAN_WATCHED), that one came before its begin.
+ */
+static inline bool occupant_is_last(const struct occupant *o, uint32_t flags, uint64_t begin_ns)
+{
+	return o->first_tid == o->last_tid || (flags & SPAN_WATCHED && o->begin_ns == begin_ns);
+}
+
+/*
  * Who had the CPU in [begin_ns, end_ns): `visit` is called for each stretch of which something is known, in order, cut
  * to that time.
  */

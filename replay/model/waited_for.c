@@ -218,8 +218,7 @@ static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enu
 static void visit_occupant(void *arg, const struct occupant *o)
 {
 	struct visiting *v = arg;
-	bool known =
-		o->first_tid == o->last_tid || (v->piece->flags & SPAN_WATCHED && o->begin_ns == v->piece->begin_ns);
+	bool known = occupant_is_last(o, v->piece->flags, v->piece->begin_ns);
 
 	visit_until(v, o->begin_ns, TID_NONE, CAUSE_UNKNOWN);
 	visit_until(v, o->end_ns, known ? o->last_tid : TID_NONE, known ? CAUSE_CPU : CAUSE_UNKNOWN);

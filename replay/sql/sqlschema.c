@@ -3,6 +3,11 @@
 
 #include <stddef.h>
 
+#include "format/kinds.h"
+
+#define AS_IT_IS(number) #number
+#define IN_SQL(constant) AS_IT_IS(constant)
+
 /* clang-format off: one column a line reads better than a filled paragraph */
 const char *const sqlschema_tables[] = {
 	/* What this is. */
@@ -262,7 +267,8 @@ const char *const sqlschema_views[] = {
 	" p.pid, t.name AS thread_name, " WORD("16", "prev_state", "o.state") " AS state,"
 	" CASE WHEN o.runnable_ns IS NOT NULL THEN o.end_ns - o.runnable_ns END AS waited_for_cpu_ns,"
 	" o.waker, o.waker_tid, wt.name AS waker_name, " WORD("17", "context", "o.context") " AS waker_context,"
-	" o.cpu, o.lossy, nullif(o.syscall, 0) - 1 AS syscall, o.flags & 1 AND o.syscall <> 427 AS waited_for_disk,"
+	" o.cpu, o.lossy, nullif(o.syscall, 0) - 1 AS syscall, o.flags & " IN_SQL(SWITCH_IO) " AND o.syscall - 1 <> "
+	IN_SQL(SYSCALL_IO_URING_ENTER) " AS waited_for_disk,"
 	" o.flags >> 1 & 1 AS in_fault FROM offcpu o"
 	" LEFT JOIN threads t ON t.thread = o.thread LEFT JOIN processes p ON p.process = t.process"
 	" LEFT JOIN threads wt ON wt.thread = o.waker",
