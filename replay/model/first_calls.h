@@ -38,6 +38,7 @@ struct first_call {
 	uint64_t nfed;              /* calls by which the thread had given the GPU work before */
 	uint64_t usual_ns, lost_ns; /* set by first_call_judge() */
 	bool judged;
+	bool idle; /* set by the ledger: its process had no work on a GPU when it began, and it gave it none */
 	struct first_spent *spent;
 	size_t nspent, spent_room;
 	uint64_t next_ns[FIRST_NEXT]; /* lengths of the next calls */

@@ -20,7 +20,6 @@ enum act {
 	ACT_SETS_DEVICE,
 	ACT_MAKES_CONTEXT, /* or retains one */
 	ACT_MAKES_STREAM,
-	ACT_ENDS_STREAM,
 	ACT_MARKS,   /* records an event in a stream */
 	ACT_UNMARKS, /* in what is not known; or destroys it */
 	ACT_STREAM_DONE,
@@ -34,21 +33,13 @@ static const struct {
 	const char *name;
 	enum act act;
 } functions[] = {
-	{"SetDevice", ACT_SETS_DEVICE},
-	{"CtxCreate", ACT_MAKES_CONTEXT},
-	{"GreenCtxCreate", ACT_MAKES_CONTEXT},
-	{"DevicePrimaryCtx", ACT_MAKES_CONTEXT},
-	{"StreamCreate", ACT_MAKES_STREAM},
-	{"StreamDestroy", ACT_ENDS_STREAM},
-	{"EventRecord", ACT_MARKS},
-	{"CtxRecordEvent", ACT_UNMARKS},
-	{"GreenCtxRecordEvent", ACT_UNMARKS},
-	{"EventDestroy", ACT_UNMARKS},
-	{"StreamSynchronize", ACT_STREAM_DONE},
-	{"StreamQuery", ACT_STREAM_DONE},
-	{"EventSynchronize", ACT_EVENT_DONE},
-	{"EventQuery", ACT_EVENT_DONE},
-	{"DeviceSynchronize", ACT_DEVICE_DONE},
+	{"SetDevice", ACT_SETS_DEVICE},        {"CtxCreate", ACT_MAKES_CONTEXT},
+	{"GreenCtxCreate", ACT_MAKES_CONTEXT}, {"DevicePrimaryCtx", ACT_MAKES_CONTEXT},
+	{"StreamCreate", ACT_MAKES_STREAM},    {"EventRecord", ACT_MARKS},
+	{"CtxRecordEvent", ACT_UNMARKS},       {"GreenCtxRecordEvent", ACT_UNMARKS},
+	{"EventDestroy", ACT_UNMARKS},         {"StreamSynchronize", ACT_STREAM_DONE},
+	{"StreamQuery", ACT_STREAM_DONE},      {"EventSynchronize", ACT_EVENT_DONE},
+	{"EventQuery", ACT_EVENT_DONE},        {"DeviceSynchronize", ACT_DEVICE_DONE},
 	{"CtxSynchronize", ACT_DEVICE_DONE},
 };
 
@@ -264,10 +255,12 @@ static void mark(const struct calling *c)
 
 static void unmark(const struct calling *c)
 {
-	struct gpu_event *e = table_find(&c->work->events, c->ev->v[F_stream_object], c->process->key.a);
+	uint64_t handle = c->ev->v[F_stream_object];
 
-	if (e)
-		e->stream = NULL;
+	if (!table_find(&c->work->events, handle, c->process->key.a))
+		return;
+	table_remove(&c->work->events, handle, c->process->key.a);
+	c->process->nobjects--;
 }
 
 /* --- what is done --- */
@@ -318,13 +311,6 @@ static void act(const struct calling *c, enum act what, uint32_t *device)
 	case ACT_MAKES_STREAM:
 		make_stream(c);
 		return;
-	case ACT_ENDS_STREAM: {
-		struct gpu_stream *s = stream_of(c, c->ev->v[F_stream_stream]);
-
-		if (s)
-			s->destroyed = s->busy;
-		return;
-	}
 	case ACT_MARKS:
 		mark(c);
 		return;
@@ -358,7 +344,6 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 		return;
 	c.doings = w->doings[probe] ? w->doings[probe] : find_doings(w, schema, probe);
 	if (gpu_work_feeds(ev)) {
-		p->idle_ns = NEVER;
 		feed(&c);
 	} else if (ev->v[F_call_ret] == 0) {
 		act(&c, (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1), device);

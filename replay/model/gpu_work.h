@@ -63,7 +63,7 @@ bool gpu_work_shown(const struct reader *r);
 /* A process that began at begin_ns, and had no work then; known or new. NULL: no memory. */
 struct gpu_process *gpu_work_meet(struct gpu_work *w, uint32_t process, uint64_t begin_ns);
 
-/* Whether the call gives it work: then the time without work ended when it began, and gpu_work_call() forgets that. */
+/* Whether the call gives it work: then the time without work ended when it began; idle_ns is the caller's to set. */
 bool gpu_work_feeds(const struct event *ev);
 
 /* An outermost call of the process that is over. *device: that of the thread, 0 at first. */

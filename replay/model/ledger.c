@@ -621,6 +621,7 @@ static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger
 		return;
 	l->first->thread = t;
 	l->first->nfed = t->nfed;
+	l->first->idle = t->gpu && t->gpu->idle_ns <= l->first->begin_ns && !gpu_work_feeds(ev);
 }
 
 void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev)
@@ -646,10 +647,13 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *
 }
 
 /* Time that was taken for that part. */
-static void give_to_first(struct ledger *l, struct ledger_thread *t, enum ledger_part part, uint64_t slice_ns,
+static void give_to_first(struct ledger *l, const struct first_call *u, enum ledger_part part, uint64_t slice_ns,
 			  uint64_t ns)
 {
+	struct ledger_thread *t = u->thread;
 	struct ledger_slice *slice = t->sliced && ns ? slice_at(l, t, slice_ns) : NULL;
+
+	t->first_idle_ns[part == LEDGER_KERNEL] += u->idle ? ns : 0;
 
 	t->ns[part] -= ns;
 	t->ns[LEDGER_FIRST] += ns;
@@ -672,8 +676,8 @@ static void settle_first(struct ledger *l, struct first_call *u)
 		uint64_t calls_ns = s->calls_ns < left_ns - kernel_ns ? s->calls_ns : left_ns - kernel_ns;
 
 		left_ns -= kernel_ns + calls_ns;
-		give_to_first(l, u->thread, LEDGER_KERNEL, s->slice_ns, kernel_ns);
-		give_to_first(l, u->thread, LEDGER_CALLS, s->slice_ns, calls_ns);
+		give_to_first(l, u, LEDGER_KERNEL, s->slice_ns, kernel_ns);
+		give_to_first(l, u, LEDGER_CALLS, s->slice_ns, calls_ns);
 	}
 }
 

@@ -100,6 +100,8 @@ struct ledger_thread {
 	uint64_t *idle_ns;         /* of ns[]: see ledger_idle(); NULL: none */
 	struct waited_list idling; /* its time since idling_ns, in which its process had no work so far */
 	uint64_t idling_ns;
+	uint64_t first_idle_ns[2]; /* what was moved to LEDGER_FIRST was such time in LEDGER_CALLS, and in LEDGER_KERNEL
+				    */
 };
 
 struct ledger_by_tid {

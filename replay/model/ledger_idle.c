@@ -108,15 +108,23 @@ bool idle_count(struct gpu_work *w)
 	return whole;
 }
 
-/* (What was moved to first calls may have been such time.) */
+/* What was moved to first calls was such time, so much of it as has not been dropped; and what there is no room for. */
+static void move_to_first(struct ledger_thread *t, enum ledger_part part, uint64_t first_ns)
+{
+	uint64_t *idle_ns = &t->idle_ns[part], moved_ns = first_ns < *idle_ns ? first_ns : *idle_ns;
+
+	if (*idle_ns - moved_ns > t->ns[part])
+		moved_ns = *idle_ns - t->ns[part];
+	*idle_ns -= moved_ns;
+	t->idle_ns[LEDGER_FIRST] += moved_ns;
+}
+
 void idle_finish(struct ledger_thread *t)
 {
-	for (unsigned p = 0; t->idle_ns && p < LEDGER_PARTS; p++) {
-		if (p == LEDGER_FIRST || t->idle_ns[p] <= t->ns[p])
-			continue;
-		t->idle_ns[LEDGER_FIRST] += t->idle_ns[p] - t->ns[p];
-		t->idle_ns[p] = t->ns[p];
-	}
+	if (!t->idle_ns)
+		return;
+	move_to_first(t, LEDGER_CALLS, t->first_idle_ns[0]);
+	move_to_first(t, LEDGER_KERNEL, t->first_idle_ns[1]);
 }
 
 void idle_clear(struct gpu_work *w)

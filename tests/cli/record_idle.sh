@@ -97,6 +97,15 @@ done
 for way in $working; do
 	check "$way: it had some" of_way "$way" 0
 done
+agree() {
+	local report="json_extract(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].ledger"
+	sqlite3 -readonly "$TMP/run.db" "SELECT sum(gpu_idle_ns), $report.gpu_idle.ns') FROM ledger WHERE fed > 0;
+		SELECT sum(w.gpu_idle_ns), (SELECT sum(value ->> 'gpu_idle_ns') FROM json_each($report.waited_for')) WHERE value ->> 'part' = 'task')
+			FROM ledger_waited w WHERE part = 'task' AND EXISTS (SELECT * FROM ledger l WHERE l.thread = w.thread AND l.fed > 0)" >"$TMP/sums"
+	cat "$TMP/sums"
+	[ "$(awk -F'|' '$1 > 0 && $1 == $2' "$TMP/sums" | wc -l)" = 2 ]
+}
+check "the report and the database tell the same" agree
 # said WAY TEXT: what its finding says of how sure that is
 said() {
 	local pid

@@ -83,6 +83,16 @@ static uint64_t idle_of(struct feed *f, uint64_t end, unsigned nthreads)
 	return sum;
 }
 
+static uint64_t idle_sum(const struct feed *f, uint64_t tid)
+{
+	const uint64_t *idle_ns = ledger_idle(thread_of(engine_ledger(f->engine), tid));
+	uint64_t sum = 0;
+
+	for (unsigned p = 0; p < LEDGER_PARTS; p++)
+		sum += idle_ns[p];
+	return sum;
+}
+
 #define IDLE(end, expected) assert_int_equal(idle_of(f, AT(end), 1), (expected)*MS)
 
 /* The thread's time counts from its first row on, in which it ran: nothing shows what it did before. */
@@ -181,6 +191,23 @@ static void an_event_shows_what_was_before_it(void **state)
 	IDLE(40, 5);
 }
 
+/* What another thread gives while the event is recorded may come behind it. */
+static void an_event_shows_what_was_there_when_it_was_recorded(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	LAUNCH(2, 4, 5, STREAM);
+	call(f, 1, KIND_stream, PROBE_record, AT(3), AT(6), STREAM, EVENT);
+	call(f, 1, KIND_wait, PROBE_wait_event, AT(7), AT(8), EVENT, 0);
+	LAUNCH(1, 12, 13, STREAM);
+	RECORD(1, 14, STREAM, EVENT);
+	call(f, 2, KIND_stream, PROBE_record, AT(15), AT(17), OTHER, EVENT); /* which one is asked for? */
+	call(f, 1, KIND_wait, PROBE_wait_event, AT(16), AT(18), EVENT, 0);
+	LAUNCH(1, 22, 23, STREAM);
+	IDLE(30, 0);
+}
+
 static void a_copy_to_the_host_has_been_made_when_it_returns(void **state)
 {
 	struct feed *f = *state;
@@ -192,6 +219,8 @@ static void a_copy_to_the_host_has_been_made_when_it_returns(void **state)
 	LAUNCH(1, 12, 13, 0);
 	call(f, 1, KIND_copy, PROBE_copy_async, AT(13), AT(14), 0, 2);
 	LAUNCH(1, 17, 18, 0);
+	FEED(f, KIND_copy, AT(20), 200, 201, 0, MS, PROBE_copy, 719, 0, 0, 0, 0, 2, 0); /* it failed */
+	LAUNCH(1, 23, 24, 0);
 	IDLE(40, 2);
 }
 
@@ -206,7 +235,14 @@ static void a_destroyed_stream_has_its_work_still(void **state)
 	SYNC(1, 4, 5, STREAM); /* the new one */
 	LAUNCH(1, 8, 9, 0);
 	SYNC_DEVICE(1, 10, 11);
-	LAUNCH(1, 14, 15, 0); /* 3 */
+	LAUNCH(1, 14, 15, STREAM); /* 3 */
+	call(f, 1, KIND_stream, PROBE_end_stream, AT(16), AT(16), STREAM, 0);
+	SET_DEVICE(1, 17, 1);
+	MAKE_STREAM(1, 18, STREAM);
+	SYNC_DEVICE(1, 18, 19);
+	SET_DEVICE(1, 20, 0);
+	SYNC_DEVICE(1, 20, 21); /* on which of them it was is no longer known */
+	LAUNCH(1, 25, 26, 0);
 	IDLE(40, 3);
 }
 
@@ -237,6 +273,57 @@ static void what_another_thread_gives_meanwhile_counts(void **state)
 	assert_int_equal(idle_of(f, AT(40), 2), 6 * MS);
 }
 
+/* And when that is known too late, nothing is. */
+static void a_call_that_takes_longer_than_all_that_is_kept_makes_it_unknown(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	for (unsigned i = 0; i < IDLE_SPANS_MAX + 2; i++) {
+		SYNC(1, 3 * i + 2, 3 * i + 3, STREAM);
+		LAUNCH(1, 3 * i + 4, 3 * i + 4, STREAM);
+	}
+	LAUNCH(2, 1, 300, OTHER);
+	assert_int_equal(idle_of(f, AT(400), 1), UINT64_MAX);
+}
+
+/* What the other one did until then is not counted twice. */
+static void it_counts_for_the_thread_that_ends_it(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	LAUNCH(2, 1, 2, OTHER);
+	SYNC(2, 2, 3, OTHER);
+	SYNC(1, 3, 5, STREAM);
+	SYNC(2, 6, 8, OTHER);
+	LAUNCH(1, 9, 10, STREAM); /* 4, of the one */
+	SYNC(1, 11, 12, STREAM);
+	LAUNCH(2, 20, 21, OTHER); /* 8, of the other one */
+	SYNC(2, 22, 23, OTHER);
+	FEED(f, KIND_exit, AT(30), 200, 201, 0, 0); /* who leaves is not the one that fed it */
+	assert_int_equal(idle_of(f, AT(40), 2), 29 * MS);
+	assert_int_equal(idle_sum(f, 201), 4 * MS);
+	assert_int_equal(idle_sum(f, 202), 25 * MS);
+}
+
+/* Once it is known that it took longer than later ones do, it has another part. */
+static void a_first_call_may_have_been_without_work(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	FEED(f, KIND_alloc, AT(50), 200, 201, 0, 40 * MS, PROBE_alloc, 0, 0, 4096, 0x1000, 0, MEM_DEVICE, 0);
+	for (unsigned i = 0; i < 20; i++)
+		FEED(f, KIND_alloc, AT(51 + i), 200, 201, 0, 10 * US, PROBE_alloc, 0, 0, 4096, 0x2000 + i, 0,
+		     MEM_DEVICE, 0);
+	LAUNCH(1, 80, 81, STREAM);
+	assert_int_equal(idle_of(f, AT(90), 1), 80 * MS - 1);
+	t = thread_of(engine_ledger(f->engine), 201);
+	assert_int_equal(t->ns[LEDGER_FIRST], 40 * MS - 10 * US);
+	assert_int_equal(ledger_idle(t)[LEDGER_FIRST], 40 * MS - 10 * US);
+}
+
 /* The end of the one that feeds the GPU, and of the recording, end it as well. */
 static void until_the_end_it_is_the_one_that_fed_it(void **state)
 {
@@ -248,6 +335,7 @@ static void until_the_end_it_is_the_one_that_fed_it(void **state)
 	LAUNCH(2, 14, 15, STREAM);                  /* 2 */
 	SYNC(2, 16, 20, STREAM);
 	assert_int_equal(idle_of(f, AT(31), 2), 20 * MS); /* 11 */
+	assert_int_equal(idle_sum(f, 201), 7 * MS);
 }
 
 static void work_given_by_a_call_in_flight_counts(void **state)
@@ -556,10 +644,14 @@ int main(void)
 		TEST(default_streams_are_one_of_a_device_or_one_of_each_thread),
 		TEST(a_device_is_waited_for_with_all_its_streams),
 		TEST(an_event_shows_what_was_before_it),
+		TEST(an_event_shows_what_was_there_when_it_was_recorded),
 		TEST(a_copy_to_the_host_has_been_made_when_it_returns),
 		TEST(a_destroyed_stream_has_its_work_still),
 		TEST(a_wait_that_fails_shows_nothing),
 		TEST(what_another_thread_gives_meanwhile_counts),
+		TEST(a_call_that_takes_longer_than_all_that_is_kept_makes_it_unknown),
+		TEST(it_counts_for_the_thread_that_ends_it),
+		TEST(a_first_call_may_have_been_without_work),
 		TEST(until_the_end_it_is_the_one_that_fed_it),
 		TEST(work_given_by_a_call_in_flight_counts),
 		TEST(it_is_not_known_of_contexts_and_of_processes_that_ran_before),
