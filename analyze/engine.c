@@ -192,6 +192,12 @@ static int take_fork(struct engine *e, const struct event *ev, struct fault *why
 	return r < 0 ? r : to_rules(e, ev, why);
 }
 
+static int take_exec(struct engine *e, const struct event *ev, struct fault *why)
+{
+	ledger_exec(&e->ledger, ev);
+	return take_name(e, ev, why);
+}
+
 /* A call of a kind that no rule can know. */
 static int take_foreign_call(struct engine *e, const struct event *ev, struct fault *why)
 {
@@ -358,6 +364,7 @@ static void lay_routes(struct engine *e)
 		[KIND_switch] = take_switch, [KIND_waking] = take_waking,   [KIND_futex] = take_timed,
 		[KIND_fault] = take_timed,   [KIND_cpu] = take_timed,       [KIND_fork] = take_fork,
 		[KIND_exit] = take_exit,     [KIND_throttled] = take_timed, [KIND_in_flight] = take_in_flight,
+		[KIND_exec] = take_exec,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {

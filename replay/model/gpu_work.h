@@ -7,8 +7,8 @@
  * that the time without work is a lower bound.
  *
  * Nothing is known of a process whose begin was not recorded, or from the moment on in which it makes or retains a
- * context by the driver's interface: which of them a thread uses is not recorded then. Of a capture in which calls are
- * missing nothing is known at all: see gpu_work_shown().
+ * context by the driver's interface: which of them a thread uses is not recorded then. Nor of one that got another
+ * program after its first call. Of a capture in which calls are missing nothing is known at all: see gpu_work_shown().
  *
  * Not seen, and no work here: what is unpacked, prefetched, or given to a GPU by another interface than CUDA.
  */
@@ -18,7 +18,7 @@
 #include "format/base/table.h"
 #include "format/cursor.h"
 
-#define GPU_STREAMS_MAX 65536 /* of a process, and as many events; of one that has more nothing is known */
+#define GPU_STREAMS_MAX 65536 /* and events, of a process; of one that has more nothing is known */
 
 struct gpu_stream {
 	struct table_key key;           /* a: handle, or what stands for one of the default streams; b: process */
@@ -44,8 +44,8 @@ struct gpu_process {
 	bool unknown;     /* for good */
 	/* Of ledger_idle.c: */
 	struct ledger_thread *feeder; /* the latest */
-	struct idle_span *spans;      /* the latest, in order; IDLE_SPANS_MAX, or NULL */
-	unsigned nspans;
+	struct idle_span *spans;      /* the latest, in order: a ring of IDLE_SPANS_MAX, or NULL */
+	unsigned first_span, nspans;
 	uint64_t counted_ns; /* until then they count for good */
 	bool wrong;          /* one of them was none */
 };

@@ -689,6 +689,17 @@ void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 		t->open_ns = begin_ns;
 }
 
+void ledger_exec(struct ledger *l, const struct event *ev)
+{
+	const struct process *p = l->tasks ? tasks_find_process(l->tasks, (uint32_t)ev->v[F_exec_pid]) : NULL;
+	struct gpu_process *work = p ? table_find(&l->work.processes, p->number, 0) : NULL;
+
+	if (!work)
+		return;
+	work->unknown = true;
+	work->idle_ns = NO_TIME;
+}
+
 static void leave_process(struct ledger *l, uint64_t pid)
 {
 	const struct process *p = l->tasks ? tasks_find_process(l->tasks, (uint32_t)pid) : NULL;

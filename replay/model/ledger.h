@@ -177,6 +177,8 @@ void ledger_keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns);
 void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev);
 /* It is in such a call since begin_ns, and recording ends. */
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns);
+/* An exec row: the process has another program, of which nobody knows for which GPU its calls are. */
+void ledger_exec(struct ledger *l, const struct event *ev);
 /* An exit row, that the tasks have been fed: the thread ended, which may be unknown. */
 void ledger_leave(struct ledger *l, const struct event *ev);
 

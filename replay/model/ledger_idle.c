@@ -2,7 +2,6 @@
 #include "replay/model/ledger_idle.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 const uint64_t *ledger_idle(const struct ledger_thread *t)
 {
@@ -38,7 +37,7 @@ static bool count(struct gpu_process *p, struct idle_span *s)
 		if (ledger_names((enum ledger_part)w->part))
 			waited_idle(&t->waited, w->part, &w->whom, w->ns);
 	}
-	waited_clear(&s->parts);
+	s->parts.n = 0;
 	p->counted_ns = s->end_ns;
 	return t->idle_ns;
 }
@@ -47,6 +46,8 @@ static bool count(struct gpu_process *p, struct idle_span *s)
 static bool keep(struct ledger_thread *t, uint64_t until_ns)
 {
 	struct gpu_process *p = t->gpu;
+	struct waited_list emptied;
+	struct idle_span *s;
 	bool whole = true;
 
 	if (p->idle_ns >= until_ns || t->idling_ns != p->idle_ns || !t->idling.n)
@@ -56,20 +57,22 @@ static bool keep(struct ledger_thread *t, uint64_t until_ns)
 	if (!p->spans)
 		return false;
 	if (p->nspans == IDLE_SPANS_MAX) {
-		whole = count(p, &p->spans[0]);
-		memmove(p->spans, p->spans + 1, --p->nspans * sizeof(*p->spans));
+		whole = count(p, idle_span_at(p, 0));
+		p->first_span = (p->first_span + 1) % IDLE_SPANS_MAX;
+		p->nspans--;
 	}
-	waited_fit(&t->idling);
-	p->spans[p->nspans++] = (struct idle_span){p->idle_ns, until_ns, t, t->idling};
-	t->idling = (struct waited_list){0};
+	s = idle_span_at(p, p->nspans++);
+	emptied = s->parts;
+	*s = (struct idle_span){p->idle_ns, until_ns, t, t->idling};
+	t->idling = emptied;
 	return whole;
 }
 
 /* There was work since then. */
 static void drop(struct gpu_process *p, uint64_t since_ns)
 {
-	while (p->nspans && p->spans[p->nspans - 1].end_ns > since_ns)
-		waited_clear(&p->spans[--p->nspans].parts);
+	while (p->nspans && idle_span_at(p, p->nspans - 1)->end_ns > since_ns)
+		idle_span_at(p, --p->nspans)->parts.n = 0;
 	p->wrong |= p->counted_ns > since_ns;
 }
 
@@ -102,7 +105,7 @@ bool idle_count(struct gpu_work *w)
 		struct gpu_process *p = (struct gpu_process *)w->processes.items[i];
 
 		for (unsigned k = 0; k < p->nspans; k++)
-			whole = count(p, &p->spans[k]) && whole;
+			whole = count(p, idle_span_at(p, k)) && whole;
 		p->nspans = 0;
 	}
 	return whole;
@@ -132,7 +135,7 @@ void idle_clear(struct gpu_work *w)
 	for (size_t i = 0; i < w->processes.nitems; i++) {
 		struct gpu_process *p = (struct gpu_process *)w->processes.items[i];
 
-		for (unsigned k = 0; k < p->nspans; k++)
+		for (unsigned k = 0; p->spans && k < IDLE_SPANS_MAX; k++)
 			waited_clear(&p->spans[k].parts);
 		free(p->spans);
 	}

@@ -20,6 +20,12 @@ struct idle_span {
 	struct waited_list parts; /* of its time, also those that are no wait for anybody */
 };
 
+/* From 0, the oldest. */
+static inline struct idle_span *idle_span_at(const struct gpu_process *p, unsigned i)
+{
+	return &p->spans[(p->first_span + i) % IDLE_SPANS_MAX];
+}
+
 /* Whether the time until end_ns may have some without work in it. */
 static inline bool idle_counts(const struct ledger_thread *t, uint64_t end_ns)
 {

@@ -398,6 +398,8 @@ int derive_see(struct derive *d, const struct walk *w, const struct event *ev, s
 		r = timeline_feed_fact(d->timeline, ev, why);
 	else if (ev->kind == KIND_in_flight)
 		see_in_flight(d, w, ev);
+	else if (ev->kind == KIND_exec)
+		ledger_exec(&d->ledger, ev);
 	if (!r)
 		r = allocations_feed_event(&d->allocations, &w->tasks, ev, ev->number, why);
 	return r ? r : allocations_feed_event(&d->objects, &w->tasks, ev, ev->number, why);

@@ -66,7 +66,7 @@ def maps():
     """The code of a kernel is mapped when it is first launched: pages come in."""
     steps(0x1000, 60)
     cuda.touch(ctypes.c_ulong(64 << 20))
-    first(launch, 0x5000, 50 * MS)
+    first(launch, 0x5000, 110 * MS)
     steps(0x5000, 20)
 
 

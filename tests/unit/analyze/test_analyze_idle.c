@@ -361,6 +361,19 @@ static void it_is_not_known_of_contexts_and_of_processes_that_ran_before(void **
 	assert_null(ledger_idle(thread_of(engine_ledger(f->engine), 101)));
 }
 
+/* Nor of another program in its place. */
+static void it_is_not_known_after_an_exec(void **state)
+{
+	struct feed *f = *state;
+
+	FEED(f, KIND_exec, AT(0), 200, 201); /* it began so */
+	LAUNCH(1, 1, 2, STREAM);
+	SYNC(1, 3, 4, STREAM);
+	FEED(f, KIND_exec, AT(5), 200, 201);
+	LAUNCH(1, 9, 10, STREAM);
+	assert_int_equal(idle_of(f, AT(20), 1), UINT64_MAX);
+}
+
 /* Whom it waited for meanwhile. */
 static void waits_have_their_share_of_it(void **state)
 {
@@ -551,8 +564,8 @@ static void check_spans(const struct simulated *m, const struct ledger *l)
 
 		for (unsigned k = 0; k < p->nspans; k++)
 			for (unsigned w = 0; w < m->nwork; w++)
-				if (m->work[w].told && m->work[w].begin < p->spans[k].end_ns &&
-				    m->work[w].end > p->spans[k].begin_ns)
+				if (m->work[w].told && m->work[w].begin < idle_span_at(p, k)->end_ns &&
+				    m->work[w].end > idle_span_at(p, k)->begin_ns)
 					fail_msg("span %u has work %u in it", k, w);
 	}
 }
@@ -655,6 +668,7 @@ int main(void)
 		TEST(until_the_end_it_is_the_one_that_fed_it),
 		TEST(work_given_by_a_call_in_flight_counts),
 		TEST(it_is_not_known_of_contexts_and_of_processes_that_ran_before),
+		TEST(it_is_not_known_after_an_exec),
 		TEST(waits_have_their_share_of_it),
 		cmocka_unit_test(no_time_is_told_in_which_there_was_work),
 	};
