@@ -201,8 +201,8 @@
 	F(collective, stack, UINT, ID)
 
 /*
- * Contexts: made, retained, destroyed, reset. Destroying or resetting one frees what was allocated in it.
- * device: number + 1; 0: unknown.
+ * Contexts: made, retained, destroyed, reset; and a device chosen for what the thread calls then. Destroying or
+ * resetting one frees what was allocated in it. device: number + 1; 0: unknown.
  */
 #define FIELDS_context(F)                                                                                              \
 	CALL_FIELDS(F, context)                                                                                        \

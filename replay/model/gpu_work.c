@@ -25,7 +25,6 @@ enum act {
 	ACT_STREAM_DONE,
 	ACT_EVENT_DONE,
 	ACT_DEVICE_DONE,
-	ACTS
 };
 
 /* By the begins of names behind "cuda" or "cu". */
@@ -43,7 +42,7 @@ static const struct {
 	{"CtxSynchronize", ACT_DEVICE_DONE},
 };
 
-/* Devices are told apart by this, and captures of recorders that did not record it show too little. */
+/* Without this function nobody knows for which device a call is; earlier recorders did not record it. */
 static bool shows_devices(const struct schema *schema)
 {
 	for (uint32_t i = 0; i < schema->nprobes; i++)
@@ -105,9 +104,9 @@ static uint8_t find_doings(struct gpu_work *w, const struct schema *schema, uint
 	return w->doings[probe];
 }
 
-bool gpu_work_feeds(const struct event *ev)
+bool gpu_work_feeds(uint16_t kind)
 {
-	return ev->kind == KIND_launch || ev->kind == KIND_copy || ev->kind == KIND_set || ev->kind == KIND_collective;
+	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
 }
 
 struct gpu_process *gpu_work_meet(struct gpu_work *w, uint32_t process, uint64_t begin_ns)
@@ -284,7 +283,7 @@ static void event_done(const struct calling *c)
 {
 	const struct gpu_event *e = table_find(&c->work->events, object_asked(c->ev, false), c->process->key.a);
 
-	if (e && e->stream && e->end_ns <= c->begin_ns)
+	if (e && e->stream && !e->stream->destroyed && e->end_ns <= c->begin_ns)
 		end_busy(c->process, e->stream, e->begin_ns);
 }
 
@@ -294,7 +293,7 @@ static void device_done(const struct calling *c)
 
 	for (struct gpu_stream *s = c->process->busy; s; s = next) {
 		next = s->next;
-		if (s->device == c->device)
+		if (s->device == c->device && s->device != DEVICE_UNKNOWN)
 			end_busy(c->process, s, c->begin_ns);
 	}
 }
@@ -343,7 +342,7 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 	if (p->unknown || !w->doings)
 		return;
 	c.doings = w->doings[probe] ? w->doings[probe] : find_doings(w, schema, probe);
-	if (gpu_work_feeds(ev)) {
+	if (gpu_work_feeds(ev->kind)) {
 		feed(&c);
 	} else if (ev->v[F_call_ret] == 0) {
 		act(&c, (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1), device);

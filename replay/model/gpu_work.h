@@ -26,7 +26,7 @@ struct gpu_stream {
 	uint64_t fed_ns;                /* the latest call that gave it work ended then */
 	uint32_t device;
 	bool busy;      /* not known to have done all */
-	bool destroyed; /* while busy: who syncs with its handle means another one */
+	bool destroyed; /* while busy: its handle, and events recorded in it, may mean another one */
 };
 
 /* The latest that was recorded. */
@@ -63,8 +63,11 @@ bool gpu_work_shown(const struct reader *r);
 /* A process that began at begin_ns, and had no work then; known or new. NULL: no memory. */
 struct gpu_process *gpu_work_meet(struct gpu_work *w, uint32_t process, uint64_t begin_ns);
 
-/* Whether the call gives it work: then the time without work ended when it began; idle_ns is the caller's to set. */
-bool gpu_work_feeds(const struct event *ev);
+/*
+ * Whether such a call gives the GPU work: who makes one feeds it. Then the time without work ended when the call began;
+ * idle_ns is the caller's to set.
+ */
+bool gpu_work_feeds(uint16_t kind);
 
 /* An outermost call of the process that is over. *device: that of the thread, 0 at first. */
 void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, const struct schema *schema,

@@ -68,11 +68,6 @@ void ledger_clear(struct ledger *l)
 	idle_clear(&l->work);
 }
 
-bool ledger_feeds(uint16_t kind)
-{
-	return kind == KIND_launch || kind == KIND_copy || kind == KIND_set || kind == KIND_collective;
-}
-
 bool ledger_fed(const struct ledger *l, uint64_t tid)
 {
 	const struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
@@ -604,7 +599,7 @@ static void meet_process(struct ledger *l, struct ledger_thread *t, const struct
 /* Before its stay in the call is settled: what the call proves holds from its end on. */
 static void follow_work(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
-	if (gpu_work_feeds(ev)) {
+	if (gpu_work_feeds(ev->kind)) {
 		if (t->gpu->idle_ns != NO_TIME)
 			settle(l, t);
 		l->failed |= !idle_end(t, call_begin_ns(ev));
@@ -621,7 +616,7 @@ static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger
 		return;
 	l->first->thread = t;
 	l->first->nfed = t->nfed;
-	l->first->idle = t->gpu && t->gpu->idle_ns <= l->first->begin_ns && !gpu_work_feeds(ev);
+	l->first->idle = t->gpu && t->gpu->idle_ns <= l->first->begin_ns && !gpu_work_feeds(ev->kind);
 }
 
 void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *ev)
@@ -643,7 +638,7 @@ void ledger_call(struct ledger *l, struct ledger_thread *t, const struct event *
 		settle(l, t);
 		l->first = NULL;
 	}
-	t->nfed += ledger_feeds(ev->kind);
+	t->nfed += gpu_work_feeds(ev->kind);
 }
 
 /* Time that was taken for that part. */
@@ -683,8 +678,8 @@ static void settle_first(struct ledger *l, struct first_call *u)
 
 void ledger_in_flight(struct ledger_thread *t, uint16_t kind, uint64_t begin_ns)
 {
-	t->nfed += ledger_feeds(kind);
-	t->open_feeds |= ledger_feeds(kind);
+	t->nfed += gpu_work_feeds(kind);
+	t->open_feeds |= gpu_work_feeds(kind);
 	if (!t->open_ns || begin_ns < t->open_ns)
 		t->open_ns = begin_ns;
 }

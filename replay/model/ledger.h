@@ -142,9 +142,6 @@ static inline bool ledger_names(enum ledger_part part)
 	return part == LEDGER_TASK || part == LEDGER_CPU;
 }
 
-/* Whether such a call gives the GPU work: who makes one feeds it. */
-bool ledger_feeds(uint16_t kind);
-
 /* Whether the thread that has this number, or had it last, did. */
 bool ledger_fed(const struct ledger *l, uint64_t tid);
 

@@ -124,6 +124,8 @@ static void move_to_first(struct ledger_thread *t, enum ledger_part part, uint64
 
 void idle_finish(struct ledger_thread *t)
 {
+	for (size_t i = 0; !ledger_idle(t) && i < t->waited.n; i++)
+		t->waited.all[i].idle_ns = 0;
 	if (!t->idle_ns)
 		return;
 	move_to_first(t, LEDGER_CALLS, t->first_idle_ns[0]);

@@ -44,7 +44,7 @@ bool idle_leave(struct ledger_thread *t, uint64_t at_ns);
 
 /* All is over: what is kept counts. */
 bool idle_count(struct gpu_work *w);
-/* Of a thread: as its time was, it is moved to first calls. */
+/* Of a thread: as its time was, it is moved to first calls; where it is not known, it is taken from its waits. */
 void idle_finish(struct ledger_thread *t);
 
 void idle_clear(struct gpu_work *w);

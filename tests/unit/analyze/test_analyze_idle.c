@@ -233,6 +233,8 @@ static void a_destroyed_stream_has_its_work_still(void **state)
 	call(f, 1, KIND_stream, PROBE_end_stream, AT(2), AT(2), STREAM, 0);
 	MAKE_STREAM(1, 3, STREAM);
 	SYNC(1, 4, 5, STREAM); /* the new one */
+	RECORD(1, 5, STREAM, EVENT);
+	call(f, 1, KIND_wait, PROBE_wait_event, AT(6), AT(7), EVENT, 0);
 	LAUNCH(1, 8, 9, 0);
 	SYNC_DEVICE(1, 10, 11);
 	LAUNCH(1, 14, 15, STREAM); /* 3 */
@@ -277,14 +279,21 @@ static void what_another_thread_gives_meanwhile_counts(void **state)
 static void a_call_that_takes_longer_than_all_that_is_kept_makes_it_unknown(void **state)
 {
 	struct feed *f = *state;
+	const struct ledger_thread *t;
 
 	LAUNCH(1, 0, 1, STREAM);
 	for (unsigned i = 0; i < IDLE_SPANS_MAX + 2; i++) {
 		SYNC(1, 3 * i + 2, 3 * i + 3, STREAM);
+		FEED(f, KIND_switch, AT(3 * i + 3) + 100 * US, 0, 201, S, 0);
+		feed_waking(f, AT(3 * i + 3) + 500 * US, 1, 201, 102, WAKE_TASK);
+		FEED(f, KIND_switch, AT(3 * i + 3) + 500 * US, 0, 0, 0, 201);
 		LAUNCH(1, 3 * i + 4, 3 * i + 4, STREAM);
 	}
 	LAUNCH(2, 1, 300, OTHER);
 	assert_int_equal(idle_of(f, AT(400), 1), UINT64_MAX);
+	t = thread_of(engine_ledger(f->engine), 201);
+	assert_int_equal(t->waited.all[0].ns, (IDLE_SPANS_MAX + 2) * 400 * US);
+	assert_int_equal(t->waited.all[0].idle_ns, 0);
 }
 
 /* What the other one did until then is not counted twice. */
@@ -570,7 +579,7 @@ static void check_spans(const struct simulated *m, const struct ledger *l)
 	}
 }
 
-/* *idle_ns: how long the GPU really had no work; what is told of it. UINT64_MAX: nothing. */
+/* *idle_ns: how long the GPU had no work. Returns what the ledger has of that; UINT64_MAX: it is not known. */
 static uint64_t run_random(struct feed *f, uint64_t number, uint64_t *idle_ns)
 {
 	struct simulated m = {.nthreads = (unsigned)(1 + number % SIM_THREADS),
