@@ -189,6 +189,28 @@ static struct rank_set ranks_of(const struct hang_state *s, uint64_t nranks)
 	return c;
 }
 
+/* Where the ledger knows more of that than the timeline, which keeps less of a thread's past. */
+static bool spent_add(struct text *t, const struct context *ctx, const struct rank_set *c, uint64_t unknown_ns)
+{
+	const struct ledger_thread *thread = ledger_find(ctx->ledger, c->missing->tid);
+	uint64_t ns[LEDGER_PARTS], first_ns = thread ? ledger_spent(ctx->ledger, thread, c->since_ns, ns) : NO_TIME;
+	const char *between = " spent ";
+
+	if (first_ns == NO_TIME || first_ns - c->since_ns + ns[LEDGER_UNKNOWN] >= unknown_ns)
+		return false;
+	text_add(t, ", and of the last ");
+	text_add_ns(t, ctx->now_ns - first_ns);
+	for (unsigned p = 0; p < LEDGER_PARTS; p++) {
+		if (ns[p] < (ctx->now_ns - first_ns) / 20)
+			continue;
+		text_add(t, "%s", between);
+		text_add_ns(t, ns[p]);
+		text_add(t, " %s", ledger_part_words((enum ledger_part)p));
+		between = ", ";
+	}
+	return true;
+}
+
 /* What the missing one did while all others waited. */
 static void missing_add(struct text *t, struct hang_state *s, const struct context *ctx, const struct rank_set *c)
 {
@@ -200,8 +222,10 @@ static void missing_add(struct text *t, struct hang_state *s, const struct conte
 		return;
 	}
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(c->missing->tid), c->since_ns, ctx->now_ns);
-	text_add(t, ", and since spent ");
-	text_add_cause(t, &s->scratch);
+	if (!spent_add(t, ctx, c, s->scratch.cause.links[0].ns[CAUSE_UNKNOWN])) {
+		text_add(t, ", and since spent ");
+		text_add_cause(t, &s->scratch);
+	}
 }
 
 static void report_missing(struct hang_state *s, struct rank_set *c, const struct context *ctx, struct findings *out)
@@ -223,8 +247,8 @@ static void report_missing(struct hang_state *s, struct rank_set *c, const struc
 	text_add_ns(&f->headline, c->waits->longest_ns);
 	text_add(&f->headline, " when recording ended: rank %llu, ", (unsigned long long)c->missing->rank);
 	process_add(&f->headline, ctx, c->missing->key.a);
-	text_add(&f->headline, ", came to %llu collectives, %s to %llu", (unsigned long long)c->missing->ncame,
-		 c->nbehind > 1 ? "those" : "the others", (unsigned long long)c->most);
+	text_add(&f->headline, ", came to %llu collective%s, %s to %llu", (unsigned long long)c->missing->ncame,
+		 plural(c->missing->ncame), c->nbehind > 1 ? "those" : "the others", (unsigned long long)c->most);
 	if (c->nbehind > 1)
 		text_add(&f->headline, " (%llu more came to fewer than that)", (unsigned long long)(c->nbehind - 1));
 	missing_add(&f->headline, s, ctx, c);

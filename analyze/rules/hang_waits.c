@@ -80,6 +80,20 @@ static void add_doing(void *arg, const struct span *piece)
 		d->kernel_ns += ns;
 }
 
+/* Of a thread with so many changes of state that the timeline keeps few of them the ledger knows more. */
+static void ask_ledger(struct doing *d, const struct context *ctx, uint32_t tid, uint64_t since_ns)
+{
+	const struct ledger_thread *t = ledger_find(ctx->ledger, tid);
+	uint64_t ns[LEDGER_PARTS], first_ns = t ? ledger_spent(ctx->ledger, t, since_ns, ns) : NO_TIME;
+
+	if (first_ns == NO_TIME || ctx->now_ns - first_ns < d->known_ns + ns[LEDGER_UNKNOWN])
+		return;
+	d->known_ns = ctx->now_ns - first_ns - ns[LEDGER_UNKNOWN];
+	d->ran_ns = ns[LEDGER_OWN] + ns[LEDGER_CALLS] + ns[LEDGER_FIRST];
+	d->ready_ns = ns[LEDGER_CPU] + ns[LEDGER_QUOTA];
+	d->kernel_ns = ns[LEDGER_DEVICE] + ns[LEDGER_KERNEL];
+}
+
 /*
  * That one ended is why the other one waits if it did not end well; or it is of the same process, or was started by it,
  * and ended when the other one waited for it, or just before.
@@ -111,6 +125,7 @@ static void find_fate(struct hang_wait *w, const struct context *ctx, const stru
 	if (!at || !at->end.known) /* it is not recorded */
 		return;
 	timeline_walk(ctx->timeline, w->whom, w->since_ns, ctx->now_ns, add_doing, &d);
+	ask_ledger(&d, ctx, w->whom, w->since_ns);
 	w->known_ns = d.known_ns;
 	if (at->end.state == THREAD_STOPPED || at->end.state == THREAD_TRACED)
 		w->fate = FATE_STOPPED;

@@ -6,6 +6,7 @@
 
 #include "format/base/array.h"
 #include "replay/model/ledger_idle.h"
+#include "replay/model/ledger_slices.h"
 
 static const struct whom nobody = {.tid = TID_NONE, .did = CAUSE_UNKNOWN};
 
@@ -68,11 +69,18 @@ void ledger_clear(struct ledger *l)
 	idle_clear(&l->work);
 }
 
-bool ledger_fed(const struct ledger *l, uint64_t tid)
+const struct ledger_thread *ledger_find(const struct ledger *l, uint64_t tid)
 {
 	const struct ledger_by_tid *latest = table_find(&l->latest, tid, 0);
 
-	return latest && latest->thread && latest->thread->nfed;
+	return latest ? latest->thread : NULL;
+}
+
+bool ledger_fed(const struct ledger *l, uint64_t tid)
+{
+	const struct ledger_thread *t = ledger_find(l, tid);
+
+	return t && t->nfed;
 }
 
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread)
@@ -159,49 +167,6 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 
 /* --- slices --- */
 
-/* Two of them become one, until they are as long as those of others. */
-static void join_slices(struct ledger_thread *t, uint64_t slice_ns)
-{
-	for (; t->slice_ns < slice_ns; t->slice_ns *= 2) {
-		size_t n = 0;
-
-		for (size_t i = 0; i < t->nslices; i++) {
-			size_t at = (t->first_slice + i) / 2 - t->first_slice / 2;
-			struct ledger_slice one = t->slices[i];
-
-			if (at == n)
-				t->slices[n++] = one;
-			else
-				for (unsigned p = 0; p < LEDGER_PARTS; p++)
-					t->slices[at].ns[p] += one.ns[p];
-		}
-		t->first_slice /= 2;
-		t->nslices = n;
-	}
-}
-
-/* The slice that a moment is in; NULL: no memory. */
-static struct ledger_slice *slice_at(struct ledger *l, struct ledger_thread *t, uint64_t at_ns)
-{
-	struct ledger_slice *slice;
-	uint64_t i;
-
-	while ((i = (at_ns - l->begin_ns) / l->slice_ns) >= LEDGER_SLICES)
-		l->slice_ns *= 2;
-	join_slices(t, l->slice_ns);
-	if (!t->nslices)
-		t->first_slice = i;
-	i -= t->first_slice;
-	if (i < t->nslices)
-		return &t->slices[i];
-	slice = array_at(&t->slices, &t->slices_room, i, sizeof(*slice));
-	if (!slice)
-		return NULL;
-	memset(&t->slices[t->nslices], 0, (i + 1 - t->nslices) * sizeof(*slice));
-	t->nslices = i + 1;
-	return slice;
-}
-
 /* Of a first call: it may belong to that part, once what is usual is known. */
 static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_ns, uint64_t ns)
 {
@@ -225,7 +190,7 @@ static __attribute__((noinline)) void give_slices(struct ledger *l, struct ledge
 	if (!t->sliced)
 		note_first(l, part, 0, end_ns - begin_ns);
 	while (t->sliced && begin_ns < end_ns) {
-		struct ledger_slice *slice = slice_at(l, t, begin_ns);
+		struct ledger_slice *slice = ledger_slice_at(l, t, begin_ns);
 		uint64_t slice_ns = begin_ns - (begin_ns - l->begin_ns) % l->slice_ns;
 		uint64_t until_ns = slice_ns + l->slice_ns;
 
@@ -646,7 +611,7 @@ static void give_to_first(struct ledger *l, const struct first_call *u, enum led
 			  uint64_t ns)
 {
 	struct ledger_thread *t = u->thread;
-	struct ledger_slice *slice = t->sliced && ns ? slice_at(l, t, slice_ns) : NULL;
+	struct ledger_slice *slice = t->sliced && ns ? ledger_slice_at(l, t, slice_ns) : NULL;
 
 	t->first_idle_ns[part == LEDGER_KERNEL] += u->idle ? ns : 0;
 
@@ -751,7 +716,7 @@ int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 	for (size_t i = 0; i < l->threads.nitems; i++) {
 		struct ledger_thread *t = (struct ledger_thread *)l->threads.items[i];
 
-		join_slices(t, l->slice_ns);
+		ledger_slices_join(t, l->slice_ns);
 		idle_finish(t);
 		waited_sort(&t->waited);
 	}

@@ -142,7 +142,10 @@ static inline bool ledger_names(enum ledger_part part)
 	return part == LEDGER_TASK || part == LEDGER_CPU;
 }
 
-/* Whether the thread that has this number, or had it last, did. */
+/* The thread that has this number, or had it last. NULL: it is not recorded, or it ended and had made no call. */
+const struct ledger_thread *ledger_find(const struct ledger *l, uint64_t tid);
+
+/* Whether that one did. */
 bool ledger_fed(const struct ledger *l, uint64_t tid);
 
 /*
@@ -151,6 +154,13 @@ bool ledger_fed(const struct ledger *l, uint64_t tid);
  * counts that was the next to do it. NULL: that is not known.
  */
 const uint64_t *ledger_idle(const struct ledger_thread *t);
+
+/*
+ * Once all is settled: how the time of the thread since since_ns went, of which the ledger knows whole slices only.
+ * Returns when the first of these begins; NO_TIME: there is none, and ns[] is zeroed.
+ */
+uint64_t ledger_spent(const struct ledger *l, const struct ledger_thread *t, uint64_t since_ns,
+		      uint64_t ns[LEDGER_PARTS]);
 
 /* Since when the thread is recorded: its process is, and it began. */
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread);

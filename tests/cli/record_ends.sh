@@ -83,7 +83,7 @@ END
 	check "it is named, and no other" alike hang
 	check "of those that wait in the collective itself" headline hang missing_asleep \
 		'^2 of 3 ranks had waited in ncclAllReduce.*rank 2.* came to 3 collectives, the others to 4, and since spent .* asleep in system call read'
-	check "of those that wait behind it" headline hang missing_busy '^3 of 4 ranks had waited in cudaStreamSynchronize.*rank 3.*, and since spent .*(on CPU|waiting for a CPU)'
+	check "of those that wait behind it" headline hang missing_busy '^3 of 4 ranks had waited in cudaStreamSynchronize.*rank 3.*, and (since|of the last [0-9.]+ m?s) spent .*(on (a )?CPU|waiting for a CPU)'
 	check "one that ended" headline hang missing_gone '^4 of 5 ranks .*, and ended \(exit status 7\)'
 else
 	skip "ranks that wait for one that does not come" "there is no C compiler here"
