@@ -346,6 +346,7 @@ static int give_up(struct recording *s, const struct deferred *d, struct fault *
 int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 {
 	struct deferred *next;
+	uint64_t until_ns = 0;
 	int r = 0;
 
 	while (r == 0 && (next = deferred_next(&s->processes.deferred))) {
@@ -357,12 +358,18 @@ int recording_go_on(struct recording *s, bool at_end, struct fault *why)
 		if (r != INSPECT_LATER)
 			deferred_remove(&s->processes.deferred);
 	}
-	if (r >= 0 && !s->processes.deferred.n)
-		r = recording_read_stacks(s, at_end, why);
+	if (at_end)
+		until_ns = clock_ns(CLOCK_MONOTONIC) + LAST_ANSWERS_NS;
+	inspector_wait_until(s->inspector, until_ns);
 	if (r >= 0)
-		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), at_end, why);
+		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), false, why);
+	if (r >= 0 && !s->processes.deferred.n)
+		r = recording_read_stacks(s, until_ns, why);
+	if (r >= 0 && at_end)
+		r = stacks_go_on(s->stacks, s->writer, kernel_boot_ns(&s->fs.clock), true, why);
 	if (r >= 0)
 		r = kernels_go_on(s->kernels, s->writer, kernel_boot_ns(&s->fs.clock), at_end, why);
+	inspector_wait_until(s->inspector, 0);
 	return r < 0 ? r : 0;
 }
 

@@ -385,7 +385,7 @@ struct lack {
 	uint64_t n;
 	bool ordinary, calls;
 };
-#define NLACKS 16
+#define NLACKS 17
 
 static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 {
@@ -429,6 +429,9 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"stacks_unread", "thread whose user stack at the beginning or end could not be read",
 		 "threads whose user stacks at the beginning or end could not be read", s->processes.stacks.unread,
 		 true, false},
+		{"stacks_unnamed", "stack of which not all functions could be looked up in time",
+		 "stacks of which not all functions could be looked up in time", stacks_unnamed(s->stacks), true,
+		 false},
 		{"processes_gone", "process ended before all of it could be read",
 		 "processes ended before all of them could be read", s->instances.gone, true, false},
 		{"files_gone", "short-lived process ended before its libraries could be inspected",

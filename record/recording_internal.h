@@ -34,11 +34,11 @@
 
 #define CGROUP_AGAIN_NS 1000000000ull /* a throttled process's control group is read again, at most so often */
 
-#define LEARN_MAPPINGS 32             /* a process with more of code is not looked through at once */
-#define STATES_MAX 8192               /* rows of what threads are in, at one moment; less with a small ring */
-#define THREAD_STACKS_MAX 1024        /* that are read at one moment, */
-#define THREAD_STACKS_NS 500000000ull /* and how long the end waits for them */
-#define NOT_ATTACHED_MAX 64           /* that are reported one by one */
+#define LEARN_MAPPINGS 32            /* a process with more of code is not looked through at once */
+#define STATES_MAX 8192              /* rows of what threads are in, at one moment; less with a small ring */
+#define THREAD_STACKS_MAX 1024       /* that are read at one moment */
+#define LAST_ANSWERS_NS 500000000ull /* the end waits for names of functions, and for stacks of threads */
+#define NOT_ATTACHED_MAX 64          /* that are reported one by one */
 
 #define INSTANCE_FACTS 4
 /* A process: numbers are reused. */
@@ -252,8 +252,9 @@ void recording_emit_states(struct recording *s, uint32_t moment);
 
 /* thread_stacks.c: this thread's user stack is to be read when there is time. */
 void recording_want_stack(struct recording *s, const struct ring_state *state);
-/* Go on reading, as far as answers come in time; at_end: that is waited for, and what is not done then is given up. */
-int recording_read_stacks(struct recording *s, bool at_end, struct fault *why);
+/* Go on reading, as far as answers come in time. until_ns (monotonic clock): what is not done by then is given up. 0:
+ * it is not. */
+int recording_read_stacks(struct recording *s, uint64_t until_ns, struct fault *why);
 /* What was wanted is given up: another capture begins. */
 void recording_drop_stacks(struct recording *s);
 

@@ -74,25 +74,20 @@ static int read_one(struct recording *s, const struct ring_state *of, struct fau
 	return r == ERR_MEMORY ? 0 : r;
 }
 
-int recording_read_stacks(struct recording *s, bool at_end, struct fault *why)
+int recording_read_stacks(struct recording *s, uint64_t until_ns, struct fault *why)
 {
 	struct stack_queue *q = &s->processes.stacks;
-	uint64_t until_ns = clock_ns(CLOCK_MONOTONIC) + THREAD_STACKS_NS;
 	int r = 0;
 
-	if (at_end)
-		inspector_wait_until(s->inspector, until_ns);
 	while (r == 0 && q->next < q->n) {
 		const struct ring_state of = q->list[q->next];
 
-		if (at_end && clock_ns(CLOCK_MONOTONIC) > until_ns)
+		if (until_ns ? clock_ns(CLOCK_MONOTONIC) > until_ns : stacks_late(s->stacks))
 			break;
 		r = read_one(s, &of, why);
 		q->next += r == 0;
 	}
-	if (at_end)
-		inspector_wait_until(s->inspector, 0);
-	if (at_end || q->next == q->n)
+	if (until_ns || q->next == q->n)
 		recording_drop_stacks(s);
 	return r < 0 ? r : 0;
 }

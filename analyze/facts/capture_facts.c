@@ -63,6 +63,7 @@ static const struct about_fact {
 	{.name = "states_unread", .sort = BLIND_ORDINARY},
 	{.name = "states_beyond", .sort = BLIND_ORDINARY},
 	{.name = "stacks_unread", .sort = BLIND_ORDINARY},
+	{.name = "stacks_unnamed", .sort = BLIND_ORDINARY},
 	{.name = "children",
 	 .sort = BLIND_OPTIONS,
 	 .fine = "recorded",

@@ -29,7 +29,7 @@ enum blind_sort {
 
 /* A zeroed one is empty. */
 struct about {
-	char *facts[34]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
+	char *facts[35]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
 			    capture */
 	size_t fact_bytes[34];
 	char *command; /* command line of the first recorded process; NULL: not reported */

@@ -26,6 +26,7 @@ struct stacks {
 	uint8_t key[crypto_generichash_KEYBYTES];
 	struct late late[STACKS_LATE_MAX];
 	size_t nlate;
+	uint64_t nunnamed;
 	struct place places[STACK_FRAMES]; /* large: not for the stack */
 };
 
@@ -127,13 +128,25 @@ int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end
 
 		if (r >= 0)
 			r = place_all(s, &s->late[i], at_ns, &late, why);
-		if (r >= 0 && (at_end || !late))
+		if (r >= 0 && (at_end || !late)) {
 			r = emit_all(s, &s->late[i], w, at_ns, why);
-		else
+			s->nunnamed += late;
+		} else {
 			s->late[kept++] = s->late[i];
+		}
 	}
 	s->nlate = kept;
 	return r < 0 ? r : 0;
+}
+
+bool stacks_late(const struct stacks *s)
+{
+	return s->nlate > 0;
+}
+
+uint64_t stacks_unnamed(const struct stacks *s)
+{
+	return s->nunnamed;
 }
 
 int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t pid, uint64_t start_ns,
@@ -155,10 +168,12 @@ int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t p
 	if (map_put(&s->numbers, hash[0], hash[1], stack.id))
 		return fault_no_memory(why);
 	r = place_all(s, &stack, at_ns, &late, why);
-	if (r >= 0 && late && s->nlate < STACKS_LATE_MAX)
+	if (r >= 0 && late && s->nlate < STACKS_LATE_MAX) {
 		s->late[s->nlate++] = stack;
-	else if (r >= 0)
+	} else if (r >= 0) {
 		r = emit_all(s, &stack, w, at_ns, why);
+		s->nunnamed += late;
+	}
 	if (r < 0) {
 		map_remove(&s->numbers, hash[0], hash[1]);
 		return r;

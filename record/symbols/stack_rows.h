@@ -34,6 +34,11 @@ int stacks_number(struct stacks *s, struct writer *w, uint64_t at_ns, uint32_t p
  */
 int stacks_go_on(struct stacks *s, struct writer *w, uint64_t at_ns, bool at_end, struct fault *why);
 
+/* Whether there are such. */
+bool stacks_late(const struct stacks *s);
+/* How many stacks were reported before all that was asked about them was answered. */
+uint64_t stacks_unnamed(const struct stacks *s);
+
 /* `module` rows for the modules that have none yet. */
 int stacks_emit_modules(struct stacks *s, struct writer *w, uint64_t at_ns, struct fault *why);
 

@@ -126,6 +126,42 @@ for how in call poll lock; do
 			"^1 GPU call began before the capture, .*: process $hung scope in cudaStreamSynchronize, called by hang\$"
 	fi
 done
+# The helper that looks names up gets no CPU when the calls are made, and SIGCONT, or not, when recording ends.
+# named SIGNAL: recorded, with names or with a count of what has none
+named() {
+	local child worker
+	rm -f "$TMP/go"
+	"$scope" stay 1 5 "$TMP/go" >"$TMP/pids" &
+	launcher=$!
+	until_true lines "$TMP/pids" 1 || return
+	"$gpurec" -q --force -o "$cap" -p "$launcher" &
+	recorder=$!
+	until_recording "$recorder" || return
+	read -r child <"/proc/$recorder/task/$recorder/children"
+	read -r worker <"/proc/$child/task/$child/children"
+	kill -STOP "$worker"
+	: >"$TMP/go"
+	until_true lines "$TMP/pids" 2 || return
+	kill -INT "$recorder"
+	sleep 0.3 # speed: so that the recorder is about to end; an earlier signal is no failure
+	[ -z "$1" ] || kill -"$1" "$worker"
+	wait "$recorder"
+	kill -KILL "$launcher" "$(head -1 "$TMP/pids")"
+	wait "$launcher" 2>"$TMP/waited"
+	load
+	[ "$(sql "SELECT count(*) FROM calls JOIN stacks USING (stack) WHERE frames LIKE '%work+%main+%'")" = 5 ]
+}
+named_in_time() {
+	for _ in $(seq 10); do
+		named CONT && return
+	done
+	return 1
+}
+named_or_counted() {
+	named "" || is 1 "SELECT value LIKE '% stack% of which not all functions could be looked up in time' FROM facts WHERE name = 'stacks_unnamed'"
+}
+check "names of functions that nobody had time for are still looked up when recording ends" named_in_time
+check "what has no names is counted" named_or_counted
 "$scope" one >"$TMP/said" &
 hung=$!
 until_true pgrep -P "$hung" stuck

@@ -6,6 +6,9 @@
  *
  * scope background N CALLS GO: the same, but the parent ends at once.
  *
+ * scope stay N CALLS GO: the children do not end; each prints its number again when it has made its calls, which
+ * allocate.
+ *
  * scope hang call|poll|nested|lock|trap: three calls, then it hangs: in a call, in a call that does not sleep, in a
  * call inside another, or in a lock; trap: a thread in a call, whose stack nobody can read without waiting for ever.
  *
@@ -29,10 +32,19 @@
 
 int cudaStreamSynchronize(void (*)(void));
 int cudaEventSynchronize(void (*)(void));
+int cudaMalloc(void **, size_t);
+
+static void sleep_for_ever(void)
+{
+	for (;;)
+		pause();
+}
 
 /* `ready`: to be closed once it has its name and has said its number. */
-static void work(long calls, const char *go, int ready)
+__attribute__((noinline)) static void work(long calls, const char *go, int ready, int stays)
 {
+	void *memory;
+
 	prctl(PR_SET_NAME, "worker");
 	printf("%d\n", getpid());
 	fflush(stdout);
@@ -40,14 +52,16 @@ static void work(long calls, const char *go, int ready)
 	while (access(go, F_OK) < 0)
 		usleep(1000);
 	for (long i = 0; i < calls; i++)
-		cudaStreamSynchronize(NULL);
+		if (stays)
+			cudaMalloc(&memory, 1);
+		else
+			cudaStreamSynchronize(NULL);
+	if (stays) {
+		printf("%d\n", getpid());
+		fflush(stdout);
+		sleep_for_ever();
+	}
 	_exit(0);
-}
-
-static void sleep_for_ever(void)
-{
-	for (;;)
-		pause();
 }
 
 static void run_for_ever(void)
@@ -165,11 +179,11 @@ int main(int argc, char **argv)
 		return 3;
 	for (long n = strtol(argv[2], NULL, 10); n > 0; n--)
 		if (!fork())
-			work(strtol(argv[3], NULL, 10), argv[4], ready[1]);
+			work(strtol(argv[3], NULL, 10), argv[4], ready[1], !strcmp(argv[1], "stay"));
 	close(ready[1]);
 	if (read(ready[0], argv[0], 1)) /* nothing comes: the last one has closed it */
 		return 3;
-	if (!strcmp(argv[1], "ranks"))
+	if (strcmp(argv[1], "background"))
 		while (wait(NULL) > 0)
 			;
 	return 0;
