@@ -213,6 +213,7 @@ static void write_cost(struct finding *f)
 			text_add(&f->cost, " in all (%" PRIu64 " times)", f->count);
 		text_add(&f->cost, ", %" PRIu64 ".%" PRIu64 " %% of the recorded time", f->share_ppm / 10000,
 			 f->share_ppm / 1000 % 10);
+		gpu_price_write(&f->cost, &f->price);
 		break;
 	case WEIGHT_BYTES:
 		text_add(&f->cost, "It concerns ");

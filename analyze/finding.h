@@ -4,6 +4,7 @@
 #define GPUREC_ANALYZE_FINDING_H
 
 #include "analyze/explain.h"
+#include "analyze/stats/gpu_price.h"
 #include "analyze/stats/hist.h"
 #include "analyze/stats/min_levels.h"
 #include "analyze/report/picture_timeline.h"
@@ -87,7 +88,8 @@ struct finding {
 	uint64_t share_ppm; /* WEIGHT_NS: millionths of the recorded time; more than a million where threads lost it
 			       side by side */
 	uint64_t count;
-	bool lasted;    /* WEIGHT_NS: so long it was so; that much was not lost by it */
+	bool lasted;            /* WEIGHT_NS: so long it was so; that much was not lost by it */
+	struct gpu_price price; /* WEIGHT_NS: what that cost the GPU */
 	size_t same_as; /* the number (from 1) of the finding that reports the same occurrences from another side; 0:
 			 * none
 			 */

@@ -99,6 +99,7 @@ struct throttled_process {
 	uint64_t process, nthreads, life_ns, untimed_ns;
 	const struct cpu_group *group;
 	struct roster waiters;
+	struct gpu_price price;
 	struct tally tally;
 };
 
@@ -114,6 +115,7 @@ static void join(struct throttled_process *p, struct throttled_thread *t, const 
 	p->life_ns += life_ns(t, ctx);
 	p->untimed_ns += t->untimed_ns;
 	p->group = t->group ? t->group : p->group;
+	gpu_price_add(&p->price, ctx, t->who.tid, p->process, LEDGER_QUOTA, t->tally.total_ns);
 	roster_add(&p->waiters, &t->who, t->tally.total_ns);
 	tally_join(&p->tally, &t->tally);
 }
@@ -170,6 +172,7 @@ static void report_process(struct throttled_process *p, struct findings *out)
 	finding_number(f, "threads", p->nthreads);
 	finding_number(f, "threads_ns", p->life_ns);
 	report_group(f, p->group);
+	gpu_price_give(&p->price, f);
 	tally_give(&p->tally, f);
 }
 

@@ -262,6 +262,7 @@ static void report_group(struct futex_group *g, const struct context *ctx, const
 			    : end == CHAIN_UNKNOWN ? "waker-unknown"
 						   : "waker-asleep";
 	bool proven = end != CHAIN_UNKNOWN && cause_is_proven(worst);
+	struct gpu_price price = {0};
 	struct finding *f = rule_finding(out, &futex_stall_rule, class, proven ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
 	f->process = g->key.a;
@@ -285,6 +286,9 @@ static void report_group(struct futex_group *g, const struct context *ctx, const
 	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
 	if (convoy)
 		finding_number(f, "waiters_at_once", convoy->most);
+	for (unsigned i = 0; i < g->waiters.n; i++)
+		gpu_price_add(&price, ctx, g->waiters.who[i].tid, g->key.a, LEDGER_TASK, g->waiters.ns[i]);
+	gpu_price_give(&price, f);
 	tally_give(&g->tally, f);
 }
 

@@ -153,8 +153,8 @@ static const char *advice_for(enum cause_class class)
 }
 
 /* Threads of one process that had gaps with the same cause are one finding; `g` is the first of them. */
-static void report_groups(struct group *g, const struct roster *waiters, unsigned nthreads, const struct context *ctx,
-			  const uint64_t *set, struct findings *out)
+static void report_groups(struct group *g, const struct roster *waiters, const struct gpu_price *price,
+			  unsigned nthreads, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	const struct explained *worst = g->tally.worst[0].why;
 	bool proven = worst->cause.links[0].ns[CAUSE_UNKNOWN] <= g->tally.max_ns / 10 && cause_is_proven(&worst->cause);
@@ -186,6 +186,7 @@ static void report_groups(struct group *g, const struct roster *waiters, unsigne
 	finding_number(f, "lost_ns", g->lost_ns);
 	finding_number(f, "threads", nthreads);
 	finding_string(f, "next_function", name);
+	gpu_price_give(price, f);
 	tally_give(&g->tally, f);
 }
 
@@ -205,6 +206,7 @@ static void gap_finish(void *state, const struct context *ctx, const uint64_t *s
 
 	for (size_t i = 0; i < s->groups.table.nitems; i++) {
 		struct group *g = groups_at(&s->groups, i);
+		struct gpu_price price = {0};
 		struct roster waiters = {0};
 		unsigned nthreads = 0;
 
@@ -217,11 +219,13 @@ static void gap_finish(void *state, const struct context *ctx, const uint64_t *s
 			    (k > i && (!is_enough(other, set) || is_regular(other, set[SET_REGULAR]))))
 				continue;
 			roster_add(&waiters, &other->who, other->lost_ns);
+			gpu_price_add(&price, ctx, other->key.a, other->process, gpu_price_part(other->class),
+				      other->lost_ns);
 			nthreads++;
 			if (k > i)
 				join(g, other);
 		}
-		report_groups(g, &waiters, nthreads, ctx, set, out);
+		report_groups(g, &waiters, &price, nthreads, ctx, set, out);
 	}
 	findings_add_left_out(out, launch_gap_rule.name, s->nleft_out, "gaps between calls");
 	findings_add_limit(out, launch_gap_rule.name, s->groups.nskipped, "gaps");

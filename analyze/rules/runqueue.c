@@ -144,11 +144,13 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 struct crowd {
 	uint64_t process, nthreads, preempted_ns, likely_ns, beside_ns, life_ns;
 	struct roster waiters, keepers;
+	struct gpu_price price;
 	struct tally tally;
 };
 
-static void join(struct crowd *c, struct user *u)
+static void join(struct crowd *c, struct user *u, const struct context *ctx)
 {
+	gpu_price_add(&c->price, ctx, u->who.tid, u->process, LEDGER_CPU, u->tally.total_ns);
 	c->nthreads++;
 	c->preempted_ns += u->preempted_ns;
 	c->likely_ns += u->likely_ns;
@@ -224,6 +226,7 @@ static void report_crowd(struct crowd *c, struct findings *out)
 	if (c->beside_ns)
 		finding_number(f, "idle_cpu_ns", c->beside_ns);
 	finding_number(f, "threads_ns", c->life_ns);
+	gpu_price_give(&c->price, f);
 	tally_give(&c->tally, f);
 }
 
@@ -241,7 +244,7 @@ static void queue_finish(void *state, const struct context *ctx, const uint64_t 
 			struct user *u = user_at(s, k);
 
 			if (u->process == first->process && is_enough(u, set))
-				join(&c, u);
+				join(&c, u, ctx);
 		}
 		report_crowd(&c, out);
 		tally_clear(&c.tally);

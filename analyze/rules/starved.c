@@ -35,9 +35,8 @@ struct culprit {
 	uint64_t nmembers;
 	uint64_t did_ns[CAUSE_CLASSES]; /* what it did meanwhile */
 	uint64_t lost_ns, whole_ns;     /* of the threads that waited for it; of all their time */
-	uint64_t idle_ns;               /* of lost_ns, without work on the GPU, at least */
-	bool unknown;                   /* of one of them at least that is not known */
-	uint64_t gpu_ns;                /* for which they waited for the GPU */
+	struct gpu_price price;
+	uint64_t gpu_ns; /* for which they waited for the GPU */
 	uint64_t count, nthreads, tid;
 	struct roster waiters;
 };
@@ -116,7 +115,7 @@ static void add_member(struct culprit *c, const struct names *names, const struc
 	for (unsigned k = 0; k < CAUSE_CLASSES; k++)
 		c->did_ns[k] += s->w->did_ns[k];
 	c->lost_ns += s->lost_ns;
-	c->idle_ns += s->w->idle_ns > s->w->ns - s->lost_ns ? s->w->idle_ns - (s->w->ns - s->lost_ns) : 0;
+	gpu_price_add_part(&c->price, s->lost_ns, s->w->ns, s->w->idle_ns, s->w->left_ns);
 	c->count += s->w->count;
 }
 
@@ -135,7 +134,7 @@ static struct culprit *culprit_of(struct starved_state *s, const struct ledger_t
 	c->whom = *first;
 	c->whole_ns += t->end_ns - t->begin_ns;
 	c->nthreads++;
-	c->unknown |= !ledger_idle(t);
+	c->price.nunknown += !ledger_idle(t);
 	c->gpu_ns += t->ns[LEDGER_GPU];
 	c->tid = t->key.a;
 	return c;
@@ -273,27 +272,7 @@ static void whom_add(struct text *t, const struct context *ctx, const struct cul
 /* The GPU was what took long: nothing shows that the waits cost it anything. */
 static bool is_gpu_bound(const struct culprit *c)
 {
-	return !c->unknown && c->idle_ns < c->lost_ns / 10 && c->gpu_ns >= c->lost_ns;
-}
-
-static void add_price(struct text *t, const struct culprit *c)
-{
-	if (c->unknown) {
-		text_add(t, "whether the GPU had work left is not known");
-		return;
-	}
-	if (c->idle_ns) {
-		text_add(t, "the GPU had no work of this process for at least ");
-		text_add_ns(t, c->idle_ns);
-		text_add(t, " of that");
-	} else {
-		text_add(t, "as far as its calls show, the GPU may have had work left all the time");
-	}
-	if (!is_gpu_bound(c))
-		return;
-	text_add(t, ". For the GPU it waited ");
-	text_add_ns(t, c->gpu_ns);
-	text_add(t, " besides: nothing shows that these waits cost anything");
+	return !c->price.nunknown && c->price.idle_ns < c->lost_ns / 10 && c->gpu_ns >= c->lost_ns;
 }
 
 static void report(const struct culprit *c, const struct context *ctx, struct findings *out)
@@ -324,18 +303,19 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 	share_add(&f->headline, c->lost_ns, c->whole_ns);
 	text_add(&f->headline, " of %s time) for ", c->nthreads == 1 ? "its" : "their");
 	whom_add(&f->headline, ctx, c);
-	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did; ");
-	add_price(&f->sure, c);
-	text_add(&f->advice, "%s",
-		 is_gpu_bound(c)
-			 ? "Make the GPU's own work shorter: as long as it takes so much, these waits do not matter"
-			 : advice_for(class));
+	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did");
+	if (is_gpu_bound(c)) {
+		text_add(&f->sure, "; for the GPU it waited ");
+		text_add_ns(&f->sure, c->gpu_ns);
+		text_add(&f->sure, " besides: nothing shows that these waits cost anything");
+	}
+	text_add(&f->advice, "%s", is_gpu_bound(c) ? GPU_IS_SLOW : advice_for(class));
 	finding_number(f, "lost_ns", c->lost_ns);
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "threads_ns", c->whole_ns);
 	finding_number(f, "waited_for", c->crew ? c->nmembers : 1);
-	if (!c->unknown)
-		finding_number(f, "gpu_idle_ns", c->idle_ns);
+	if (ctx->ledger->schema)
+		gpu_price_give(&c->price, f);
 }
 
 static void starved_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)

@@ -8,6 +8,7 @@
 #include "keys/completeness.h"
 
 #define NEVER UINT64_MAX
+#define NOT_READY 600 /* cudaErrorNotReady, CUDA_ERROR_NOT_READY */
 #define DEVICE_UNKNOWN UINT32_MAX
 
 /* Handles that stand for a default stream of the current device. */
@@ -195,8 +196,10 @@ static uint64_t stream_fed(const struct event *ev)
 static void begin_busy(struct gpu_process *p, struct gpu_stream *s, uint64_t fed_ns)
 {
 	s->fed_ns = fed_ns;
+	s->nfed++;
 	if (s->busy)
 		return;
+	s->nfed = 1;
 	s->busy = true;
 	s->prev = NULL;
 	s->next = p->busy;
@@ -208,7 +211,10 @@ static void begin_busy(struct gpu_process *p, struct gpu_stream *s, uint64_t fed
 /* What it was given by calls that had ended before before_ns is done. */
 static void end_busy(struct gpu_process *p, struct gpu_stream *s, uint64_t before_ns)
 {
-	if (!s->busy || s->fed_ns > before_ns)
+	if (!s->busy)
+		return;
+	p->shown = GPU_LEFT_WAITS;
+	if (s->fed_ns > before_ns)
 		return;
 	s->busy = s->destroyed = false;
 	if (s->prev)
@@ -229,6 +235,10 @@ static void feed(const struct calling *c)
 		end_busy(c->process, s, c->begin_ns);
 	if (!copies_to_host(c) || s->busy)
 		begin_busy(c->process, s, c->ev->at_ns);
+	/* (A copy may wait for itself.) */
+	c->process->shown = c->ev->kind == KIND_launch && s->nfed > GPU_QUEUE_LEAST ? GPU_LEFT_FULL : GPU_NOTHING;
+	c->process->fed_ns = c->ev->at_ns;
+	c->process->nfed++;
 }
 
 static void make_stream(const struct calling *c)
@@ -335,6 +345,7 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 {
 	struct calling c = {.work = w, .process = p, .ev = ev, .device = *device, .begin_ns = call_begin_ns(ev)};
 	uint16_t probe = (uint16_t)ev->v[F_call_probe];
+	enum act what;
 
 	if (!w->doings)
 		w->doings = calloc(UINT16_MAX + 1, 1);
@@ -342,11 +353,17 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 	if (p->unknown || !w->doings)
 		return;
 	c.doings = w->doings[probe] ? w->doings[probe] : find_doings(w, schema, probe);
+	what = (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1);
+	p->shown = GPU_NOTHING;
 	if (gpu_work_feeds(ev->kind)) {
 		feed(&c);
 	} else if (ev->v[F_call_ret] == 0) {
-		act(&c, (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1), device);
+		act(&c, what, device);
+		if (ev->kind != KIND_wait)
+			p->shown = GPU_NOTHING;
 	} else {
+		if (ev->v[F_call_ret] == NOT_READY && (what == ACT_STREAM_DONE || what == ACT_EVENT_DONE))
+			p->shown = GPU_LEFT;
 		return;
 	}
 	if (p->unknown)

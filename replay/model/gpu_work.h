@@ -6,6 +6,9 @@
  * copy to the host returns that does not come back before it is done. What none of these shows may be done or not, so
  * that the time without work is a lower bound.
  *
+ * It is known not to be done, since the process gave the latest, when a query says so, when a call waits for it, and
+ * when one that gives more waits for room: that the two wait is the caller's to know.
+ *
  * Nothing is known of a process whose begin was not recorded, or from the moment on in which it makes or retains a
  * context by the driver's interface: which of them a thread uses is not recorded then. Nor of one that got another
  * program after its first call. Of a capture in which calls are missing nothing is known at all: see gpu_work_shown().
@@ -18,12 +21,15 @@
 #include "format/base/table.h"
 #include "format/cursor.h"
 
+#define GPU_QUEUE_LEAST 32    /* a queue that has been given less since it was empty is not full; */
+#define GPU_ROOM_LEAST 8      /* and one that is has so much left, at least */
 #define GPU_STREAMS_MAX 65536 /* and events, of a process; of one that has more nothing is known */
 
 struct gpu_stream {
 	struct table_key key;           /* a: handle, or what stands for one of the default streams; b: process */
 	struct gpu_stream *next, *prev; /* among the busy ones */
 	uint64_t fed_ns;                /* the latest call that gave it work ended then */
+	uint64_t nfed;                  /* such calls since it had none */
 	uint32_t device;
 	bool busy;      /* not known to have done all */
 	bool destroyed; /* while busy: its handle, and events recorded in it, may mean another one */
@@ -36,16 +42,28 @@ struct gpu_event {
 	uint64_t begin_ns, end_ns; /* of the call that recorded it */
 };
 
+/* What the latest call shows of work that there was when it began. */
+enum gpu_shown {
+	GPU_NOTHING,
+	GPU_LEFT,       /* there was some; */
+	GPU_LEFT_WAITS, /* if it waited */
+	GPU_LEFT_FULL   /* if it waited for room */
+};
+
 struct gpu_process {
 	struct table_key key; /* a: number of the process */
 	struct gpu_stream *busy;
 	uint64_t nobjects;
 	uint64_t idle_ns; /* since then it has no work; UINT64_MAX: it may have some */
-	bool unknown;     /* for good */
+	uint64_t fed_ns;  /* the latest call that gave it work ended then; 0: none did */
+	uint64_t nfed;    /* such calls */
+	enum gpu_shown shown;
+	bool unknown; /* for good */
 	/* Of ledger_idle.c: */
 	struct ledger_thread *feeder; /* the latest */
 	struct idle_span *spans;      /* the latest, in order: a ring of IDLE_SPANS_MAX, or NULL */
 	unsigned first_span, nspans;
+	uint64_t left_ns;    /* until then it has been counted that there was work */
 	uint64_t counted_ns; /* until then they count for good */
 	bool wrong;          /* one of them was none */
 };

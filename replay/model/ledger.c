@@ -55,8 +55,10 @@ static void thread_clear(struct ledger_thread *t)
 	free(t->pieces);
 	free(t->stays);
 	free(t->idle_ns);
+	free(t->left_ns);
 	waited_clear(&t->waited);
 	waited_clear(&t->idling);
+	waited_clear(&t->earlier);
 }
 
 void ledger_clear(struct ledger *l)
@@ -157,6 +159,7 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 	t->npieces = t->pieces_room = t->nstays = 0;
 	waited_fit(&t->waited);
 	waited_clear(&t->idling);
+	waited_clear(&t->earlier);
 	if (!l->calling || t->called || t->nfed)
 		return;
 	l->nsliced -= t->sliced;
@@ -210,7 +213,7 @@ static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_p
 			uint64_t end_ns)
 {
 	t->ns[part] += end_ns - begin_ns;
-	if (idle_counts(t, end_ns) && !ledger_names(part))
+	if (idle_counts(t, part, end_ns) && !ledger_names(part))
 		l->failed |= !idle_spend(t, part, &nobody, begin_ns, end_ns);
 	if (!l->first && is_in_latest(l, t, begin_ns, end_ns))
 		t->slices[t->nslices - 1].ns[part] += end_ns - begin_ns;
@@ -225,7 +228,7 @@ static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part pa
 	if (!ledger_names(part))
 		return;
 	l->failed |= !waited_add(&t->waited, part, whom, end_ns - begin_ns);
-	if (idle_counts(t, end_ns))
+	if (idle_counts(t, part, end_ns))
 		l->failed |= !idle_spend(t, part, whom, begin_ns, end_ns);
 }
 
@@ -561,9 +564,53 @@ static void meet_process(struct ledger *l, struct ledger_thread *t, const struct
 		t->gpu = gpu_work_meet(&l->work, p->number, p->first_ns);
 }
 
+struct waiting {
+	const struct ledger *ledger;
+	const struct ledger_thread *thread;
+	enum ledger_where where;
+	bool waits;
+};
+
+static void look_for_wait(void *arg, const struct span *piece)
+{
+	struct waiting *w = arg;
+
+	w->waits |= piece->end_ns - piece->begin_ns >= LEDGER_STAYS_NS &&
+		    part_of(w->ledger, w->thread, piece, w->where) == LEDGER_GPU;
+}
+
+/* In this call it slept or polled for longer than one takes that finds nothing to wait for. */
+static bool waits_for_gpu(struct ledger *l, const struct ledger_thread *t, const struct event *ev)
+{
+	struct waiting w = {l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, false};
+
+	if (ev->v[F_call_dur] >= LEDGER_STAYS_NS && !first_calls_want(&l->firsts, t->born, ev))
+		timeline_walk(l->timeline, as_tid(t->key.a), call_begin_ns(ev), ev->at_ns, look_for_wait, &w);
+	return w.waits;
+}
+
+/*
+ * The call shows whether there was work left, since the process had been given some at fed_ns. Of its time before the
+ * call all but less than LEDGER_STAYS_NS is settled.
+ */
+static void follow_left(struct ledger *l, struct ledger_thread *t, uint64_t fed_ns, const struct event *ev)
+{
+	struct gpu_process *p = t->gpu;
+	uint64_t begin_ns = call_begin_ns(ev), since_ns = fed_ns > p->left_ns ? fed_ns : p->left_ns;
+
+	if (p->shown == GPU_LEFT_FULL) {
+		l->failed |= idle_may_be_left(t) && waits_for_gpu(l, t, ev) && !idle_left_full(t);
+	} else if (begin_ns >= since_ns + LEDGER_STAYS_NS && (p->shown == GPU_LEFT || waits_for_gpu(l, t, ev))) {
+		l->failed |= !idle_left(t, fed_ns);
+		p->left_ns = begin_ns;
+	}
+}
+
 /* Before its stay in the call is settled: what the call proves holds from its end on. */
 static void follow_work(struct ledger *l, struct ledger_thread *t, const struct event *ev)
 {
+	uint64_t fed_ns = t->gpu->fed_ns;
+
 	if (gpu_work_feeds(ev->kind)) {
 		if (t->gpu->idle_ns != NO_TIME)
 			settle(l, t);
@@ -571,6 +618,8 @@ static void follow_work(struct ledger *l, struct ledger_thread *t, const struct 
 		t->gpu->feeder = t;
 	}
 	gpu_work_call(&l->work, t->gpu, &t->device, l->schema, ev);
+	if (t->gpu->shown != GPU_NOTHING)
+		follow_left(l, t, fed_ns, ev);
 }
 
 static __attribute__((noinline)) void meet_first(struct ledger *l, struct ledger_thread *t, const struct event *ev)

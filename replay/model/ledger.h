@@ -98,8 +98,13 @@ struct ledger_thread {
 	uint32_t device;           /* that its calls are for */
 	bool open_feeds;           /* the call that it is in when recording ends gives the GPU work */
 	uint64_t *idle_ns;         /* of ns[]: see ledger_idle(); NULL: none */
-	struct waited_list idling; /* its time since idling_ns, in which its process had no work so far */
+	uint64_t *left_ns;         /* the same, ledger_left() */
+	struct waited_list idling; /* its time since idling_ns, in which its process had no work so far, or may have
+				      had some all the time: see idle_counts() */
 	uint64_t idling_ns;
+	uint64_t idling_nfed;       /* by so many calls that had been given; 0: it had none */
+	struct waited_list earlier; /* what it had there before the latest of these calls, */
+	uint64_t earlier_nfed;      /* since so many */
 	uint64_t first_idle_ns[2]; /* what was moved to LEDGER_FIRST was such time in LEDGER_CALLS, and in LEDGER_KERNEL
 				    */
 };
@@ -161,6 +166,13 @@ const uint64_t *ledger_idle(const struct ledger_thread *t);
  */
 uint64_t ledger_spent(const struct ledger *l, const struct ledger_thread *t, uint64_t since_ns,
 		      uint64_t ns[LEDGER_PARTS]);
+
+/*
+ * Of the time in each part, how much the GPU is known to have had work of the process that was not done: what held this
+ * thread up since the process gave it some, until a call of this thread showed that it was left. NULL: that is not
+ * known. With ledger_idle() no more than the time in the part.
+ */
+const uint64_t *ledger_left(const struct ledger_thread *t);
 
 /* Since when the thread is recorded: its process is, and it began. */
 uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread);

@@ -3,21 +3,46 @@
 
 #include <stdlib.h>
 
+static const uint64_t none[LEDGER_PARTS];
+
 const uint64_t *ledger_idle(const struct ledger_thread *t)
 {
-	static const uint64_t none[LEDGER_PARTS];
-
 	if (!t->gpu || t->gpu->unknown || t->gpu->wrong)
 		return NULL;
 	return t->idle_ns ? t->idle_ns : none;
 }
 
+const uint64_t *ledger_left(const struct ledger_thread *t)
+{
+	return ledger_idle(t) && t->left_ns ? t->left_ns : ledger_idle(t) ? none : NULL;
+}
+
+/* Its process has been given work since, or has none now. False: no memory. */
+static bool turn(struct ledger_thread *t, uint64_t since_ns)
+{
+	const struct gpu_process *p = t->gpu;
+	bool whole = true;
+
+	if (p->idle_ns != NO_TIME || p->nfed - t->earlier_nfed > GPU_ROOM_LEAST)
+		t->earlier.n = 0;
+	if (p->idle_ns == NO_TIME && t->idling_nfed && p->nfed - t->idling_nfed <= GPU_ROOM_LEAST) {
+		if (!t->earlier.n)
+			t->earlier_nfed = t->idling_nfed;
+		whole = waited_gather(&t->earlier, &t->idling);
+	}
+	t->idling.n = 0;
+	t->idling_ns = since_ns;
+	t->idling_nfed = p->idle_ns == NO_TIME ? p->nfed : 0;
+	return whole;
+}
+
 bool idle_spend(struct ledger_thread *t, enum ledger_part part, const struct whom *whom, uint64_t begin_ns,
 		uint64_t end_ns)
 {
-	if (t->idling_ns != t->gpu->idle_ns)
-		t->idling.n = 0;
-	t->idling_ns = t->gpu->idle_ns;
+	uint64_t since_ns = t->gpu->idle_ns != NO_TIME ? t->gpu->idle_ns : t->gpu->fed_ns;
+
+	if (t->idling_ns != since_ns && !turn(t, since_ns))
+		return false;
 	if (begin_ns < t->idling_ns)
 		begin_ns = t->idling_ns;
 	return begin_ns >= end_ns || waited_add(&t->idling, part, whom, end_ns - begin_ns);
@@ -35,7 +60,7 @@ static bool count(struct gpu_process *p, struct idle_span *s)
 
 		t->idle_ns[w->part] += w->ns;
 		if (ledger_names((enum ledger_part)w->part))
-			waited_idle(&t->waited, w->part, &w->whom, w->ns);
+			waited_work(&t->waited, w->part, &w->whom, w->ns, false);
 	}
 	s->parts.n = 0;
 	p->counted_ns = s->end_ns;
@@ -111,6 +136,40 @@ bool idle_count(struct gpu_work *w)
 	return whole;
 }
 
+/* There was work left in all of that. */
+static bool count_left(struct ledger_thread *t, struct waited_list *list)
+{
+	if (!t->left_ns)
+		t->left_ns = calloc(LEDGER_PARTS, sizeof(*t->left_ns));
+	for (size_t i = 0; t->left_ns && i < list->n; i++) {
+		const struct waited_for *w = &list->all[i];
+
+		t->left_ns[w->part] += w->ns;
+		if (ledger_names((enum ledger_part)w->part))
+			waited_work(&t->waited, w->part, &w->whom, w->ns, true);
+	}
+	list->n = 0;
+	return t->left_ns;
+}
+
+bool idle_left(struct ledger_thread *t, uint64_t since_ns)
+{
+	return t->idling_ns != since_ns || !t->idling_nfed || count_left(t, &t->idling);
+}
+
+/* (Where a queue is full, the process has not been without work for longer than these calls go back.) */
+bool idle_left_full(struct ledger_thread *t)
+{
+	uint64_t before = t->gpu->nfed - 1;
+	bool whole = true;
+
+	if (t->idling_nfed && before - t->idling_nfed < GPU_ROOM_LEAST)
+		whole = count_left(t, &t->idling);
+	if (before - t->earlier_nfed < GPU_ROOM_LEAST)
+		whole = count_left(t, &t->earlier) && whole;
+	return whole;
+}
+
 /* What was moved to first calls was such time, so much of it as has not been dropped; and what there is no room for. */
 static void move_to_first(struct ledger_thread *t, enum ledger_part part, uint64_t first_ns)
 {
@@ -125,11 +184,16 @@ static void move_to_first(struct ledger_thread *t, enum ledger_part part, uint64
 void idle_finish(struct ledger_thread *t)
 {
 	for (size_t i = 0; !ledger_idle(t) && i < t->waited.n; i++)
-		t->waited.all[i].idle_ns = 0;
-	if (!t->idle_ns)
-		return;
-	move_to_first(t, LEDGER_CALLS, t->first_idle_ns[0]);
-	move_to_first(t, LEDGER_KERNEL, t->first_idle_ns[1]);
+		t->waited.all[i].idle_ns = t->waited.all[i].left_ns = 0;
+	if (t->idle_ns) {
+		move_to_first(t, LEDGER_CALLS, t->first_idle_ns[0]);
+		move_to_first(t, LEDGER_KERNEL, t->first_idle_ns[1]);
+	}
+	for (unsigned p = 0; t->left_ns && p < LEDGER_PARTS; p++) {
+		uint64_t room_ns = t->ns[p] - (t->idle_ns ? t->idle_ns[p] : 0);
+
+		t->left_ns[p] = t->left_ns[p] < room_ns ? t->left_ns[p] : room_ns;
+	}
 }
 
 void idle_clear(struct gpu_work *w)

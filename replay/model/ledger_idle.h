@@ -26,10 +26,20 @@ static inline struct idle_span *idle_span_at(const struct gpu_process *p, unsign
 	return &p->spans[(p->first_span + i) % IDLE_SPANS_MAX];
 }
 
-/* Whether the time until end_ns may have some without work in it. */
-static inline bool idle_counts(const struct ledger_thread *t, uint64_t end_ns)
+/* What keeps a thread from giving the GPU work, and is not its own doing. */
+static inline bool idle_holds_up(enum ledger_part part)
 {
-	return t->gpu && t->gpu->idle_ns < end_ns;
+	return part == LEDGER_CPU || part == LEDGER_QUOTA || part == LEDGER_TASK || part == LEDGER_DEVICE ||
+	       part == LEDGER_KERNEL || part == LEDGER_STOPPED;
+}
+
+/*
+ * Whether it matters what the thread did until end_ns: there may be time without work in that; or it may be found later
+ * that there was some, since the process gave it (gpu_process.fed_ns), which is asked of what held it up only.
+ */
+static inline bool idle_counts(const struct ledger_thread *t, enum ledger_part part, uint64_t end_ns)
+{
+	return t->gpu && (t->gpu->idle_ns < end_ns || (t->gpu->idle_ns == NO_TIME && idle_holds_up(part)));
 }
 
 /* The thread spent that in this part. False, of all: no memory. */
@@ -38,6 +48,18 @@ bool idle_spend(struct ledger_thread *t, enum ledger_part part, const struct who
 
 /* It gives its process work by a call that began then. All of its time until then is settled. */
 bool idle_end(struct ledger_thread *t, uint64_t begin_ns);
+
+/* There was work left all the time since then, when the process was given it, until now. All of it is settled. */
+bool idle_left(struct ledger_thread *t, uint64_t since_ns);
+
+/* Whether something held it up of which it is not known whether there was work left. */
+static inline bool idle_may_be_left(const struct ledger_thread *t)
+{
+	return t->earlier.n || (t->idling.n && t->idling_nfed);
+}
+
+/* The call that just gave work had to wait for room: what had been given just before was left. */
+bool idle_left_full(struct ledger_thread *t);
 
 /* It ends, or recording does. */
 bool idle_leave(struct ledger_thread *t, uint64_t at_ns);

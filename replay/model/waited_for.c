@@ -32,6 +32,7 @@ static void count_in(struct waited_for *into, const struct waited_for *w)
 	into->ns += w->ns;
 	into->count += w->count;
 	into->idle_ns += w->idle_ns;
+	into->left_ns += w->left_ns;
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
 		into->did_ns[c] += w->did_ns[c];
 	if (into->whom.tid == w->whom.tid && !into->whom.thread)
@@ -105,17 +106,17 @@ bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom
 }
 
 /* (Of one that had made room and came back, some of the time is in the entry for those who are not known.) */
-void waited_idle(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns)
+void waited_work(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns, bool left)
 {
 	static const struct whom unknown = {.tid = TID_NONE};
 	struct waited_for *const places[] = {find(list, part, whom), find(list, part, &unknown)};
 
 	for (unsigned i = 0; i < 2 && ns; i++) {
-		uint64_t room_ns = places[i] ? places[i]->ns - places[i]->idle_ns : 0,
-			 some_ns = ns < room_ns ? ns : room_ns;
+		struct waited_for *w = places[i];
+		uint64_t room_ns = w ? w->ns - w->idle_ns - w->left_ns : 0, some_ns = ns < room_ns ? ns : room_ns;
 
 		if (some_ns)
-			places[i]->idle_ns += some_ns;
+			*(left ? &w->left_ns : &w->idle_ns) += some_ns;
 		ns -= some_ns;
 	}
 }

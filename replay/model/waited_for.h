@@ -29,7 +29,7 @@ struct waited_for {
 	struct whom whom;
 	uint8_t part; /* enum ledger_part */
 	uint64_t ns, count;
-	uint64_t idle_ns;               /* of ns: the GPU had no work, see ledger_idle() */
+	uint64_t idle_ns, left_ns;      /* of ns: the GPU had no work, or had some: see ledger_idle(), ledger_left() */
 	uint64_t did_ns[CAUSE_CLASSES]; /* their sum is ns; CAUSE_UNKNOWN: not followed, too */
 };
 
@@ -46,8 +46,8 @@ void waited_fit(struct waited_list *list);
 /* One more stretch of `ns`. False: no memory. */
 bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns);
 
-/* So much of what it has there was without work. */
-void waited_idle(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns);
+/* So much of what it has there was without work; or, `left`, with some. */
+void waited_work(struct waited_list *list, unsigned part, const struct whom *whom, uint64_t ns, bool left);
 
 /* Append all of `from`, of another thread. False: no memory. After the last of them: waited_merge(). */
 bool waited_gather(struct waited_list *list, const struct waited_list *from);

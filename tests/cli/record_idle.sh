@@ -70,14 +70,15 @@ int cudaEventSynchronize(void *event) { (void)event; return until(marked); }
 int cudaEventQuery(void *event) { (void)event; return now() < marked ? 600 : 0; }
 END
 idling="streams device result events polled"
-working="ahead elsewhere second full_of_launches full_of_copies full_of_graphs"
+working="full_of_copies"
+shown="synced asked ahead elsewhere second full_of_launches full_of_graphs"
 told() { # PID COLUMN PARTS: the sum of that column of its waits, in ns
 	sqlite3 -readonly "$TMP/run.db" "SELECT sum(l.$2) FROM ledger l JOIN processes p USING (process) WHERE p.pid = $1 AND l.part IN ($3)"
 }
 queues() {
-	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/queues.py "$cuda" $idling $working >"$TMP/queues" || return
+	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/queues.py "$cuda" $idling $working $shown >"$TMP/queues" || return
 	cat "$TMP/queues"
-	[ "$(wc -l <"$TMP/queues")" = 11 ] && "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
+	[ "$(wc -l <"$TMP/queues")" = 13 ] && "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
 		"$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
 }
 # No more is told than was so; and of those that leave nothing, nearly all.
@@ -94,7 +95,7 @@ check "programs that wait beside it are recorded" queues
 for way in $idling; do
 	check "$way: it had no work while the program waited" of_way "$way" 8
 done
-for way in $working; do
+for way in $working $shown; do
 	check "$way: it had some" of_way "$way" 0
 done
 agree() {
@@ -106,15 +107,31 @@ agree() {
 	[ "$(awk -F'|' '$1 > 0 && $1 == $2' "$TMP/sums" | wc -l)" = 2 ]
 }
 check "the report and the database tell the same" agree
-# said WAY TEXT: what its finding says of how sure that is
-said() {
+# starved WAY KEY: that key of its finding
+starved() {
 	local pid
 	pid=$(awk -v way="$1" '$1 == way { print $2 }' "$TMP/queues")
-	sqlite3 :memory: "SELECT f.value ->> 'sure' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f
-		WHERE f.value ->> 'rule' = 'starved' AND f.value -> 'process' ->> 'pid' = $pid" >"$TMP/sure"
-	cat "$TMP/sure"
-	grep -q "$2" "$TMP/sure"
+	sqlite3 :memory: "SELECT f.value ->> '$2' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f
+		WHERE f.value ->> 'rule' = 'starved' AND f.value -> 'process' ->> 'pid' = $pid" | tee "$TMP/starved"
 }
-check "that it had none is in what is found" said streams "the GPU had no work of this process for at least"
-check "and that it had work all the time" said ahead "as far as its calls show, the GPU may have had work left"
+told_left() { # WAY: that it had work meanwhile is told, no more of it than was so, and most of it
+	local waited idle left
+	read -r waited idle < <(awk -v way="$1" '$1 == way { print $3, $4 }' "$TMP/queues")
+	left=$(starved "$1" '$.facts.gpu_left_ns')
+	echo "waited $waited ns, $idle without work; told with some: ${left:-nothing}"
+	[ "${left:-0}" -gt $((waited / 10 * $2)) ] && [ "$left" -le $((waited - idle)) ]
+}
+for way in $shown; do
+	check "$way: that it had work left is known" told_left "$way" 5
+done
+told_none() { [ "$(starved "$1" '$.facts.gpu_left_ns')" = 0 ]; }
+for way in $idling $working; do
+	check "$way: nothing shows that it had some" told_none "$way"
+done
+costs() { # WAY SEVERITY TEXT
+	[ "$(starved "$1" '$.severity')" = "$2" ] && starved "$1" '$.cost' | grep -q "$3"
+}
+check "that it had none is in what is found" costs streams warning "the GPU had no work of this process for at least"
+check "and that it may have had some" costs full_of_copies info "as far as its calls show, the GPU may have had work left"
+check "and that it had" costs synced info "the GPU had work of this process left for at least .* this cost the GPU little or nothing"
 finish

@@ -105,6 +105,19 @@ def full_of_graphs():
         cuda.cudaGraphLaunch(ctypes.c_void_p(0x8000), stream)
 
 
+def synced():
+    """It is waited for later."""
+    cuda.cudaStreamSynchronize(stream)
+    work(10, 3 * MS, stream)
+
+
+def asked():
+    """It is asked for later."""
+    cuda.cudaEventQuery(event)
+    work(10, 3 * MS, stream)
+    cuda.cudaEventRecord(event, stream)
+
+
 def load(pipe):
     """Eight milliseconds of work for each thing that is sent, once one is asked for."""
     ask, answer = pipe

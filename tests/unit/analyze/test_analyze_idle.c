@@ -24,7 +24,7 @@ static int begin(void **state)
 static void call(struct feed *f, unsigned n, uint16_t kind, uint64_t probe, uint64_t from, uint64_t to, uint64_t a,
 		 uint64_t b)
 {
-	uint64_t v[F_copy_stack + 1] = {to, 200, 200 + n, 0, to - from, probe};
+	uint64_t v[F_copy_stack + 1] = {to, 200, 200 + n, n - 1, to - from, probe};
 
 	if (kind == KIND_launch)
 		v[F_launch_stream] = a;
@@ -64,22 +64,38 @@ static uint64_t idle_of(struct feed *f, uint64_t end, unsigned nthreads)
 	ledger_of(f, 201, end);
 	for (unsigned i = 0; i < nthreads; i++) {
 		const struct ledger_thread *t = thread_of(l, 201 + i);
-		const uint64_t *idle_ns = ledger_idle(t);
-		uint64_t waited[LEDGER_PARTS] = {0};
+		const uint64_t *idle_ns = ledger_idle(t), *left_ns = ledger_left(t);
+		uint64_t waited[LEDGER_PARTS] = {0}, left[LEDGER_PARTS] = {0};
 
+		assert_true(!idle_ns == !left_ns);
 		if (!idle_ns)
 			return UINT64_MAX;
 		check_sum(l, t);
 		for (size_t k = 0; k < t->waited.n; k++) {
-			assert_true(t->waited.all[k].idle_ns <= t->waited.all[k].ns);
-			waited[t->waited.all[k].part] += t->waited.all[k].idle_ns;
+			const struct waited_for *w = &t->waited.all[k];
+
+			assert_true(w->idle_ns + w->left_ns <= w->ns);
+			waited[w->part] += w->idle_ns;
+			left[w->part] += w->left_ns;
 		}
 		for (unsigned p = 0; p < LEDGER_PARTS; p++) {
-			assert_true(idle_ns[p] <= t->ns[p]);
+			assert_true(idle_ns[p] + left_ns[p] <= t->ns[p]);
 			assert_int_equal(waited[p], ledger_names((enum ledger_part)p) ? idle_ns[p] : 0);
+			assert_int_equal(left[p], ledger_names((enum ledger_part)p) ? left_ns[p] : 0);
 			sum += idle_ns[p];
 		}
 	}
+	return sum;
+}
+
+/* How long it was held up while the GPU is known to have had work left. */
+static uint64_t left_of(const struct feed *f, uint64_t tid)
+{
+	const uint64_t *left_ns = ledger_left(thread_of(engine_ledger(f->engine), tid));
+	uint64_t sum = 0;
+
+	for (unsigned p = 0; left_ns && p < LEDGER_PARTS; p++)
+		sum += left_ns[p];
 	return sum;
 }
 
@@ -405,6 +421,137 @@ static void waits_have_their_share_of_it(void **state)
 	assert_int_equal(t->waited.all[0].idle_ns, 4 * MS);
 }
 
+/* --- work that was left --- */
+
+/* Until another one is done. */
+static void waits_for_task(struct feed *f, double from, double to)
+{
+	FEED(f, KIND_switch, T0 + (uint64_t)(from * MS), 0, 201, S, 0);
+	feed_waking(f, T0 + (uint64_t)(to * MS), 7, 201, 102, WAKE_TASK);
+	FEED(f, KIND_switch, T0 + (uint64_t)(to * MS), 0, 0, 0, 201);
+}
+
+/* Until an interrupt comes. */
+static void waits_for_irq(struct feed *f, double from, double to)
+{
+	FEED(f, KIND_switch, T0 + (uint64_t)(from * MS), 0, 201, S, 0);
+	feed_waking(f, T0 + (uint64_t)(to * MS), 7, 201, 0, WAKE_IRQ);
+	FEED(f, KIND_switch, T0 + (uint64_t)(to * MS), 0, 0, 0, 201);
+}
+
+#define LEFT(end, expected)                                                                                            \
+	do {                                                                                                           \
+		(void)idle_of(f, AT(end), 1);                                                                          \
+		assert_int_equal(left_of(f, 201), (expected)*MS);                                                      \
+	} while (0)
+
+static void work_was_left_if_a_wait_for_it_waits(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	LAUNCH(1, 0, 1, STREAM);
+	waits_for_task(f, 2, 10); /* 8 */
+	SYNC(1, 11, 15, STREAM);  /* it polls */
+	LAUNCH(1, 16, 17, STREAM);
+	waits_for_task(f, 18, 24);
+	call(f, 1, KIND_wait, PROBE_wait, AT(25), AT(25) + 900 * US, STREAM, 0); /* it was done */
+	LAUNCH(1, 26, 27, STREAM);
+	waits_for_task(f, 28, 32); /* 4 */
+	waits_for_irq(f, 33.5, 36);
+	SYNC(1, 33, 37, STREAM);
+	waits_for_task(f, 38, 45); /* without */
+	LAUNCH(1, 46, 47, STREAM);
+	LAUNCH(1, 48, 49, OTHER);
+	waits_for_task(f, 50, 55);
+	LAUNCH(1, 56, 57, OTHER);  /* since then */
+	waits_for_task(f, 58, 61); /* 3 */
+	SYNC(1, 62, 65, STREAM);
+	LEFT(70, 15);
+	t = thread_of(engine_ledger(f->engine), 201);
+	assert_int_equal(ledger_left(t)[LEDGER_TASK], 15 * MS);
+	assert_int_equal(t->waited.all[0].left_ns, 15 * MS);
+}
+
+/* Also before an event that was recorded behind it; but not where there is nothing to wait for. */
+static void a_wait_for_an_event_shows_it_too(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	RECORD(1, 2, STREAM, EVENT);
+	LAUNCH(1, 2, 3, STREAM);
+	waits_for_task(f, 4, 10); /* 6 */
+	call(f, 1, KIND_wait, PROBE_wait_event, AT(11), AT(14), EVENT, 0);
+	waits_for_task(f, 15, 17); /* 2 */
+	SYNC(1, 18, 20, STREAM);
+	LAUNCH(1, 21, 22, STREAM);
+	waits_for_task(f, 23, 30);
+	SYNC(1, 31, 35, OTHER);
+	call(f, 1, KIND_wait, PROBE_wait, AT(36), AT(36) + 100 * US, STREAM, 0); /* it was done */
+	LEFT(40, 8);
+}
+
+static void a_query_shows_that_it_is_left(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	RECORD(1, 1, STREAM, EVENT);
+	waits_for_task(f, 2, 10); /* 8 */
+	FEED(f, KIND_stream, AT(11), 200, 201, 0, 10 * US, PROBE_query, 600, 0, 0, EVENT);
+	waits_for_task(f, 12, 14);
+	FEED(f, KIND_stream, AT(15), 200, 201, 0, 10 * US, PROBE_query, 0, 0, 0, EVENT);
+	LAUNCH(1, 16, 17, STREAM);
+	RECORD(1, 17, STREAM, EVENT);
+	waits_for_task(f, 18, 20);
+	FEED(f, KIND_stream, AT(21), 200, 201, 0, 10 * US, PROBE_query, 719, 0, 0, EVENT);
+	LEFT(40, 8);
+}
+
+static void launch_many(struct feed *f, unsigned n, double from)
+{
+	for (unsigned i = 0; i < n; i++)
+		call(f, 1, KIND_launch, PROBE_launch, T0 + (uint64_t)(from * MS) + i * 20 * US,
+		     T0 + (uint64_t)(from * MS) + i * 20 * US + 10 * US, STREAM, 0);
+}
+
+static void a_launch_that_waits_for_room_shows_it(void **state)
+{
+	struct feed *f = *state;
+
+	launch_many(f, GPU_QUEUE_LEAST, 1);
+	waits_for_task(f, 3, 10); /* 7 */
+	waits_for_irq(f, 11, 14);
+	LAUNCH(1, 11, 15, STREAM);
+	waits_for_task(f, 16, 18);
+	LAUNCH(1, 19, 25, STREAM); /* it took long, and did not sleep */
+	SYNC(1, 26, 27, STREAM);
+	launch_many(f, GPU_QUEUE_LEAST - 1, 28);
+	waits_for_task(f, 30, 35);
+	waits_for_irq(f, 36, 39);
+	LAUNCH(1, 36, 40, STREAM); /* there is room */
+	waits_for_task(f, 41, 43);
+	waits_for_irq(f, 44, 49);
+	call(f, 1, KIND_copy, PROBE_copy, AT(44), AT(50), STREAM, 1); /* of itself, maybe */
+	LEFT(60, 7);
+}
+
+/* By another thread, too. */
+static void it_is_left_since_the_process_gave_the_latest(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, STREAM);
+	FEED(f, KIND_switch, AT(2), 0, 201, S, 0);
+	LAUNCH(2, 5, 6, STREAM);
+	feed_waking(f, AT(10), 7, 201, 102, WAKE_TASK); /* 4 */
+	FEED(f, KIND_switch, AT(10), 0, 0, 0, 201);
+	waits_for_task(f, 11, 14); /* 3 */
+	SYNC(1, 15, 18, STREAM);
+	LEFT(40, 7);
+}
+
 /* --- random programs --- */
 
 static uint64_t seed;
@@ -430,7 +577,7 @@ struct doing {
 		DOES_EVENT,
 		DOES_SET
 	} what;
-	enum { BEGINS, ACTS, ENDS } phase;
+	enum { SLEEPS, WAKES, BEGINS, ACTS, ENDS } phase;
 	uint64_t at, from;
 	unsigned stream, event;
 	unsigned device; /* current */
@@ -448,6 +595,7 @@ struct simulated {
 		bool told;               /* its call has returned */
 	} work[SIM_CALLS + SIM_THREADS]; /* the GPU had some */
 	unsigned nwork;
+	uint64_t left_ns; /* that the GPU had work while a thread slept */
 };
 
 static unsigned device_of(unsigned stream)
@@ -464,7 +612,7 @@ static void work(struct simulated *m, struct doing *d)
 {
 	uint64_t *busy_until = &m->busy_until[d->stream], begin = *busy_until > d->at ? *busy_until : d->at;
 
-	*busy_until = begin + 1 + draw(draw(4) ? 20 : 400) * US;
+	*busy_until = begin + 1 + draw(draw(4) ? 20 : draw(4) ? 400 : 8000) * US;
 	d->work = m->nwork;
 	m->work[m->nwork].begin = d->at; /* it is the GPU's from then on */
 	m->work[m->nwork++].end = *busy_until;
@@ -477,7 +625,7 @@ static void choose(struct simulated *m, struct doing *d)
 	if (d->what == DOES_SET && m->ndevices == 1)
 		d->what = DOES_SYNC;
 	d->at += 1 + draw(draw(5) ? 10 : 300) * US;
-	d->phase = BEGINS;
+	d->phase = draw(4) ? BEGINS : SLEEPS;
 	d->event = (unsigned)draw(2);
 	d->stream = (unsigned)draw(SIM_STREAMS / 2) * 2 + d->device; /* one of the current device */
 	if (d->what == DOES_COPY)
@@ -513,7 +661,7 @@ static uint64_t act(struct simulated *m, struct doing *d)
 	default:
 		break;
 	}
-	return (until > d->at ? until : d->at) + 1 + draw(draw(6) ? 5 : 500) * US;
+	return (until > d->at ? until : d->at) + 1 + draw(draw(6) ? 5 : 400) * US;
 }
 
 static void report(struct feed *f, struct doing *d, unsigned n)
@@ -565,6 +713,25 @@ static uint64_t true_idle(const struct simulated *m, uint64_t begin, uint64_t en
 	return idle;
 }
 
+/* It waits for another thread. */
+static void sleep_or_wake(struct feed *f, struct simulated *m, struct doing *d)
+{
+	unsigned n = (unsigned)(d - m->doing);
+
+	if (d->phase == SLEEPS) {
+		FEED(f, KIND_switch, d->at, n, 201 + n, S, 0);
+		d->from = d->at;
+		d->at += 1 + draw(draw(3) ? 50 : 4000) * US;
+		d->phase = WAKES;
+		return;
+	}
+	feed_waking(f, d->at, 7, 201 + n, 102, WAKE_TASK);
+	FEED(f, KIND_switch, d->at, n, 0, 0, 201 + n);
+	m->left_ns += d->at - d->from - true_idle(m, d->from, d->at);
+	d->at += 1 + draw(10) * US;
+	d->phase = BEGINS;
+}
+
 /* No span that is kept has work in it. */
 static void check_spans(const struct simulated *m, const struct ledger *l)
 {
@@ -579,8 +746,11 @@ static void check_spans(const struct simulated *m, const struct ledger *l)
 	}
 }
 
-/* *idle_ns: how long the GPU had no work. Returns what the ledger has of that; UINT64_MAX: it is not known. */
-static uint64_t run_random(struct feed *f, uint64_t number, uint64_t *idle_ns)
+/*
+ * *idle_ns: how long the GPU had no work; *left_ns: how long it had some while threads slept. Returns what the ledger
+ * has of the first; UINT64_MAX: it is not known.
+ */
+static uint64_t run_random(struct feed *f, uint64_t number, uint64_t *idle_ns, uint64_t *left_ns)
 {
 	struct simulated m = {.nthreads = (unsigned)(1 + number % SIM_THREADS),
 			      .ndevices = (unsigned)(1 + number / 3 % 2)};
@@ -604,9 +774,11 @@ static uint64_t run_random(struct feed *f, uint64_t number, uint64_t *idle_ns)
 		for (unsigned i = 1; i < m.nthreads; i++)
 			if (m.doing[i].at < d->at)
 				d = &m.doing[i];
-		if (d->phase == BEGINS) {
+		if (d->phase < BEGINS) {
+			sleep_or_wake(f, &m, d);
+		} else if (d->phase == BEGINS) {
 			d->from = d->at;
-			d->at += draw(draw(9) ? 3 : 900) * US; /* it may take long to come to that */
+			d->at += draw(draw(9) ? 3 : 500) * US; /* it may take long to come to that */
 			d->phase = ACTS;
 		} else if (d->phase == ACTS) {
 			d->at = act(&m, d);
@@ -620,27 +792,36 @@ static uint64_t run_random(struct feed *f, uint64_t number, uint64_t *idle_ns)
 		}
 	}
 	for (unsigned i = 0; i < m.nthreads; i++) /* calls that are in flight then */
-		if (m.doing[i].phase != BEGINS && m.doing[i].what == DOES_LAUNCH)
+		if (m.doing[i].phase > BEGINS && m.doing[i].what == DOES_LAUNCH)
 			FEED(f, KIND_in_flight, end, 200, 201 + i, MOMENT_END, end - m.doing[i].from, PROBE_launch, 0,
 			     0);
 	feed_settle(f, ++end);
 	check_spans(&m, engine_ledger(f->engine));
 	*idle_ns = true_idle(&m, T0 + 1, end + 1);
+	*left_ns = m.left_ns;
 	return idle_of(f, end, m.nthreads);
 }
 
 static void no_time_is_told_in_which_there_was_work(void **state)
 {
-	uint64_t told = 0, true_ns = 0, nknown = 0;
+	uint64_t told = 0, true_ns = 0, told_left = 0, true_left = 0, nknown = 0;
 
 	(void)state;
 	for (uint64_t number = 0; number < 1500; number++) {
 		void *own = NULL;
-		uint64_t idle, some;
+		uint64_t idle, left, some, some_left = 0;
 
 		begin(&own);
-		some = run_random(own, number, &idle);
+		some = run_random(own, number, &idle, &left);
+		for (unsigned i = 0; i < SIM_THREADS && some != UINT64_MAX; i++)
+			if (thread_of(engine_ledger(((struct feed *)own)->engine), 201 + i))
+				some_left += left_of(own, 201 + i);
+		if (some_left > left)
+			fail_msg("program %llu: %llu ns told with work left, %llu ns true", (unsigned long long)number,
+				 (unsigned long long)some_left, (unsigned long long)left);
 		if (some != UINT64_MAX) {
+			told_left += some_left;
+			true_left += left;
 			if (some > idle)
 				fail_msg("program %llu: %llu ns told, %llu ns true", (unsigned long long)number,
 					 (unsigned long long)some, (unsigned long long)idle);
@@ -650,10 +831,12 @@ static void no_time_is_told_in_which_there_was_work(void **state)
 		}
 		teardown(&own);
 	}
-	print_message("%llu programs: told %llu of %llu ms\n", (unsigned long long)nknown,
-		      (unsigned long long)(told / MS), (unsigned long long)(true_ns / MS));
+	print_message("%llu programs: told %llu of %llu ms without work, %llu of %llu ms held up with some\n",
+		      (unsigned long long)nknown, (unsigned long long)(told / MS), (unsigned long long)(true_ns / MS),
+		      (unsigned long long)(told_left / MS), (unsigned long long)(true_left / MS));
 	assert_true(nknown > 1000);
 	assert_true(told > true_ns / 4);
+	assert_true(told_left > true_left / 50);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, teardown)
@@ -679,6 +862,11 @@ int main(void)
 		TEST(it_is_not_known_of_contexts_and_of_processes_that_ran_before),
 		TEST(it_is_not_known_after_an_exec),
 		TEST(waits_have_their_share_of_it),
+		TEST(work_was_left_if_a_wait_for_it_waits),
+		TEST(a_wait_for_an_event_shows_it_too),
+		TEST(a_query_shows_that_it_is_left),
+		TEST(a_launch_that_waits_for_room_shows_it),
+		TEST(it_is_left_since_the_process_gave_the_latest),
 		cmocka_unit_test(no_time_is_told_in_which_there_was_work),
 	};
 
