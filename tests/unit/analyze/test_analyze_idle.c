@@ -39,7 +39,7 @@ static void call(struct feed *f, unsigned n, uint16_t kind, uint64_t probe, uint
 	feed_row(f, kind, kind == KIND_copy ? F_copy_stack : F_stream_stack + 1, v);
 }
 
-#define AT(ms) (T0 + (ms)*MS)
+#define AT(ms) (T0 + (uint64_t)((ms)*MS))
 #define LAUNCH(n, from, to, stream) call(f, n, KIND_launch, PROBE_launch, AT(from), AT(to), stream, 0)
 #define SYNC(n, from, to, stream) call(f, n, KIND_wait, PROBE_wait, AT(from), AT(to), stream, 0)
 #define SYNC_DEVICE(n, from, to) call(f, n, KIND_wait, PROBE_wait_device, AT(from), AT(to), 0, 0)
@@ -537,6 +537,33 @@ static void a_launch_that_waits_for_room_shows_it(void **state)
 	LEFT(60, 7);
 }
 
+/* For what is left in it there was room only after a while; it is not known how much that is, but not less than that.
+ */
+static void a_full_queue_has_some_left(void **state)
+{
+	struct feed *f = *state;
+
+	launch_many(f, GPU_QUEUE_LEAST, 1);
+	waits_for_task(f, 3, 10); /* 7 */
+	launch_many(f, 1, 11);
+	waits_for_task(f, 12, 14); /* 2 */
+	launch_many(f, GPU_ROOM_LEAST - 2, 15);
+	waits_for_irq(f, 16, 18);
+	LAUNCH(1, 16, 19, STREAM);
+	waits_for_task(f, 20, 25);
+	launch_many(f, 1, 26);
+	waits_for_task(f, 27, 28); /* 1 */
+	launch_many(f, GPU_ROOM_LEAST - 1, 29);
+	waits_for_irq(f, 30, 33);
+	LAUNCH(1, 30, 34, STREAM);
+	waits_for_task(f, 35, 40);
+	SYNC(1, 41, 41.5, STREAM);
+	launch_many(f, GPU_QUEUE_LEAST + 2, 42);
+	waits_for_irq(f, 43, 45);
+	LAUNCH(1, 43, 46, STREAM); /* since then it had none */
+	LEFT(60, 10);
+}
+
 /* By another thread, too. */
 static void it_is_left_since_the_process_gave_the_latest(void **state)
 {
@@ -866,6 +893,7 @@ int main(void)
 		TEST(a_wait_for_an_event_shows_it_too),
 		TEST(a_query_shows_that_it_is_left),
 		TEST(a_launch_that_waits_for_room_shows_it),
+		TEST(a_full_queue_has_some_left),
 		TEST(it_is_left_since_the_process_gave_the_latest),
 		cmocka_unit_test(no_time_is_told_in_which_there_was_work),
 	};
