@@ -345,24 +345,22 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 {
 	struct calling c = {.work = w, .process = p, .ev = ev, .device = *device, .begin_ns = call_begin_ns(ev)};
 	uint16_t probe = (uint16_t)ev->v[F_call_probe];
-	enum act what;
 
 	if (!w->doings)
 		w->doings = calloc(UINT16_MAX + 1, 1);
 	w->failed |= !w->doings;
+	p->shown = GPU_NOTHING;
 	if (p->unknown || !w->doings)
 		return;
 	c.doings = w->doings[probe] ? w->doings[probe] : find_doings(w, schema, probe);
-	what = (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1);
-	p->shown = GPU_NOTHING;
 	if (gpu_work_feeds(ev->kind)) {
 		feed(&c);
 	} else if (ev->v[F_call_ret] == 0) {
-		act(&c, what, device);
+		act(&c, (enum act)((c.doings & ~(PER_THREAD | RETURNS_AT_ONCE)) - 1), device);
 		if (ev->kind != KIND_wait)
 			p->shown = GPU_NOTHING;
 	} else {
-		if (ev->v[F_call_ret] == NOT_READY && (what == ACT_STREAM_DONE || what == ACT_EVENT_DONE))
+		if (ev->v[F_call_ret] == NOT_READY)
 			p->shown = GPU_LEFT;
 		return;
 	}

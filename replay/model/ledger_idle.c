@@ -23,7 +23,7 @@ static bool turn(struct ledger_thread *t, uint64_t since_ns)
 	const struct gpu_process *p = t->gpu;
 	bool whole = true;
 
-	if (p->idle_ns != NO_TIME || p->nfed - t->earlier_nfed > GPU_ROOM_LEAST)
+	if (p->nfed - t->earlier_nfed > GPU_ROOM_LEAST)
 		t->earlier.n = 0;
 	if (p->idle_ns == NO_TIME && t->idling_nfed && p->nfed - t->idling_nfed <= GPU_ROOM_LEAST) {
 		if (!t->earlier.n)

@@ -467,7 +467,12 @@ static void work_was_left_if_a_wait_for_it_waits(void **state)
 	LAUNCH(1, 56, 57, OTHER);  /* since then */
 	waits_for_task(f, 58, 61); /* 3 */
 	SYNC(1, 62, 65, STREAM);
-	LEFT(70, 15);
+	LAUNCH(1, 65, 66, STREAM);
+	waits_for_task(f, 67, 70);
+	FEED(f, KIND_switch, AT(72), 0, 201, 0, 900);
+	FEED(f, KIND_switch, AT(74), 0, 900, 0, 201);
+	SYNC(1, 71.5, 74.5, STREAM); /* it had no CPU */
+	LEFT(80, 15);
 	t = thread_of(engine_ledger(f->engine), 201);
 	assert_int_equal(ledger_left(t)[LEDGER_TASK], 15 * MS);
 	assert_int_equal(t->waited.all[0].left_ns, 15 * MS);
@@ -506,6 +511,8 @@ static void a_query_shows_that_it_is_left(void **state)
 	RECORD(1, 17, STREAM, EVENT);
 	waits_for_task(f, 18, 20);
 	FEED(f, KIND_stream, AT(21), 200, 201, 0, 10 * US, PROBE_query, 719, 0, 0, EVENT);
+	waits_for_irq(f, 22, 25);
+	FEED(f, KIND_stream, AT(26), 200, 201, 0, 5 * MS, PROBE_query, 0, 0, 0, EVENT); /* it waited for something */
 	LEFT(40, 8);
 }
 
@@ -514,6 +521,15 @@ static void launch_many(struct feed *f, unsigned n, double from)
 	for (unsigned i = 0; i < n; i++)
 		call(f, 1, KIND_launch, PROBE_launch, T0 + (uint64_t)(from * MS) + i * 20 * US,
 		     T0 + (uint64_t)(from * MS) + i * 20 * US + 10 * US, STREAM, 0);
+}
+
+static void launch_of(struct feed *f, uint64_t function, uint64_t from, uint64_t to)
+{
+	uint64_t v[F_launch_stack + 1] = {AT(to), 200, 201, 0, (to - from) * MS, PROBE_launch};
+
+	v[F_launch_function] = function;
+	v[F_launch_stream] = STREAM;
+	feed_row(f, KIND_launch, F_launch_stack + 1, v);
 }
 
 static void a_launch_that_waits_for_room_shows_it(void **state)
@@ -527,13 +543,18 @@ static void a_launch_that_waits_for_room_shows_it(void **state)
 	waits_for_task(f, 16, 18);
 	LAUNCH(1, 19, 25, STREAM); /* it took long, and did not sleep */
 	SYNC(1, 26, 27, STREAM);
-	launch_many(f, GPU_QUEUE_LEAST - 1, 28);
-	waits_for_task(f, 30, 35);
-	waits_for_irq(f, 36, 39);
-	LAUNCH(1, 36, 40, STREAM); /* there is room */
-	waits_for_task(f, 41, 43);
-	waits_for_irq(f, 44, 49);
-	call(f, 1, KIND_copy, PROBE_copy, AT(44), AT(50), STREAM, 1); /* of itself, maybe */
+	launch_many(f, GPU_QUEUE_LEAST, 27);
+	waits_for_task(f, 28, 28.5);
+	waits_for_irq(f, 29, 31);
+	launch_of(f, 0x2000, 29, 32); /* the first one of that: it may be loaded */
+	SYNC(1, 32, 32.5, STREAM);
+	launch_many(f, GPU_QUEUE_LEAST - 1, 33);
+	waits_for_task(f, 34, 39);
+	waits_for_irq(f, 40, 43);
+	LAUNCH(1, 40, 44, STREAM); /* there is room */
+	waits_for_task(f, 45, 47);
+	waits_for_irq(f, 48, 53);
+	call(f, 1, KIND_copy, PROBE_copy, AT(48), AT(54), STREAM, 1); /* of itself, maybe */
 	LEFT(60, 7);
 }
 
@@ -562,6 +583,53 @@ static void a_full_queue_has_some_left(void **state)
 	waits_for_irq(f, 43, 45);
 	LAUNCH(1, 43, 46, STREAM); /* since then it had none */
 	LEFT(60, 10);
+}
+
+#define BLOCKED(at)                                                                                                    \
+	do {                                                                                                           \
+		waits_for_irq(f, at, (at) + 2);                                                                        \
+		LAUNCH(1, at, (at) + 2.5, STREAM);                                                                     \
+	} while (0)
+
+static void what_was_given_too_long_ago_may_be_done(void **state)
+{
+	struct feed *f = *state;
+
+	launch_many(f, GPU_QUEUE_LEAST, 1);
+	waits_for_task(f, 3, 10);
+	launch_many(f, GPU_ROOM_LEAST, 11);
+	BLOCKED(12);
+	waits_for_task(f, 15, 16); /* with the next one, for both were before too many: */
+	launch_many(f, GPU_ROOM_LEAST / 2, 17);
+	waits_for_task(f, 18, 20);
+	launch_many(f, GPU_ROOM_LEAST / 2, 21);
+	waits_for_task(f, 22, 26); /* 4 */
+	BLOCKED(27);
+	waits_for_task(f, 30, 33);
+	launch_many(f, 1, 33);
+	waits_for_task(f, 34, 35);
+	launch_many(f, GPU_ROOM_LEAST + 1, 36);
+	waits_for_task(f, 37, 40); /* 3 */
+	launch_many(f, 1, 40);
+	waits_for_task(f, 41, 43); /* 2 */
+	BLOCKED(44);
+	LEFT(60, 9);
+}
+
+static void it_is_not_known_either_where_the_other_is_not(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	LAUNCH(1, 0, 1, STREAM);
+	waits_for_task(f, 2, 10);
+	SYNC(1, 11, 15, STREAM);
+	call(f, 1, KIND_context, PROBE_make_context, AT(16), AT(17), 0, 0);
+	assert_int_equal(idle_of(f, AT(20), 1), UINT64_MAX);
+	t = thread_of(engine_ledger(f->engine), 201);
+	assert_null(ledger_left(t));
+	assert_int_equal(t->waited.all[0].ns, 8 * MS);
+	assert_int_equal(t->waited.all[0].left_ns, 0);
 }
 
 /* By another thread, too. */
@@ -894,6 +962,8 @@ int main(void)
 		TEST(a_query_shows_that_it_is_left),
 		TEST(a_launch_that_waits_for_room_shows_it),
 		TEST(a_full_queue_has_some_left),
+		TEST(what_was_given_too_long_ago_may_be_done),
+		TEST(it_is_not_known_either_where_the_other_is_not),
 		TEST(it_is_left_since_the_process_gave_the_latest),
 		cmocka_unit_test(no_time_is_told_in_which_there_was_work),
 	};
