@@ -88,7 +88,7 @@ static const struct about_fact {
 	{.name = "modules_not_numbered", .sort = BLIND_ORDINARY},
 };
 #define NTABLE (sizeof(table) / sizeof(table[0]))
-_Static_assert(NTABLE == sizeof(((struct about *)0)->facts) / sizeof(char *), "a place for each fact");
+_Static_assert(NTABLE == ABOUT_FACTS, "a place for each fact");
 
 /* A later row replaces an earlier one. */
 static int keep(char **place, size_t *len, const struct event *ev, unsigned field, struct fault *why)

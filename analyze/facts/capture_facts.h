@@ -27,11 +27,13 @@ enum blind_sort {
 	BLIND_SORTS,
 };
 
+#define ABOUT_FACTS 35
+
 /* A zeroed one is empty. */
 struct about {
-	char *facts[35]; /* values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a
-			    capture */
-	size_t fact_bytes[34];
+	/* Values by their place in the table of capture_facts.c; NULL: not reported. Bytes out of a capture. */
+	char *facts[ABOUT_FACTS];
+	size_t fact_bytes[ABOUT_FACTS];
 	char *command; /* command line of the first recorded process; NULL: not reported */
 	size_t command_bytes;
 	uint64_t command_pid;
