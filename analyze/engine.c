@@ -46,9 +46,17 @@ static uint64_t tracked_since(void *arg, uint32_t tid)
 {
 	struct engine *e = arg;
 
-	if (e->names.nameless.nitems && table_find(&e->names.nameless, tid, 0))
-		return 0;
+	const struct nameless *one = e->names.nameless.nitems ? table_find(&e->names.nameless, tid, 0) : NULL;
+
+	if (one)
+		return one->since_ns;
 	return timeline_tracked_since(&e->names.tasks, tid);
+}
+
+/* Who is woken is recorded, or followed: the latter is known where no row is withheld that may say so. */
+static bool shows_follows(const struct engine *e)
+{
+	return !schema_kind(e->ctx.schema, KIND_follow) || !reader_withholds(e->ctx.reader, CLASS_events);
 }
 
 /* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
@@ -63,6 +71,8 @@ static uint32_t proves_tracked(const struct event *ev)
 		return as_tid(ev->v[F_fault_tid]);
 	case KIND_exit:
 		return as_tid(ev->v[F_exit_tid]);
+	case KIND_follow:
+		return as_tid(ev->v[F_follow_tid]);
 	default:
 		return event_is_call(ev) ? as_tid(ev->v[F_call_tid]) : TID_NONE;
 	}
@@ -78,6 +88,8 @@ static uint32_t proves_process(const struct event *ev)
 		return (uint32_t)ev->v[F_fault_pid];
 	case KIND_exit:
 		return (uint32_t)ev->v[F_exit_pid];
+	case KIND_follow:
+		return (uint32_t)ev->v[F_follow_pid];
 	default:
 		return event_is_call(ev) ? (uint32_t)ev->v[F_call_pid] : 0;
 	}
@@ -99,13 +111,17 @@ static int look_ahead(struct engine *e, struct fault *why)
 		if (tid == TID_NONE || tid == TID_IDLE)
 			continue;
 		one = table_find(&e->names.nameless, tid, 0);
+		if (!one && ev.kind == KIND_waking && !shows_follows(e))
+			continue;
 		if (!one && e->names.nameless.nitems >= TIMELINE_THREADS_MAX)
 			continue;
 		if (!one)
 			one = table_add(&e->names.nameless, tid, 0, sizeof(*one));
 		if (!one)
 			r = fault_no_memory(why);
-		else if (!one->pid)
+		else if (ev.kind == KIND_follow && !one->since_ns && !one->pid)
+			one->since_ns = ev.at_ns;
+		if (one && !one->pid)
 			one->pid = proves_process(&ev);
 	}
 	cursor_close(cur);

@@ -128,6 +128,7 @@ bool names_wants(uint16_t kind)
 	case KIND_process:
 	case KIND_thread:
 	case KIND_namespaces:
+	case KIND_follow:
 	case KIND_fork:
 	case KIND_exec:
 	case KIND_exit:
@@ -149,6 +150,7 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	switch (ev->kind) {
 	case KIND_process:
 	case KIND_namespaces:
+	case KIND_follow:
 	case KIND_exec:
 	case KIND_exit:
 		return feed_tasks(n, ev, 0, tid, why);

@@ -61,6 +61,7 @@ struct refusal {
 struct nameless {
 	struct table_key key; /* a: tid */
 	uint32_t pid;         /* 0: not known */
+	uint64_t since_ns;    /* recorded since then; 0: as long as there are rows of it */
 };
 
 /* A zeroed one is empty. */

@@ -5,6 +5,7 @@
  * Which calls are probed and what is taken from them is data: `plans`, filled from record/probe/probes.c.
  */
 #include "bpf/calls.h"
+#include "bpf/follow.h"
 #include "bpf/metrics.h"
 #include "bpf/names.h"
 #include "bpf/signals.h"
@@ -181,6 +182,8 @@ static __always_inline void note_end(struct task_struct *next)
 	}
 	if (s && s->throttle.queue)
 		throttle_ends(next, s);
+	if (s)
+		s->left_ns = 0;
 }
 
 SEC("tp_btf/sched_switch")
@@ -188,7 +191,7 @@ int on_switch(__u64 *ctx)
 {
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
-	bool prev_tracked, next_tracked, waiting;
+	bool prev_tracked, next_tracked, prev_seen, next_seen, waiting;
 	__u32 state, nr = 0, flags = 0, queue = 0;
 	struct ring_switch *r;
 
@@ -198,12 +201,16 @@ int on_switch(__u64 *ctx)
 	next_tracked = next->pid && track_of(next->tgid);
 	/* A preempted thread may already carry the state in which it was about to sleep. */
 	state = preempt ? 0 : switch_has_state ? (__u32)ctx[3] : prev->__state;
+	prev_seen = is_scheduled(prev, prev_tracked);
+	next_seen = is_scheduled(next, next_tracked);
 	waiting = note_waits(prev, prev_tracked, next, next_tracked, !state, &queue);
-	if (!prev_tracked && !next_tracked && !waiting)
+	if (!prev_seen && !next_seen && !waiting)
 		return 0;
 	if (prev_tracked && state)
+		follow_sleep(prev);
+	if (prev_seen && state)
 		nr = sleeps_in(prev, state, &flags);
-	if (prev_tracked && !state)
+	if (prev_seen && !state)
 		flags = runs_no_more(prev, next);
 	if (next_tracked)
 		note_end(next);
@@ -308,16 +315,19 @@ int on_signal(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline int waking(struct task_struct *t, bool interrupted)
+static __always_inline int waking(struct task_struct *t, bool is_tracked, bool interrupted)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
+	bool by_tracked = track_of(waker->tgid);
 	struct ring_waking *r;
 
 	count(PROBE_WAKING, COUNT_fired);
 	if (drop(PROBE_WAKING))
 		return 0;
-	emit(t, true);
-	emit(waker, track_of(waker->tgid));
+	emit(t, is_tracked);
+	emit(waker, by_tracked);
+	if (follow_wakers && is_tracked && !by_tracked && interrupts_known && !interrupted)
+		follow_waker(t);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_WAKING, COUNT_ring_full);
@@ -398,15 +408,19 @@ SEC("tp_btf/sched_waking")
 int on_waking(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
+	bool is_tracked;
 
 	if (selftest_pid && (__u32)t->tgid == selftest_pid)
 		selftest();
-	if (!running || !track_of(t->tgid))
+	if (!running)
+		return 0;
+	is_tracked = track_of(t->tgid);
+	if (!is_scheduled(t, is_tracked))
 		return 0;
 	/* Before 6.18 it may become runnable in a queue that is throttled. */
 	if (!bpf_core_field_exists(t->throttled) && is_throttled(t))
 		throttle_begins(t);
-	return waking(t, interrupts_known && in_interrupt());
+	return waking(t, is_tracked, interrupts_known && in_interrupt());
 }
 
 /*
@@ -535,8 +549,12 @@ int on_exit(__u64 *ctx)
 	struct ring_exit *r;
 	bool last;
 
-	if (!running || !track)
+	if (!running)
 		return 0;
+	if (!track) {
+		follow_no_more(t);
+		return 0;
+	}
 	/* Of threads that end at once each may find none left: the first is reported as the last then. */
 	last = exit_emits_last
 		       ? (bool)ctx[1]

@@ -73,6 +73,7 @@ enum host_probe {
 	PROBE_SIGNAL = 15,
 	PROBE_STATE = 16,
 	PROBE_IN_FLIGHT = 17,
+	PROBE_FOLLOW = 18,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -130,6 +131,7 @@ enum ring_type {
 	RING_SIGNAL,
 	RING_STATE,
 	RING_IN_FLIGHT,
+	RING_FOLLOW,
 	RING_TYPES
 };
 
@@ -269,6 +271,17 @@ struct ring_in_flight {
 	__u64 dur_ns;
 	__u64 argument;
 };
+
+/* As the fields of kind follow. */
+struct ring_follow {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 for_tid;
+	__u32 pad;
+	__u64 slept_ns;
+};
+#define FOLLOWED_MAX 256
+#define FOLLOW_SLEPT_NS 1000000
 
 struct ring_oom {
 	struct ring_head head;

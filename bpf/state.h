@@ -18,6 +18,8 @@ const volatile __u32 life_half_bytes = 1, bulk_half_bytes = 1; /* fill level tha
 const volatile bool follow_children;  /* a tracked process's are tracked, too */
 const volatile bool track_all;        /* every process that uses CUDA, not only those in `tracked` */
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
+const volatile bool follow_wakers;    /* that are not tracked: see bpf/follow.h */
+const volatile __u32 own_pid;         /* the recorder's: it is not followed */
 const volatile bool futex_on;
 const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
 const volatile bool notice_maps;      /* report when a CUDA library is mapped */
@@ -28,6 +30,9 @@ const volatile bool exit_emits_last;  /* sched_process_exit passes whether no th
 const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
 const volatile __u32 seat_mask;       /* entries of `seats`, a power of two, less 1 */
 const volatile __u32 ask_mask;        /* see submit_call(); a power of two, less 1 */
+
+/* Threads in `followed`; and those for which there was no room. */
+volatile __u32 nfollowed, nunfollowed;
 
 /* Set by the recorder once it is ready, cleared when it ends: otherwise nothing is recorded nor counted. */
 volatile __u32 running;
@@ -103,6 +108,7 @@ struct thread_state {
 	struct open_futex futex;
 	struct last_fault fault;
 	struct throttle throttle;
+	__u64 left_ns; /* it left its CPU, to sleep, and has not run again since; 0: it has, or that is not known */
 };
 
 struct {
@@ -137,6 +143,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct track);
 } tracked SEC(".maps");
+
+/* Threads of processes that are not tracked, by thread id: when they started. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, FOLLOWED_MAX);
+	__type(key, __u32);
+	__type(value, __u64);
+} followed SEC(".maps");
 
 /* What falls out of it is inspected once more. */
 struct {

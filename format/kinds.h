@@ -42,6 +42,7 @@
 	K(11, map, events, CALL)                                                                                       \
 	K(12, load, events, CALL)                                                                                      \
 	K(13, thread_stack, events, PLAIN)                                                                             \
+	K(14, follow, events, PLAIN)                                                                                   \
 	K(16, switch, events, COUNTED)                                                                                 \
 	K(17, waking, events, COUNTED)                                                                                 \
 	K(18, futex, events, COUNTED)                                                                                  \
@@ -305,6 +306,18 @@
 	F(throttled, tid, UINT, ID)                                                                                    \
 	F(throttled, cpu, UINT, CPU)                                                                                   \
 	F(throttled, wait, UINT, NS)
+
+/*
+ * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so long.
+ * From now on its own switches have rows, and who wakes it, as those of a recorded thread do. Nothing else of it has.
+ */
+#define FIELDS_follow(F)                                                                                               \
+	F(follow, at, TIME, BOOT_NS)                                                                                   \
+	F(follow, pid, UINT, ID)                                                                                       \
+	F(follow, tid, UINT, ID)                                                                                       \
+	F(follow, cpu, UINT, CPU)                                                                                      \
+	F(follow, waiter_tid, UINT, ID)                                                                                \
+	F(follow, slept, UINT, NS)
 
 /*
  * A signal that stops, continues or ends a recorded process was sent to it: SIGKILL, SIGSTOP, SIGCONT, and others to

@@ -227,7 +227,7 @@ int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *c
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "an event of kind %s is older than the open epoch",
 				 k->name);
 	r = staging_add(&w->staging, k, v, text, why);
-	if (r == 0 && w->saw && k->class != CLASS_events)
+	if (r == 0 && w->saw && k->flags == KIND_PLAIN)
 		w->saw(w->watcher, kind, v, text);
 	return r;
 }

@@ -63,7 +63,7 @@ int writer_continue(struct writer **w, struct sink sink, const struct identity *
 		    size_t nprobes, struct writer *before, uint64_t wall_ns, struct fault *why);
 
 /*
- * Have each row of another class than `events` shown once it is staged, as writer_add() got it. `saw` fails by itself.
+ * Have each row of a kind that is not counted shown once it is staged, as writer_add() got it. `saw` fails by itself.
  */
 void writer_watch(struct writer *w, void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text),
 		  void *self);

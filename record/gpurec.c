@@ -277,6 +277,12 @@ static void emit_result(const struct settings *s, const struct recording_result 
 		tool_note("  runs of probes that the kernel skipped, for recorded threads or others: %s",
 			  result->skipped);
 	emit_survivors(result);
+	if (result->nfollowed)
+		tool_note(
+			"  %llu thread%s of processes that are not recorded ended waits of recorded ones, and %s followed "
+			"since (--no-follow: not)",
+			(unsigned long long)result->nfollowed, result->nfollowed == 1 ? "" : "s",
+			result->nfollowed == 1 ? "was" : "were");
 	emit_self(s, result);
 	if (result->command_pid)
 		tool_note("the command goes on as process %lld, no longer recorded", (long long)result->command_pid);

@@ -128,6 +128,8 @@ static const struct tool_option option_table[] = {
 	 AT(o.quota)},
 	{"no-signals", 0, NULL, "do not record who stops, continues or ends processes by a signal", TOOL_CLEAR,
 	 AT(o.signals)},
+	{"no-follow", 0, NULL, "do not follow threads that are not recorded, but keep recorded ones waiting",
+	 TOOL_CLEAR, AT(o.follow)},
 	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets", TOOL_CLEAR,
 	 AT(o.command_lines)},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", TOOL_CLEAR,
@@ -188,6 +190,7 @@ int settings_read(struct settings *s, int argc, char **argv)
 					  .futex = true,
 					  .quota = true,
 					  .signals = true,
+					  .follow = true,
 					  .command_lines = true,
 					  .late_attach = true};
 	status = tool_read_options(&options, true, argc, argv, s, &operands);

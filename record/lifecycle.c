@@ -405,6 +405,9 @@ int recording_notice(void *self, const struct ring_head *record, struct fault *w
 		return on_mapped(s, any, why);
 	case RING_STATE:
 		return on_state(s, any, why);
+	case RING_FOLLOW:
+		s->processes.nfollowed++;
+		return 0;
 	default:
 		return 0;
 	}

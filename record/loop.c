@@ -377,6 +377,7 @@ static int finish(struct recording *s, uint32_t reason, struct recording_result 
 	if (r == 0)
 		r = recording_go_on(s, true, why);
 	recording_list_survivors(s, result);
+	result->nfollowed = s->processes.nfollowed;
 	if (r == 0)
 		r = recording_emit_libraries(s, why);
 	attach_count_skipped(s->attach, &s->counters);

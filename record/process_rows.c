@@ -385,7 +385,7 @@ struct lack {
 	uint64_t n;
 	bool ordinary, calls;
 };
-#define NLACKS 17
+#define NLACKS 18
 
 static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 {
@@ -426,6 +426,9 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		{"states_beyond", "thread or open call at the beginning or end is not listed: limit reached",
 		 "threads and open calls at the beginning or end are not listed: limit reached",
 		 attach_states_beyond(s->attach), false, false},
+		{"follow_beyond", "wait ended by a thread that was not followed: limit reached",
+		 "waits ended by threads that were not followed: limit reached", attach_unfollowed(s->attach), true,
+		 false},
 		{"stacks_unread", "thread whose user stack at the beginning or end could not be read",
 		 "threads whose user stacks at the beginning or end could not be read", s->processes.stacks.unread,
 		 true, false},
@@ -503,8 +506,11 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 	if (!s->o.signals)
 		n += add_missing(&list[n], false, false,
 				 "who stopped, continued or ended processes by a signal (--no-signals)");
+	if (!s->o.follow)
+		n += add_missing(&list[n], false, false,
+				 "what those did that are not recorded, and kept recorded threads waiting (--no-follow)");
 	if (!s->o.command_lines)
 		n += add_missing(&list[n], true, false, "the arguments of processes (--no-command-lines)");
 	return n;
 }
-_Static_assert(NLACKS + 7 <= MISSING_MAX, "room for all");
+_Static_assert(NLACKS + 8 <= MISSING_MAX, "room for all");

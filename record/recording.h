@@ -29,6 +29,7 @@ struct recording_options {
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
 	bool signals;       /* report of signals that stop, continue or end processes, and of their senders */
+	bool follow;        /* threads that are not recorded, once they end long sleeps of recorded ones */
 	bool quota;         /* report when a CPU quota keeps threads from running */
 	bool command_lines; /* record the arguments of processes */
 	bool late_attach;
@@ -56,7 +57,7 @@ struct missing {
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
 	bool calls;    /* calls may be missing for it, not only names */
 };
-#define MISSING_MAX 24
+#define MISSING_MAX 28
 
 /* A recorded process that still ran when recording ended. */
 struct survivor {
@@ -71,8 +72,9 @@ struct recording_result {
 	int command_status;  /* wait(2) */
 	int64_t command_pid; /* it goes on, unrecorded; 0: it does not */
 	struct survivor survivors[SURVIVORS_NAMED];
-	size_t nsurvivors; /* there may be more than are named */
-	size_t nlibraries; /* that carried probes */
+	uint64_t nfollowed; /* threads */
+	size_t nsurvivors;  /* there may be more than are named */
+	size_t nlibraries;  /* that carried probes */
 	char key_id[32];
 	char path[4096];        /* of the last capture */
 	uint64_t ncaptures;     /* 1 without rotation */

@@ -78,6 +78,7 @@ struct processes {
 	struct pid_set tracked;   /* that are known to live: inspected again when no system call reports mappings */
 	struct pid_set scanned;   /* all of their mappings were inspected once */
 	struct pid_set survivors; /* that still run when recording ends */
+	uint64_t nfollowed;       /* threads */
 	struct pid_set gone, long_gone; /* since this seal, before it: the kernel's table may forget the latter */
 	struct deferred_queue deferred;
 	uint64_t not_attached;

@@ -169,6 +169,9 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			    : attach_lacks(s->attach, "signal_generate")
 				    ? "not recorded: this kernel does not report it"
 				    : "recorded"},
+		{"follow", !s->o.follow      ? "not recorded"
+			   : !kernel->follow ? "not recorded: this kernel does not report who wakes whom"
+					     : "recorded"},
 		{"children", s->o.no_children ? "not recorded" : "recorded"},
 		{"command_lines", s->o.command_lines ? "recorded" : "left out"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},

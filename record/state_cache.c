@@ -23,6 +23,7 @@ static const struct about {
 } abouts[] = {
 	{KIND_process, NFIELDS_process, {F_process_pid}, F_process_pid, F_process_start},
 	{KIND_thread, NFIELDS_thread, {F_thread_tid}, F_thread_pid, NO_FIELD},
+	{KIND_follow, NFIELDS_follow, {F_follow_tid}, F_follow_pid, NO_FIELD}, /* of a thread, too */
 	{KIND_namespaces, NFIELDS_namespaces, {F_namespaces_pid}, F_namespaces_pid, F_namespaces_start},
 	{KIND_module, NFIELDS_module, {F_module_id}, NO_FIELD, NO_FIELD},
 	{KIND_executable, NFIELDS_executable, {F_executable_pid}, F_executable_pid, F_executable_start},
@@ -159,7 +160,8 @@ static bool is_gone(const struct standing *s, const struct entry *e, uint64_t no
 		return process->ended_ns + STANDING_GRACE_NS < now_ns;
 	/* Nobody reports the end of those that are not recorded. */
 	if (!process || !process->v[F_process_tracked])
-		return !is_there(e->about->kind == KIND_thread ? e->v[F_thread_tid] : e->v[e->about->pid]);
+		return !is_there(e->v[e->about->kind == KIND_thread || e->about->kind == KIND_follow ? e->about->key[0]
+												     : e->about->pid]);
 	return false;
 }
 

@@ -203,6 +203,17 @@ static void fill_throttled(struct row *row, const void *record)
 	row->v[F_throttled_wait] = h->dur_ns;
 }
 
+static void fill_follow(struct row *row, const void *record)
+{
+	const struct ring_follow *f = record;
+
+	row->v[F_follow_pid] = f->pid;
+	row->v[F_follow_tid] = f->tid;
+	row->v[F_follow_cpu] = f->head.cpu;
+	row->v[F_follow_waiter_tid] = f->for_tid;
+	row->v[F_follow_slept] = f->slept_ns;
+}
+
 static void fill_signal(struct row *row, const void *record)
 {
 	const struct ring_signal *s = record;
@@ -389,6 +400,7 @@ static const struct record_type {
 	[RING_SIGNAL] = {FILLED(signal, PROBE_SIGNAL)},
 	[RING_STATE] = {FILLED(state, PROBE_STATE), .noticed = true},
 	[RING_IN_FLIGHT] = {FILLED(in_flight, PROBE_IN_FLIGHT)},
+	[RING_FOLLOW] = {FILLED(follow, PROBE_FOLLOW), .noticed = true},
 #undef FILLED
 #undef CALL
 };

@@ -248,6 +248,8 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->bulk_half_bytes = (uint32_t)o->ring_bytes / 2;
 	s->rodata->track_all = o->track_all;
 	s->rodata->follow_children = !o->no_children;
+	s->rodata->follow_wakers = o->follow;
+	s->rodata->own_pid = (__u32)getpid();
 	s->rodata->futex_on = a->facts.futex;
 	s->rodata->notice_maps = a->facts.notice_maps;
 	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;
@@ -332,6 +334,7 @@ static void learn_interrupts(struct attach *a)
 	 * nothing (on a busy CPU it may come upon others): the capture then says that it is not proven.
 	 */
 	bss->interrupts_known = bss->selftest_task > 0;
+	a->facts.follow = a->skel->rodata->follow_wakers && bss->interrupts_known;
 	a->facts.interrupts_known = bss->selftest_task > 0 && bss->selftest_interrupt > 0;
 }
 
@@ -383,6 +386,7 @@ static void share(struct attach *a)
 	a->states_moment = &s->bss->states_moment;
 	a->states_room = &s->bss->states_room;
 	a->states_beyond = &s->bss->states_beyond;
+	a->unfollowed = &s->bss->nunfollowed;
 	a->running = &s->bss->running;
 	a->life_woken = &s->bss->life_woken;
 	a->bulk_woken = &s->bss->bulk_woken;

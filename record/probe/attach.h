@@ -27,6 +27,7 @@ struct attach_options {
 	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */
+	bool follow;         /* threads that are not tracked, once they end long sleeps of tracked ones (RING_FOLLOW) */
 	uint64_t
 		slow_ns; /* calls that took as long or longer carry their stack; 0: SLOW_NS_DEFAULT; UINT64_MAX: none */
 	/*
@@ -110,6 +111,8 @@ void attach_prepare_states(struct attach *a);
 int attach_emit_states(struct attach *a, uint32_t moment, uint64_t most, struct fault *why);
 /* How many were not reported, for there were more. */
 uint64_t attach_states_beyond(const struct attach *a);
+/* How often a thread was not followed for there were FOLLOWED_MAX. */
+uint64_t attach_unfollowed(const struct attach *a);
 
 /* The file was inspected: when it is mapped, a notice is needed only if it carries probes. */
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why);
@@ -122,6 +125,7 @@ struct attach_facts {
 	int life_fd, bulk_fd, tallies_fd; /* of the maps that the recorder reads */
 	bool multi;     /* library functions are attached all at once (uprobe_multi, Linux 6.6), not one by one */
 	bool shortcuts; /* and by what is faster: cookie and clock are read without asking */
+	bool follow;    /* long sleeps' wakers are followed, as attach_options.follow wants */
 	bool interrupts_known; /* a waking from an interrupt can be distinguished from one by the waker */
 	bool metrics;          /* CPUs are sampled; */
 	bool timed;            /* also those on which nothing happens: the kernel lends programs a timer */

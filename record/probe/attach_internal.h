@@ -22,6 +22,7 @@ struct attach {
 	volatile __u32 *running, *life_woken, *bulk_woken;
 	volatile __u32 *states_moment;
 	volatile __u64 *states_room, *states_beyond;
+	volatile __u32 *unfollowed;
 	int each_task_fd;        /* ready to go through the threads once; -1: not */
 	struct bpf_link **links; /* all but the skeleton's own, in the order to take them off */
 	size_t nlinks, room;

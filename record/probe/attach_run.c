@@ -123,6 +123,11 @@ uint64_t attach_states_beyond(const struct attach *a)
 	return *a->states_beyond;
 }
 
+uint64_t attach_unfollowed(const struct attach *a)
+{
+	return *a->unfollowed;
+}
+
 int attach_file_known(struct attach *a, const struct file_key *key, bool probed, struct fault *why)
 {
 	__u32 known = probed ? FILE_PROBED : FILE_PLAIN;

@@ -49,8 +49,12 @@ static int new_thread(struct tasks *t, uint32_t tid, uint64_t at_ns, struct thre
 
 	if (!new || map_put(&t->by_tid, tid, 0, t->nthreads + 1))
 		return fault_no_memory(why);
-	*new = (struct thread){
-		.number = ++t->nthreads, .tid = tid, .first_ns = at_ns, .start_ns = NO_TIME, .end_ns = NO_TIME};
+	*new = (struct thread){.number = ++t->nthreads,
+			       .tid = tid,
+			       .first_ns = at_ns,
+			       .start_ns = NO_TIME,
+			       .end_ns = NO_TIME,
+			       .followed_ns = NO_TIME};
 	*out = new;
 	return 0;
 }
@@ -223,6 +227,17 @@ _Static_assert((int)F_state_pid == (int)F_in_flight_pid && (int)F_state_tid == (
 	       "feed_moment() serves both");
 _Static_assert((int)F_state_pid == (int)F_thread_stack_pid && (int)F_state_tid == (int)F_thread_stack_tid, "and these");
 
+static int feed_follow(struct tasks *t, const struct event *ev, struct fault *why)
+{
+	struct thread *thread;
+
+	if (name_both(t, (uint32_t)ev->v[F_follow_pid], (uint32_t)ev->v[F_follow_tid], ev->at_ns, &thread, why))
+		return ERR_MEMORY;
+	if (thread && thread->followed_ns == NO_TIME)
+		thread->followed_ns = ev->at_ns;
+	return 0;
+}
+
 static int feed_switch(struct tasks *t, const struct event *ev, struct fault *why)
 {
 	struct thread *unused;
@@ -337,6 +352,7 @@ int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 		[KIND_load] = feed_call,
 		[KIND_futex] = feed_call,
 		[KIND_fault] = feed_call,
+		[KIND_follow] = feed_follow,
 		[KIND_switch] = feed_switch,
 		[KIND_waking] = feed_waking,
 		[KIND_fork] = feed_fork,

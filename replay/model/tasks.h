@@ -51,6 +51,7 @@ struct thread {
 	bool reported;
 	bool calls; /* it made a recorded call */
 	uint64_t start_ns, first_ns, end_ns;
+	uint64_t followed_ns; /* its switches and wakings are recorded from then on, whatever is of its process */
 	uint32_t status;
 	struct name name;
 	char *shown; /* escaped for a terminal; NULL: unknown */
@@ -135,12 +136,15 @@ static inline bool tasks_is_recorded(const struct tasks *t, uint32_t number)
 /* Whether a process is `from`, or descends from it, by numbers; as far as rows report who started whom. */
 bool tasks_descends(const struct tasks *t, uint32_t process, uint32_t from);
 
-/* Since when the process of this thread is recorded; NO_TIME: never, or that is not known. */
+/*
+ * Since when the process of this thread is recorded, or it is followed; NO_TIME: never, or that is not known.
+ */
 static inline uint64_t tasks_tracked_since(const struct tasks *t, const struct thread *thread)
 {
 	const struct process *p = thread && thread->process ? &t->processes[thread->process] : NULL;
+	uint64_t since_ns = thread ? thread->followed_ns : NO_TIME;
 
-	return p && p->tracked ? p->tracked_since_ns : NO_TIME;
+	return p && p->tracked && p->tracked_since_ns < since_ns ? p->tracked_since_ns : since_ns;
 }
 
 #endif

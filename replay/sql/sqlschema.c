@@ -54,6 +54,8 @@ const char *const sqlschema_tables[] = {
 	" ret INTEGER, addr2 INTEGER)",
 	"CREATE TABLE faults(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, process INTEGER,"
 	" thread INTEGER, pid INTEGER, tid INTEGER, cpu INTEGER, addr INTEGER)",
+	"CREATE TABLE follows(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
+	" thread INTEGER, cpu INTEGER, waiter_tid INTEGER, waiter INTEGER, slept_ns INTEGER)",
 	"CREATE TABLE throttles(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, cpu INTEGER, wait_ns INTEGER)",
 	"CREATE TABLE signals(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"

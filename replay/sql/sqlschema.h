@@ -9,6 +9,7 @@
  */
 #define EVENT_TABLES(T)                                                                                                \
 	T(13, thread_stack, thread_stacks, pid, tid, NULL)                                                             \
+	T(14, follow, follows, pid, tid, NULL)                                                                         \
 	T(16, switch, switches, NULL, prev_tid, NULL)                                                                  \
 	T(17, waking, wakeups, NULL, tid, NULL)                                                                        \
 	T(18, futex, futexes, pid, tid, dur_ns)                                                                        \

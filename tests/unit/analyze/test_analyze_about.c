@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,6 +52,23 @@ static void what_a_recorder_could_see_is_not_reported_as_missing(void **state)
 	about_clear(&a);
 }
 
+/* The last ones of the table. */
+static void each_fact_has_room(void **state)
+{
+	struct about a = {0};
+	struct text t = {0};
+
+	(void)state;
+	emit(&a, "modules_not_numbered", "2 modules skipped: limit reached");
+	emit(&a, "frames_unplaced", "3 frames");
+	emit(&a, "command_lines", "left out");
+	assert_null(a.command);
+	assert_int_equal(a.command_bytes + a.command_pid, 0);
+	assert_non_null(strstr(lines(&a, &t), "2 modules skipped: limit reached\n"));
+	text_clear(&t);
+	about_clear(&a);
+}
+
 static void each_fact_of_blindness_becomes_one_sentence(void **state)
 {
 	static const struct {
@@ -69,6 +87,9 @@ static void each_fact_of_blindness_becomes_one_sentence(void **state)
 		 "offer "
 		 "it\n",
 		 BLIND_TRACEPOINTS},
+		{"follow", "not recorded",
+		 "What those did that are not recorded, and kept recorded threads waiting: not recorded\n",
+		 BLIND_OPTIONS},
 		{"xid", "not recorded", "Errors that the NVIDIA driver wrote to the kernel's log (Xid)\n",
 		 BLIND_HEALTH},
 		{"virtualisation", "kvm",
@@ -371,6 +392,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_recorder_could_see_is_not_reported_as_missing),
+		cmocka_unit_test(each_fact_has_room),
 		cmocka_unit_test(each_fact_of_blindness_becomes_one_sentence),
 		cmocka_unit_test(without_a_driver_its_silence_is_no_trouble),
 		cmocka_unit_test(a_tracepoint_is_lacked_by_its_whole_name),

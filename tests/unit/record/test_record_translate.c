@@ -63,6 +63,7 @@ union record {
 	struct ring_metric metric;
 	struct ring_state state;
 	struct ring_in_flight in_flight;
+	struct ring_follow follow;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -93,6 +94,7 @@ static const struct {
 	[RING_THROTTLED] = {sizeof(struct ring_throttled), KIND_throttled, PROBE_THROTTLED, true},
 	[RING_SIGNAL] = {sizeof(struct ring_signal), KIND_signal, PROBE_SIGNAL, false},
 	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
+	[RING_FOLLOW] = {sizeof(struct ring_follow), KIND_follow, PROBE_FOLLOW, true},
 	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},
 };
 
