@@ -72,7 +72,7 @@ static __always_inline void follow_waker(struct task_struct *slept)
 		follow(slept, slept_ns);
 }
 
-/* It ends. */
+/* It leaves its CPU for the last time. */
 static __always_inline void follow_no_more(struct task_struct *t)
 {
 	__u32 tid = t->pid;

@@ -214,6 +214,8 @@ int on_switch(__u64 *ctx)
 		flags = runs_no_more(prev, next);
 	if (next_tracked)
 		note_end(next);
+	if (prev_seen && state & STATE_GONE)
+		follow_no_more(prev);
 	count(PROBE_SWITCH, COUNT_fired);
 	if (drop(PROBE_SWITCH))
 		return 0;
@@ -549,12 +551,8 @@ int on_exit(__u64 *ctx)
 	struct ring_exit *r;
 	bool last;
 
-	if (!running)
+	if (!running || !track)
 		return 0;
-	if (!track) {
-		follow_no_more(t);
-		return 0;
-	}
 	/* Of threads that end at once each may find none left: the first is reported as the last then. */
 	last = exit_emits_last
 		       ? (bool)ctx[1]

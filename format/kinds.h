@@ -308,8 +308,9 @@
 	F(throttled, wait, UINT, NS)
 
 /*
- * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so long.
- * From now on its own switches have rows, and who wakes it, as those of a recorded thread do. Nothing else of it has.
+ * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so
+ * long. From now on its own switches have rows, and who wakes it, as those of a recorded thread do. Nothing else of it
+ * has.
  */
 #define FIELDS_follow(F)                                                                                               \
 	F(follow, at, TIME, BOOT_NS)                                                                                   \

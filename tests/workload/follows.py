@@ -54,10 +54,13 @@ def answer_many(client):
         ready.wait()
 
     lock = threading.Lock()
-    for _ in range(300):
-        threading.Thread(target=one).start()
+    threads = [threading.Thread(target=one) for _ in range(300)]
+    for thread in threads:
+        thread.start()
     ready.wait()
     ready.wait()
+    for thread in threads:
+        thread.join()
 
 
 def serve(way, path):
@@ -95,6 +98,8 @@ def ask(libcuda, times, path):
         service.send(b".")
         service.recv(1)
         waited += time.monotonic_ns() - began
+    service.shutdown(socket.SHUT_WR)
+    service.recv(1)  # until it has ended
     print(waited)
 
 
