@@ -228,9 +228,14 @@ static void end_busy(struct gpu_process *p, struct gpu_stream *s, uint64_t befor
 static void feed(const struct calling *c)
 {
 	struct gpu_stream *s = stream_of(c, stream_fed(c->ev));
+	uint32_t device;
 
 	if (!s)
 		return;
+	device = s->device == DEVICE_UNKNOWN ? c->device : s->device;
+	if (!c->process->nfed)
+		c->process->device = device;
+	c->process->many |= device != c->process->device;
 	if (copies_to_host(c))
 		end_busy(c->process, s, c->begin_ns);
 	if (!copies_to_host(c) || s->busy)
@@ -360,10 +365,12 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 		if (ev->kind != KIND_wait)
 			p->shown = GPU_NOTHING;
 	} else {
-		if (ev->v[F_call_ret] == NOT_READY)
+		if (ev->v[F_call_ret] == NOT_READY && !p->many)
 			p->shown = GPU_LEFT;
 		return;
 	}
+	if (p->many)
+		p->shown = GPU_NOTHING;
 	if (p->unknown)
 		p->idle_ns = NEVER;
 	else if (!p->busy && p->idle_ns == NEVER)

@@ -7,7 +7,8 @@
  * that the time without work is a lower bound.
  *
  * It is known not to be done, since the process gave the latest, when a query says so, when a call waits for it, and
- * when one that gives more waits for room: that the two wait is the caller's to know.
+ * when one that gives more waits for room: that the two wait is the caller's to know. Of a process that has given work
+ * to several GPUs that is not known: one of them may have had none.
  *
  * Nothing is known of a process whose begin was not recorded, or from the moment on in which it makes or retains a
  * context by the driver's interface: which of them a thread uses is not recorded then. Nor of one that got another
@@ -58,7 +59,9 @@ struct gpu_process {
 	uint64_t fed_ns;  /* the latest call that gave it work ended then; 0: none did */
 	uint64_t nfed;    /* such calls */
 	enum gpu_shown shown;
-	bool unknown; /* for good */
+	uint32_t device; /* that it gave work first */
+	bool many;       /* it has given work to another one, too: that some is left on one says nothing of the other */
+	bool unknown;    /* for good */
 	/* Of ledger_idle.c: */
 	struct ledger_thread *feeder; /* the latest */
 	struct idle_span *spans;      /* the latest, in order: a ring of IDLE_SPANS_MAX, or NULL */

@@ -70,8 +70,8 @@ int cudaEventSynchronize(void *event) { (void)event; return until(marked); }
 int cudaEventQuery(void *event) { (void)event; return now() < marked ? 600 : 0; }
 END
 idling="streams device result events polled"
-working="full_of_copies"
-shown="synced asked ahead elsewhere second full_of_launches full_of_graphs"
+working="second full_of_copies"
+shown="synced asked ahead elsewhere full_of_launches full_of_graphs"
 told() { # PID COLUMN PARTS: the sum of that column of its waits, in ns
 	sqlite3 -readonly "$TMP/run.db" "SELECT sum(l.$2) FROM ledger l JOIN processes p USING (process) WHERE p.pid = $1 AND l.part IN ($3)"
 }

@@ -616,6 +616,31 @@ static void what_was_given_too_long_ago_may_be_done(void **state)
 	LEFT(60, 9);
 }
 
+/* One of them may have had nothing to do. */
+static void it_is_not_known_of_several_gpus(void **state)
+{
+	struct feed *f = *state;
+
+	LAUNCH(1, 0, 1, 0);
+	waits_for_task(f, 2, 10); /* 8 */
+	SYNC(1, 11, 15, 0);
+	SET_DEVICE(1, 16, 1);
+	LAUNCH(1, 17, 18, 0);
+	SET_DEVICE(1, 18, 0);
+	LAUNCH(1, 19, 20, 0);
+	waits_for_task(f, 21, 30);
+	SYNC(1, 31, 35, 0);
+	LAUNCH(1, 36, 37, 0);
+	RECORD(1, 37, 0, EVENT);
+	waits_for_task(f, 38, 40);
+	FEED(f, KIND_stream, AT(41), 200, 201, 0, 10 * US, PROBE_query, 600, 0, 0, EVENT);
+	launch_many(f, GPU_QUEUE_LEAST, 42);
+	waits_for_task(f, 43, 45);
+	waits_for_irq(f, 46, 48);
+	LAUNCH(1, 46, 49, 0);
+	LEFT(60, 8);
+}
+
 static void it_is_not_known_either_where_the_other_is_not(void **state)
 {
 	struct feed *f = *state;
@@ -963,6 +988,7 @@ int main(void)
 		TEST(a_launch_that_waits_for_room_shows_it),
 		TEST(a_full_queue_has_some_left),
 		TEST(what_was_given_too_long_ago_may_be_done),
+		TEST(it_is_not_known_of_several_gpus),
 		TEST(it_is_not_known_either_where_the_other_is_not),
 		TEST(it_is_left_since_the_process_gave_the_latest),
 		cmocka_unit_test(no_time_is_told_in_which_there_was_work),
