@@ -192,8 +192,7 @@ static struct rank_set ranks_of(const struct hang_state *s, uint64_t nranks)
 /* Where the ledger knows more of that than the timeline, which keeps less of a thread's past. */
 static bool spent_add(struct text *t, const struct context *ctx, const struct rank_set *c, uint64_t unknown_ns)
 {
-	const struct ledger_thread *thread = ledger_find(ctx->ledger, c->missing->tid);
-	uint64_t ns[LEDGER_PARTS], first_ns = thread ? ledger_spent(ctx->ledger, thread, c->since_ns, ns) : NO_TIME;
+	uint64_t ns[LEDGER_PARTS], first_ns = ledger_spent(ctx->ledger, c->missing->tid, c->since_ns, ns);
 	const char *between = " spent ";
 
 	if (first_ns == NO_TIME || first_ns - c->since_ns + ns[LEDGER_UNKNOWN] >= unknown_ns)

@@ -83,8 +83,7 @@ static void add_doing(void *arg, const struct span *piece)
 /* Of a thread with so many changes of state that the timeline keeps few of them the ledger knows more. */
 static void ask_ledger(struct doing *d, const struct context *ctx, uint32_t tid, uint64_t since_ns)
 {
-	const struct ledger_thread *t = ledger_find(ctx->ledger, tid);
-	uint64_t ns[LEDGER_PARTS], first_ns = t ? ledger_spent(ctx->ledger, t, since_ns, ns) : NO_TIME;
+	uint64_t ns[LEDGER_PARTS], first_ns = ledger_spent(ctx->ledger, tid, since_ns, ns);
 
 	if (first_ns == NO_TIME || ctx->now_ns - first_ns < d->known_ns + ns[LEDGER_UNKNOWN])
 		return;

@@ -161,11 +161,10 @@ bool ledger_fed(const struct ledger *l, uint64_t tid);
 const uint64_t *ledger_idle(const struct ledger_thread *t);
 
 /*
- * Once all is settled: how the time of the thread since since_ns went, of which the ledger knows whole slices only.
+ * Once all is settled: how the time of ledger_find() since since_ns went, of which the ledger knows whole slices only.
  * Returns when the first of these begins; NO_TIME: there is none, and ns[] is zeroed.
  */
-uint64_t ledger_spent(const struct ledger *l, const struct ledger_thread *t, uint64_t since_ns,
-		      uint64_t ns[LEDGER_PARTS]);
+uint64_t ledger_spent(const struct ledger *l, uint64_t tid, uint64_t since_ns, uint64_t ns[LEDGER_PARTS]);
 
 /*
  * Of the time in each part, how much the GPU is known to have had work of the process that was not done: what held this

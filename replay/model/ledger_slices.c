@@ -46,13 +46,13 @@ struct ledger_slice *ledger_slice_at(struct ledger *l, struct ledger_thread *t, 
 	return slice;
 }
 
-uint64_t ledger_spent(const struct ledger *l, const struct ledger_thread *t, uint64_t since_ns,
-		      uint64_t ns[LEDGER_PARTS])
+uint64_t ledger_spent(const struct ledger *l, uint64_t tid, uint64_t since_ns, uint64_t ns[LEDGER_PARTS])
 {
+	const struct ledger_thread *t = ledger_find(l, tid);
 	uint64_t first_ns = NO_TIME;
 
 	memset(ns, 0, LEDGER_PARTS * sizeof(*ns));
-	for (size_t i = t->nslices; i > 0; i--) {
+	for (size_t i = t ? t->nslices : 0; i > 0; i--) {
 		uint64_t slice_ns = l->begin_ns + (t->first_slice + i - 1) * t->slice_ns;
 
 		if (slice_ns < since_ns)
