@@ -55,7 +55,7 @@ static __noinline void follow(struct task_struct *slept, __u64 slept_ns)
 	head_fill(&r->head, RING_FOLLOW);
 	r->pid = t->tgid;
 	r->tid = tid;
-	r->for_tid = slept->pid;
+	r->waiter_tid = slept->pid;
 	r->pad = 0;
 	r->slept_ns = slept_ns;
 	submit_life(r, false);

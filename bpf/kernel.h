@@ -55,6 +55,7 @@ enum {
 #define KERNEL_PIDTYPE_PGID 2
 #define KERNEL_MAX_RT_PRIO 100        /* task_struct.prio: less is real-time */
 #define KERNEL_STOPPER_PRIORITY 99    /* task_struct.rt_priority of the threads that move others off a CPU */
+#define KERNEL_NICE_0 120             /* task_struct.static_prio */
 #define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
 
 /* The kernel's own, known to the verifier by name and size. */
@@ -221,13 +222,20 @@ struct bpf_uprobe_multi_run_ctx {
 	struct bpf_uprobe *uprobe;
 };
 
+struct cpumask {
+	unsigned long bits[1]; /* and more */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
 	int on_cpu; /* of kernels for several CPUs */
 	int prio;
+	int static_prio; /* KERNEL_NICE_0 and its nice value */
 	unsigned int rt_priority;
+	unsigned int policy;
 	int nr_cpus_allowed;
+	struct cpumask cpus_mask;
 	unsigned int in_iowait : 1;
 	bool throttled; /* of kernels with CPU quotas, since 6.18 */
 	struct sched_entity se;

@@ -42,13 +42,68 @@ static __always_inline bool emit_process(struct task_struct *leader, bool is_tra
 	return true;
 }
 
+/* A word of the set of CPUs on which a thread may run: i < cpu_words. */
+static __always_inline __u64 cpu_word(struct task_struct *t, int i)
+{
+	const unsigned long *set = (const void *)&t->cpus_mask;
+
+	return set[i];
+}
+
+/* Of how a thread is scheduled: another one when any of that was changed. Out of line, as the next. */
+static __noinline __u64 scheduling_mark(struct task_struct *t, __u64 mark)
+{
+	mark ^= t->policy | (__u64)(__u32)t->static_prio << 8 | (__u64)t->rt_priority << 16;
+	for (int i = 0; i < CPU_WORDS_MAX; i++)
+		if (i < cpu_words && bpf_core_field_exists(t->cpus_mask))
+			mark = (mark ^ cpu_word(t, i)) * 0x9e3779b97f4a7c15;
+	return mark;
+}
+
+static __noinline bool scheduling_changed(struct task_struct *t)
+{
+	struct ring_scheduling *r;
+
+	count(PROBE_SCHEDULING, COUNT_fired);
+	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
+	if (!r) {
+		count(PROBE_SCHEDULING, COUNT_ring_full);
+		return false;
+	}
+	head_fill(&r->head, RING_SCHEDULING);
+	r->pid = t->tgid;
+	r->tid = t->pid;
+	r->policy = t->policy;
+	r->nice = t->static_prio - KERNEL_NICE_0;
+	r->priority = t->rt_priority;
+	r->nwords = bpf_core_field_exists(t->cpus_mask) ? cpu_words : 0;
+	for (int i = 0; i < CPU_WORDS_MAX; i++)
+		r->cpus[i] = i < cpu_words && bpf_core_field_exists(t->cpus_mask) ? cpu_word(t, i) : 0;
+	submit_life(r, false);
+	return true;
+}
+
+/* Whether it is reported by now, as the thread is scheduled at this moment. mark: of its name. */
+static __always_inline bool emit_scheduling(struct task_struct *t, __u64 mark, struct named *slot)
+{
+	if (!bpf_core_field_exists(t->policy) || !bpf_core_field_exists(t->static_prio))
+		return true;
+	mark = scheduling_mark(t, mark);
+	if (slot->scheduling == mark)
+		return true;
+	if (!scheduling_changed(t))
+		return false;
+	slot->scheduling = mark;
+	return true;
+}
+
 /* comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not reported before. */
 static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, const char *comm)
 {
 	__u32 tid = t->pid;
 	__u32 key = tid % NAMED_THREADS;
 	__u64 mark = name_mark(t->start_boottime, tid, is_tracked);
-	__u64 *slot;
+	struct named *slot;
 	struct ring_thread *r;
 
 	if (!tid)
@@ -56,8 +111,8 @@ static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, 
 	slot = bpf_map_lookup_elem(&named_threads, &key);
 	if (!slot)
 		return false;
-	if (*slot == mark && !comm)
-		return true;
+	if (slot->mark == mark && !comm)
+		return emit_scheduling(t, mark, slot);
 	count(PROBE_THREAD_NAME, COUNT_fired);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
@@ -70,8 +125,8 @@ static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, 
 	r->pid = t->tgid;
 	bpf_probe_read_kernel(r->comm, sizeof(r->comm), comm ? (const void *)comm : (const void *)&t->comm);
 	submit_life(r, false);
-	*slot = mark;
-	return true;
+	slot->mark = mark;
+	return emit_scheduling(t, mark, slot);
 }
 
 static __always_inline void emit(struct task_struct *t, bool is_tracked)
@@ -98,16 +153,17 @@ static __always_inline void emit_tracked(struct task_struct *t, __u32 *emitted)
 static __always_inline void unemit(struct task_struct *t)
 {
 	__u32 key = (__u32)t->pid % NAMED_THREADS;
-	__u64 *slot = bpf_map_lookup_elem(&named_threads, &key);
+	struct named *thread = bpf_map_lookup_elem(&named_threads, &key);
+	__u64 *process;
 
-	if (slot)
-		*slot = 0;
+	if (thread)
+		thread->mark = 0;
 	if (t->pid != t->tgid)
 		return;
 	key = (__u32)t->pid % NAMED_PROCESSES;
-	slot = bpf_map_lookup_elem(&named_processes, &key);
-	if (slot)
-		*slot = 0;
+	process = bpf_map_lookup_elem(&named_processes, &key);
+	if (process)
+		*process = 0;
 }
 
 static __always_inline struct track *track_add(struct task_struct *t, __u32 flags)

@@ -74,6 +74,7 @@ enum host_probe {
 	PROBE_STATE = 16,
 	PROBE_IN_FLIGHT = 17,
 	PROBE_FOLLOW = 18,
+	PROBE_SCHEDULING = 19,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -132,6 +133,7 @@ enum ring_type {
 	RING_STATE,
 	RING_IN_FLIGHT,
 	RING_FOLLOW,
+	RING_SCHEDULING,
 	RING_TYPES
 };
 
@@ -276,12 +278,24 @@ struct ring_in_flight {
 struct ring_follow {
 	struct ring_head head;
 	__u32 pid, tid;
-	__u32 for_tid;
+	__u32 waiter_tid;
 	__u32 pad;
 	__u64 slept_ns;
 };
 #define FOLLOWED_MAX 256
 #define FOLLOW_SLEPT_NS 1000000
+
+/* As the fields of kind scheduling. */
+#define CPU_WORDS_MAX 16 /* of the set of CPUs on which a thread may run */
+struct ring_scheduling {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u32 policy;
+	__s32 nice;
+	__u32 priority;
+	__u32 nwords; /* 0: the set is not known */
+	__u64 cpus[CPU_WORDS_MAX];
+};
 
 struct ring_oom {
 	struct ring_head head;

@@ -20,6 +20,7 @@ const volatile bool track_all;        /* every process that uses CUDA, not only 
 const volatile bool switch_has_state; /* sched_switch passes prev_state (since 5.18) */
 const volatile bool follow_wakers;    /* that are not tracked: see bpf/follow.h */
 const volatile __u32 own_pid;         /* the recorder's: it is not followed */
+const volatile __u32 cpu_words;       /* of a set of this machine's CPUs; 0: they are too many */
 const volatile bool futex_on;
 const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
 const volatile bool notice_maps;      /* report when a CUDA library is mapped */
@@ -169,6 +170,10 @@ struct {
 } tallies SEC(".maps");
 
 /* Who was named last, by thread and by process id modulo the size: a name is reported again rather than never. */
+struct named {
+	__u64 mark;       /* name_mark() */
+	__u64 scheduling; /* scheduling_mark(), of a thread */
+};
 #define NAMED_THREADS 16384
 #define NAMED_PROCESSES 4096
 
@@ -176,7 +181,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NAMED_THREADS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct named);
 } named_threads SEC(".maps");
 
 struct {

@@ -70,6 +70,7 @@
 	K(48, fact, host, PLAIN)                                                                                       \
 	K(49, gpu, host, PLAIN)                                                                                        \
 	K(50, xid, host, PLAIN)                                                                                        \
+	K(51, scheduling, host, PLAIN)                                                                                 \
 	K(56, frame, symbol, PLAIN)                                                                                    \
 	K(57, kernel, symbol, PLAIN)                                                                                   \
 	K(64, cgroup, cgroup, PLAIN)                                                                                   \
@@ -589,6 +590,29 @@
 	F(xid, pid, UINT, ID)                                                                                          \
 	F(xid, pci, TEXT, NONE)                                                                                        \
 	F(xid, text, TEXT, NONE)
+
+/*
+ * How the kernel schedules a thread: when it is first named, and again after that was changed. policy: POLICY_*; nice:
+ * from -20, the most time, to 19; priority: of fifo and round_robin, 1 to 99, the most urgent; else 0. cpus: where it
+ * may run, by its affinity and the cpuset of its control group, as "0-3,8"; empty: not known.
+ */
+#define FIELDS_scheduling(F)                                                                                           \
+	F(scheduling, at, TIME, BOOT_NS)                                                                               \
+	F(scheduling, pid, UINT, ID)                                                                                   \
+	F(scheduling, tid, UINT, ID)                                                                                   \
+	F(scheduling, policy, UINT, ENUM)                                                                              \
+	F(scheduling, nice, SINT, NUMBER)                                                                              \
+	F(scheduling, priority, UINT, NUMBER)                                                                          \
+	F(scheduling, cpus, TEXT, NONE)
+
+/* The kernel's numbers. */
+#define POLICY_NORMAL 0
+#define POLICY_FIFO 1 /* real-time, as the next: before all that have neither, until it sleeps */
+#define POLICY_ROUND_ROBIN 2
+#define POLICY_BATCH 3
+#define POLICY_IDLE 5     /* only when nobody else wants the CPU, or nearly so */
+#define POLICY_DEADLINE 6 /* real-time, before the others */
+#define POLICY_EXT 7      /* by a scheduler that was loaded as a BPF program */
 
 /* One frame of a stack; of a call, depth 0 is the caller of the probed function. module 0: not in a file. offset: in
  * the file. */

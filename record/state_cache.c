@@ -23,7 +23,8 @@ static const struct about {
 } abouts[] = {
 	{KIND_process, NFIELDS_process, {F_process_pid}, F_process_pid, F_process_start},
 	{KIND_thread, NFIELDS_thread, {F_thread_tid}, F_thread_pid, NO_FIELD},
-	{KIND_follow, NFIELDS_follow, {F_follow_tid}, F_follow_pid, NO_FIELD}, /* of a thread, too */
+	{KIND_follow, NFIELDS_follow, {F_follow_tid}, F_follow_pid, NO_FIELD},
+	{KIND_scheduling, NFIELDS_scheduling, {F_scheduling_tid}, F_scheduling_pid, NO_FIELD},
 	{KIND_namespaces, NFIELDS_namespaces, {F_namespaces_pid}, F_namespaces_pid, F_namespaces_start},
 	{KIND_module, NFIELDS_module, {F_module_id}, NO_FIELD, NO_FIELD},
 	{KIND_executable, NFIELDS_executable, {F_executable_pid}, F_executable_pid, F_executable_start},
@@ -36,11 +37,17 @@ static const struct about {
 	{KIND_cgroup, NFIELDS_cgroup, {F_cgroup_pid}, F_cgroup_pid, F_cgroup_start},
 };
 
+/* About a thread, whose number is the key. */
+static bool is_of_thread(const struct about *a)
+{
+	return a->kind == KIND_thread || a->kind == KIND_follow || a->kind == KIND_scheduling;
+}
+
 struct entry {
 	struct table_key key; /* key_of() */
 	struct entry *older, *newer;
 	const struct about *about;
-	uint64_t ended_ns; /* of a process or thread row: it has ended then */
+	uint64_t ended_ns; /* of a row about a process or a thread: that has ended then */
 	uint32_t is_text;  /* a bit for each field */
 	uint64_t v[];      /* nfields values, then the texts */
 };
@@ -160,8 +167,7 @@ static bool is_gone(const struct standing *s, const struct entry *e, uint64_t no
 		return process->ended_ns + STANDING_GRACE_NS < now_ns;
 	/* Nobody reports the end of those that are not recorded. */
 	if (!process || !process->v[F_process_tracked])
-		return !is_there(e->v[e->about->kind == KIND_thread || e->about->kind == KIND_follow ? e->about->key[0]
-												     : e->about->pid]);
+		return !is_there(e->v[is_of_thread(e->about) ? e->about->key[0] : e->about->pid]);
 	return false;
 }
 
@@ -235,15 +241,19 @@ void standing_saw(void *self, uint16_t kind, const uint64_t *v, const char *cons
 		sweep(s);
 }
 
+static void end(struct entry *e, uint64_t at_ns)
+{
+	if (e)
+		e->ended_ns = at_ns;
+}
+
 void standing_ended(struct standing *s, uint32_t pid, uint32_t tid, bool last, uint64_t at_ns)
 {
-	struct entry *e = find(s, KIND_thread, tid);
-
-	if (e)
-		e->ended_ns = at_ns;
-	e = last ? find(s, KIND_process, pid) : NULL;
-	if (e)
-		e->ended_ns = at_ns;
+	for (size_t i = 0; i < sizeof(abouts) / sizeof(abouts[0]); i++)
+		if (is_of_thread(&abouts[i]))
+			end(find(s, abouts[i].kind, tid), at_ns);
+	if (last)
+		end(find(s, KIND_process, pid), at_ns);
 }
 
 static int emit(const struct entry *e, struct writer *w, uint64_t at_ns, struct fault *why)

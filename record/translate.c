@@ -210,7 +210,7 @@ static void fill_follow(struct row *row, const void *record)
 	row->v[F_follow_pid] = f->pid;
 	row->v[F_follow_tid] = f->tid;
 	row->v[F_follow_cpu] = f->head.cpu;
-	row->v[F_follow_waiter_tid] = f->for_tid;
+	row->v[F_follow_waiter_tid] = f->waiter_tid;
 	row->v[F_follow_slept] = f->slept_ns;
 }
 
@@ -358,6 +358,24 @@ static int take_exit(struct translator *t, struct row *row, const void *record, 
 	return 0;
 }
 
+static int take_scheduling(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	const struct ring_scheduling *s = record;
+	uint64_t words[CPU_WORDS_MAX];
+	size_t known = s->nwords < CPU_WORDS_MAX ? s->nwords : CPU_WORDS_MAX;
+
+	(void)nwords, (void)why;
+	for (size_t i = 0; i < known; i++)
+		words[i] = s->cpus[i];
+	row->v[F_scheduling_pid] = s->pid;
+	row->v[F_scheduling_tid] = s->tid;
+	row->v[F_scheduling_policy] = s->policy;
+	row->v[F_scheduling_nice] = (uint64_t)(int64_t)s->nice;
+	row->v[F_scheduling_priority] = s->priority;
+	row_bytes(row, F_scheduling_cpus, t->cpus, cpu_list_write(words, known, t->cpus, sizeof(t->cpus)));
+	return 0;
+}
+
 /* No row of its own: what is attached then has one. Who is noticed counts what becomes of it. */
 static int take_mapped(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
@@ -401,6 +419,8 @@ static const struct record_type {
 	[RING_STATE] = {FILLED(state, PROBE_STATE), .noticed = true},
 	[RING_IN_FLIGHT] = {FILLED(in_flight, PROBE_IN_FLIGHT)},
 	[RING_FOLLOW] = {FILLED(follow, PROBE_FOLLOW), .noticed = true},
+	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING,
+			     .take = take_scheduling},
 #undef FILLED
 #undef CALL
 };

@@ -6,6 +6,7 @@
 #ifndef GPUREC_RECORD_TRANSLATE_H
 #define GPUREC_RECORD_TRANSLATE_H
 
+#include "format/base/cpu_list.h"
 #include "format/writer.h"
 #include "record/probe/counters.h"
 #include "record/symbols/kernel_rows.h"
@@ -21,6 +22,7 @@ struct translator {
 	 */
 	int (*notice)(void *self, const struct ring_head *record, struct fault *why);
 	void *self;
+	char cpus[CPU_LIST_BYTES(CPU_WORDS_MAX)]; /* the list of a row, until it is staged */
 };
 
 /* A ring_use (record/probe/ring_reader.h), `self` a struct translator. ERR_FORMAT for a record that is none of ours. */

@@ -250,6 +250,7 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->follow_children = !o->no_children;
 	s->rodata->follow_wakers = o->follow;
 	s->rodata->own_pid = (__u32)getpid();
+	s->rodata->cpu_words = ncpus <= CPU_WORDS_MAX * 64 ? (ncpus + 63) / 64 : 0;
 	s->rodata->futex_on = a->facts.futex;
 	s->rodata->notice_maps = a->facts.notice_maps;
 	s->rodata->slow_ns = o->slow_ns ? o->slow_ns : SLOW_NS_DEFAULT;

@@ -96,6 +96,7 @@ const struct probe_spec probe_table[] = {
 	HOST(PROBE_STATE, thread_state, KIND_state)
 	HOST(PROBE_IN_FLIGHT, call_in_flight, KIND_in_flight)
 	HOST(PROBE_FOLLOW, waker_followed, KIND_follow)
+	HOST(PROBE_SCHEDULING, thread_scheduling, KIND_scheduling)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probe/probes_runtime.h"
 #undef LIBRARY

@@ -88,6 +88,8 @@ const char *const sqlschema_tables[] = {
 	" process INTEGER, start_ns INTEGER, name TEXT)",
 	"CREATE TABLE namespaces(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
 	" mount INTEGER, pids INTEGER, net INTEGER, user INTEGER, pid_inside INTEGER)",
+	"CREATE TABLE scheduling(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
+	" thread INTEGER, policy INTEGER, nice INTEGER, priority INTEGER, cpus TEXT)",
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, device INTEGER, inode INTEGER,"
 	" build_id TEXT, path TEXT, deleted INTEGER, mount INTEGER)",
 	"CREATE TABLE executables(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"

@@ -37,6 +37,7 @@
 	T(48, fact, facts, NULL, NULL, NULL)                                                                           \
 	T(49, gpu, gpus, NULL, NULL, NULL)                                                                             \
 	T(50, xid, xids, pid, NULL, NULL)                                                                              \
+	T(51, scheduling, scheduling, pid, tid, NULL)                                                                  \
 	T(56, frame, frames, NULL, NULL, NULL)                                                                         \
 	T(57, kernel, kernels, pid, NULL, NULL)                                                                        \
 	T(64, cgroup, cgroups, pid, NULL, NULL)                                                                        \

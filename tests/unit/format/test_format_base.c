@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "format/base/array.h"
+#include "format/base/cpu_list.h"
 #include "format/base/json.h"
 #include "format/base/units.h"
 #include "format/base/utf8.h"
@@ -158,6 +159,78 @@ static void sizes_are_powers_of_1024(void **state)
 	}
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(size_parse(bad[i], &bytes, &why), ERR_INPUT);
+}
+
+static void sets_of_cpus_are_listed_as_the_kernel_does(void **state)
+{
+	static const struct {
+		uint64_t words[2];
+		const char *list;
+		uint64_t count;
+	} sets[] = {
+		{{0, 0}, "", 0},
+		{{1, 0}, "0", 1},
+		{{0xf, 0}, "0-3", 4},
+		{{0x10d, 0}, "0,2-3,8", 4},
+		{{1ULL << 63, 1}, "63-64", 2},
+		{{UINT64_MAX, UINT64_MAX}, "0-127", 128},
+		{{0, 1ULL << 63}, "127", 1},
+	};
+	char list[CPU_LIST_BYTES(2)];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		size_t n = cpu_list_write(sets[i].words, 2, list, sizeof(list));
+
+		assert_int_equal(n, strlen(sets[i].list));
+		assert_memory_equal(list, sets[i].list, n);
+		assert_true(cpu_list_count(list, n) == sets[i].count);
+		for (uint64_t cpu = 0; cpu < 140; cpu++)
+			assert_int_equal(cpu_list_has(list, n, cpu),
+					 cpu < 128 && sets[i].words[cpu / 64] >> cpu % 64 & 1);
+	}
+}
+
+static void the_longest_list_of_cpus_has_room(void **state)
+{
+	uint64_t words[16];
+	char list[CPU_LIST_BYTES(16)];
+	size_t n;
+
+	(void)state;
+	memset(words, 0xaa, sizeof(words));
+	n = cpu_list_write(words, 16, list, sizeof(list));
+	assert_true(n < sizeof(list));
+	assert_memory_equal(list + n - 5, ",1023", 5);
+	assert_true(cpu_list_count(list, n) == 512);
+	/* Where there is less, it ends with a whole number. */
+	n = cpu_list_write(words, 16, list, 6);
+	assert_int_equal(n, 5);
+	assert_memory_equal(list, "1,3,5", 5);
+}
+
+static void of_what_is_no_list_of_cpus_the_beginning_counts(void **state)
+{
+	static const struct {
+		const char *list;
+		uint64_t count;
+	} lists[] = {{"x", 0},
+		     {"1,x", 1},
+		     {"1-", 0},
+		     {"3-1,5", 0},
+		     {"1;2", 1},
+		     {" 1", 0},
+		     {",", 0},
+		     {"1,,2", 1},
+		     {"0-3 ", 4},
+		     {"-1", 0},
+		     {"99999999999999999999", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		assert_int_equal(cpu_list_count(lists[i].list, strlen(lists[i].list)), lists[i].count);
+	assert_false(cpu_list_has("3-1,5", 5, 5));
+	assert_true(cpu_list_has("0-4294967295", 12, 4294967295u));
 }
 
 static void numbers_keep_to_their_range(void **state)
@@ -441,6 +514,9 @@ int main(void)
 		cmocka_unit_test(durations_are_read_as_they_are_shown),
 		cmocka_unit_test(sizes_are_powers_of_1024),
 		cmocka_unit_test(numbers_keep_to_their_range),
+		cmocka_unit_test(sets_of_cpus_are_listed_as_the_kernel_does),
+		cmocka_unit_test(the_longest_list_of_cpus_has_room),
+		cmocka_unit_test(of_what_is_no_list_of_cpus_the_beginning_counts),
 		cmocka_unit_test(times_and_sizes_are_shown_in_the_unit_that_fits),
 		cmocka_unit_test(wall_time_is_shown_in_utc_to_the_nanosecond),
 		cmocka_unit_test(hex_is_lower_case),

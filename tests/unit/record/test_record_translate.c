@@ -64,6 +64,7 @@ union record {
 	struct ring_state state;
 	struct ring_in_flight in_flight;
 	struct ring_follow follow;
+	struct ring_scheduling scheduling;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -94,6 +95,7 @@ static const struct {
 	[RING_THROTTLED] = {sizeof(struct ring_throttled), KIND_throttled, PROBE_THROTTLED, true},
 	[RING_SIGNAL] = {sizeof(struct ring_signal), KIND_signal, PROBE_SIGNAL, false},
 	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
+	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING, false},
 	[RING_FOLLOW] = {sizeof(struct ring_follow), KIND_follow, PROBE_FOLLOW, true},
 	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},
 };
@@ -320,6 +322,31 @@ static void names_are_bytes_of_a_length_and_never_run_over_their_end(void **stat
 	assert_int_equal(m->writer.v[F_process_name], COMM_BYTES);
 }
 
+static void a_set_of_cpus_becomes_a_list(void **state)
+{
+	struct made *m = *state;
+	struct ring_scheduling *r = &begin(m, RING_SCHEDULING)->scheduling;
+
+	r->pid = 7, r->tid = 8, r->policy = 1, r->nice = -20, r->priority = 99;
+	r->nwords = 2, r->cpus[0] = 0xd, r->cpus[1] = 2;
+	r->cpus[2] = 1; /* beyond what is known */
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_scheduling_pid], 7);
+	assert_int_equal(m->writer.v[F_scheduling_tid], 8);
+	assert_int_equal(m->writer.v[F_scheduling_policy], POLICY_FIFO);
+	assert_int_equal((int64_t)m->writer.v[F_scheduling_nice], -20);
+	assert_int_equal(m->writer.v[F_scheduling_priority], 99);
+	assert_int_equal(m->writer.v[F_scheduling_cpus], strlen("0,2-3,65"));
+	assert_memory_equal(m->writer.text[F_scheduling_cpus], "0,2-3,65", strlen("0,2-3,65"));
+	r->nwords = 0;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_scheduling_cpus], 0);
+	r->nwords = UINT32_MAX;
+	memset(r->cpus, 0xaa, sizeof(r->cpus));
+	assert_int_equal(take(m), 0);
+	assert_true(m->writer.v[F_scheduling_cpus] <= TEXT_MAX);
+}
+
 static void a_time_before_the_epoch_becomes_its_begin(void **state)
 {
 	struct made *m = *state;
@@ -438,6 +465,7 @@ int main(void)
 		T(a_fault_and_a_victim_carry_their_fields),
 		T(a_sample_is_of_the_cpu_that_its_head_names),
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
+		T(a_set_of_cpus_becomes_a_list),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_reported_as_the_old_ones),
 		T(states_of_threads_are_those_of_the_kernel_by_their_weight),
