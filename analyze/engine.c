@@ -53,6 +53,14 @@ static uint64_t tracked_since(void *arg, uint32_t tid)
 	return timeline_tracked_since(&e->names.tasks, tid);
 }
 
+static int may_run(void *arg, uint32_t tid, uint32_t cpu)
+{
+	struct engine *e = arg;
+	const struct thread *thread = tasks_find_thread(&e->names.tasks, tid);
+
+	return thread ? scheduling_may_run(&thread->scheduling, cpu) : -1;
+}
+
 /* Who is woken is recorded, or followed: the latter is known where no row is withheld that may say so. */
 static bool shows_follows(const struct engine *e)
 {
@@ -328,10 +336,10 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 static bool has_texts(uint16_t kind)
 {
 	static const bool texts[KINDS_SEEN] = {
-		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true, [KIND_executable] = true,
-		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true, [KIND_fact] = true,
-		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,  [KIND_kernel] = true,
-		[KIND_cgroup] = true,       [KIND_quota] = true,
+		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true,     [KIND_executable] = true,
+		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true,     [KIND_fact] = true,
+		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,      [KIND_kernel] = true,
+		[KIND_cgroup] = true,       [KIND_quota] = true,   [KIND_scheduling] = true,
 	};
 
 	return texts[kind];
@@ -440,6 +448,7 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 		goto out;
 	e->ctx.timeline = e->timeline;
 	timeline_ask_tracked(e->timeline, tracked_since, e);
+	timeline_ask_cpus(e->timeline, may_run, e);
 	timeline_watch(e->timeline, keep_past, e);
 	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that report the one report the other */
 		timeline_reports_pins(e->timeline);

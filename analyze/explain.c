@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "format/base/cpu_list.h"
 #include "replay/model/enum_names.h"
 
 #define TASK_TRACED_BIT 0x8 /* in prev_state, from include/linux/sched.h */
@@ -117,6 +118,35 @@ static void add_tid(struct text *t, const struct explained *e, uint32_t tid)
 		text_add(t, "%u", tid);
 }
 
+void text_add_how(struct text *t, const char *before, const struct scheduling *how, const char *after)
+{
+	bool is_normal = how->policy == POLICY_NORMAL;
+	const char *policy = enum_word(KIND_scheduling, F_scheduling_policy, how->policy);
+
+	if (!how->known || (is_normal && how->nice == 0))
+		return;
+	text_add(t, "%s", before);
+	if (!is_normal && policy)
+		text_add(t, "%s", policy);
+	else if (!is_normal)
+		text_add(t, "policy %u", how->policy);
+	if (how->priority)
+		text_add(t, " %u", how->priority);
+	if (how->nice && !how->priority)
+		text_add(t, "%snice %d", is_normal ? "" : ", ", how->nice);
+	text_add(t, "%s", after);
+}
+
+/* A thread with how it is scheduled. */
+static void add_tid_how(struct text *t, const struct explained *e, uint32_t tid)
+{
+	const struct who *who = explained_who(e, tid);
+
+	add_tid(t, e, tid);
+	if (who)
+		text_add_how(t, " (", &who->scheduling, ")");
+}
+
 static const char *why_unknown(const struct explained *e, const struct part *p)
 {
 	static const char *const reasons[] = {
@@ -225,21 +255,42 @@ static void add_keeper(struct text *t, const struct explained *e, const struct p
 		return;
 	}
 	text_add(t, p->flags & SPAN_PREEMPTED ? " by " : p->likely ? ", last had by " : ", had by ");
-	add_tid(t, e, p->tid);
+	add_tid_how(t, e, p->tid);
 }
 
-static void add_no_cpu(struct text *t, const struct explained *e, const struct part *p)
+/* " (CPU 1 was idle meanwhile, ...)". */
+static void add_idle_beside(struct text *t, const struct part *p, const struct who *who)
 {
+	const struct cpu_set *may = who ? who->scheduling.cpus : NULL;
+
+	text_add(t, " (CPU %u was idle meanwhile, ", p->idle_cpu - 1);
+	if (!p->idle_barred || !may) {
+		text_add(t, "as far as is recorded)");
+		return;
+	}
+	text_add(t, "but this thread may run on %s ", cpu_list_count(may->list, may->nbytes) == 1 ? "CPU" : "CPUs");
+	text_add_escaped(t, may->list, may->nbytes);
+	text_add(t, " only)");
+}
+
+/* tid: whose part it is. */
+static void add_no_cpu(struct text *t, const struct explained *e, uint32_t tid, const struct part *p)
+{
+	const struct who *who = explained_who(e, tid);
+
+	text_add(t, p->flags & SPAN_PREEMPTED ? "preempted" : "waiting");
+	if (who)
+		text_add_how(t, " (", &who->scheduling, ")");
 	text_add(t,
-		 p->flags & SPAN_PREEMPTED ? "preempted on CPU %u"
-		 : p->flags & SPAN_YIELDED ? "waiting for CPU %u, which it gave up (sched_yield)"
-					   : "waiting for CPU %u",
+		 p->flags & SPAN_PREEMPTED ? " on CPU %u"
+		 : p->flags & SPAN_YIELDED ? " for CPU %u, which it gave up (sched_yield)"
+					   : " for CPU %u",
 		 p->cpu);
 	if (p->joined)
 		return;
 	add_keeper(t, e, p);
 	if (p->idle_cpu)
-		text_add(t, " (CPU %u was idle meanwhile, as far as is recorded)", p->idle_cpu - 1);
+		add_idle_beside(t, p, who);
 }
 
 /* Who ended the sleep that the chain follows. */
@@ -279,7 +330,7 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		break;
 	case CAUSE_RUNNABLE:
 		text_add(t, p->flags & SPAN_PREEMPTED ? ", which had been " : ", which was ");
-		add_no_cpu(t, e, p);
+		add_no_cpu(t, e, s->tid, p);
 		text_add(t, " for ");
 		text_add_ns(t, p->ns);
 		break;
@@ -332,7 +383,7 @@ void text_add_cause(struct text *t, const struct explained *e)
 	add_class(t, e, first, class);
 	if (class == CAUSE_RUNNABLE) {
 		text_add(t, ", ");
-		add_no_cpu(t, e, p);
+		add_no_cpu(t, e, first->tid, p);
 	} else if (cause_class_sleeps(class)) {
 		add_waker(t, e, p);
 	}
@@ -351,6 +402,56 @@ void text_add_cause(struct text *t, const struct explained *e)
 		text_add(t, "; and ");
 		add_class(t, e, first, (enum cause_class)c);
 	}
+}
+
+/*
+ * Of two that want one CPU, a gets it, or more of it. Nice values count within one control group only: of threads of
+ * two processes it is not known whether they are in one.
+ */
+static bool goes_before(const struct who *a, const struct who *b)
+{
+	bool comparable = a->pid && a->pid == b->pid;
+
+	if (scheduling_is_real_time(&a->scheduling) || scheduling_is_real_time(&b->scheduling))
+		comparable = true;
+	return comparable && a->scheduling.known && b->scheduling.known &&
+	       scheduling_rank(&a->scheduling) > scheduling_rank(&b->scheduling);
+}
+
+const char *cpu_remedy(const struct who *without, const struct who *keeper, bool barred)
+{
+	if (without && keeper && goes_before(keeper, without)) {
+		if (scheduling_is_real_time(&keeper->scheduling))
+			return "The thread that had the CPU is real-time and goes before all that are not: take that from "
+			       "it (chrt), or keep it to CPUs of its own (taskset, cpuset)";
+		return "The thread that had no CPU has a lower priority than the one that ran there: give it the same (nice, "
+		       "chrt), or a CPU of its own";
+	}
+	if (barred)
+		return "Let the thread that had no CPU run on more of them (taskset, cpuset), or take others off those on "
+		       "which it may run";
+	return NULL;
+}
+
+const char *explained_cpu_remedy(const struct explained *e)
+{
+	const struct split *last = &e->cause.links[e->cause.nlinks - 1];
+	const struct part *p = split_longest(last, CAUSE_RUNNABLE);
+
+	if (!p || p->joined)
+		return NULL;
+	return cpu_remedy(explained_who(e, last->tid), explained_who(e, p->tid), p->idle_barred);
+}
+
+bool explained_is_inversion(const struct explained *e)
+{
+	const struct cause *c = &e->cause;
+	const struct who *waiter = explained_who(e, c->links[0].tid);
+	const struct who *holder = explained_who(e, c->links[c->nlinks - 1].tid);
+	const struct who *keeper = explained_who(e, explained_keeper(e));
+
+	return c->end == CHAIN_NO_CPU && c->nlinks > 1 && waiter && holder && keeper && goes_before(waiter, keeper) &&
+	       goes_before(keeper, holder);
 }
 
 const char *cause_remedy(enum cause_class class)

@@ -38,6 +38,23 @@ uint32_t explained_keeper(const struct explained *e);
 /* What helps against time lost to this class, whatever it was lost for; NULL: that depends. */
 const char *cause_remedy(enum cause_class class);
 
+/*
+ * What helps a thread that had no CPU, by how it and the one that had it are scheduled; NULL: nothing of that explains
+ * it, or it is not known. Either may be NULL. barred: a CPU was idle on which it may not run.
+ */
+const char *cpu_remedy(const struct who *without, const struct who *keeper, bool barred);
+/* The same for the last link, the one that had no CPU. */
+const char *explained_cpu_remedy(const struct explained *e);
+
+/*
+ * Priority inversion: the last link had no CPU because of a thread that goes before it, and kept one waiting that goes
+ * before both. Only where it is known of all three.
+ */
+bool explained_is_inversion(const struct explained *e);
+
+/* How a thread is scheduled, "SCHED_FIFO 50", between these; nothing of one that is as most are, or if not known. */
+void text_add_how(struct text *t, const char *before, const struct scheduling *how, const char *after);
+
 /* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);
 

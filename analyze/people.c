@@ -129,6 +129,7 @@ bool names_wants(uint16_t kind)
 	case KIND_thread:
 	case KIND_namespaces:
 	case KIND_follow:
+	case KIND_scheduling:
 	case KIND_fork:
 	case KIND_exec:
 	case KIND_exit:
@@ -151,6 +152,7 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_process:
 	case KIND_namespaces:
 	case KIND_follow:
+	case KIND_scheduling:
 	case KIND_exec:
 	case KIND_exit:
 		return feed_tasks(n, ev, 0, tid, why);
@@ -192,6 +194,7 @@ void names_who_was(const struct names *n, uint64_t tid, uint32_t number, struct 
 	if (thread) {
 		who->pid = thread->process ? n->tasks.processes[thread->process].pid : 0;
 		who->name = thread->name;
+		who->scheduling = thread->scheduling;
 	}
 }
 

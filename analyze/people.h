@@ -10,10 +10,10 @@
 
 #include "analyze/facts/capture_facts.h"
 #include "analyze/facts/cpu_groups.h"
+#include "analyze/facts/stop_signals.h"
 #include "analyze/facts/syscall_names.h"
 #include "format/base/table.h"
 #include "replay/model/kernel_names.h"
-#include "replay/model/stop_signals.h"
 
 #define PROCESSES_MAX 262144 /* process instances distinguished in one capture */
 #define PROCESSES_RECENT 64
@@ -28,6 +28,7 @@ struct who {
 	uint64_t tid;
 	uint64_t pid; /* 0: not known */
 	struct name name;
+	struct scheduling scheduling; /* then; its set of CPUs lasts as long as the names do */
 };
 
 struct frame {

@@ -7,6 +7,7 @@
 #include "analyze/report/report_json.h"
 #include "analyze/report/report_ledger.h"
 #include "replay/demangle/demangle.h"
+#include "replay/model/enum_names.h"
 #include "keys/tool/tool.h"
 
 static void add_text(struct json *j, const char *key, const struct text *t)
@@ -236,6 +237,19 @@ static void add_durations(struct json *j, const struct finding *f)
 	json_close(j, ']');
 }
 
+static void add_scheduling(struct json *j, const struct scheduling *s)
+{
+	const char *policy = enum_word(KIND_scheduling, F_scheduling_policy, s->policy);
+
+	if (s->known) {
+		json_string(j, "policy", policy ? policy : "other");
+		json_s64(j, "nice", s->nice);
+		json_u64(j, "priority", s->priority);
+	}
+	if (s->cpus)
+		json_text(j, "cpus", s->cpus->list, s->cpus->nbytes);
+}
+
 static void add_parties(struct json *j, const struct finding *f)
 {
 	if (f->nparties == 0)
@@ -250,6 +264,7 @@ static void add_parties(struct json *j, const struct finding *f)
 		json_text(j, "name", p->who.name.s, p->who.name.len);
 		json_u64(j, "count", p->count);
 		json_u64(j, "ns", p->ns);
+		add_scheduling(j, &p->who.scheduling);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

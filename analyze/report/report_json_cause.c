@@ -61,6 +61,8 @@ static void add_part(struct json *j, const struct explained *e, const struct par
 		json_bool(j, "likely", p->likely);
 		if (p->idle_cpu)
 			json_u64(j, "idle_cpu", p->idle_cpu - 1);
+		if (p->idle_barred)
+			json_bool(j, "idle_cpu_barred", true);
 		add_who(j, e, p->tid);
 		break;
 	case CAUSE_CPU:

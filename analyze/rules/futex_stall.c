@@ -55,7 +55,8 @@ struct futex_group {
 	struct table_key key; /* a: process instance, b: address */
 	struct roster waiters, wakers, keepers;
 	uint64_t in_calls_ns, in_gaps_ns;
-	uint64_t nno_cpu; /* stalls whose waker had no CPU */
+	uint64_t nno_cpu;     /* stalls whose waker had no CPU, */
+	uint64_t ninversions; /* and of these priority inversions */
 	bool lock;
 	uint64_t worst_ns;
 	bool worst_in_gap;
@@ -84,6 +85,7 @@ static int add_stall(struct stall_state *s, const struct context *ctx, uint64_t 
 	roster_add_tid(&g->keepers, e, explained_keeper(e), part->ns);
 	*(in_gap ? &g->in_gaps_ns : &g->in_calls_ns) += part->ns;
 	g->nno_cpu += chain_lacks_cpu(e->cause.end);
+	g->ninversions += explained_is_inversion(e);
 	g->lock = g->lock || part->flags & SPAN_LOCK;
 	if (wait->end_ns - wait->begin_ns > g->worst_ns) {
 		g->worst_ns = wait->end_ns - wait->begin_ns;
@@ -217,6 +219,8 @@ static void report_headline(struct text *t, const struct futex_group *g, const s
 	text_add_escaped(t, name, strlen(name));
 	text_add(t, ": ");
 	text_add_cause(t, worst);
+	if (g->ninversions > g->tally.count / 2)
+		text_add(t, "; the one that waited has the highest priority of the three (priority inversion)");
 	if (at_once >= CONVOY_LEAST)
 		text_add(t, "; up to %u threads queued for it at once (a convoy)", at_once);
 }
@@ -233,8 +237,14 @@ static void report_roster(struct finding *f, const char *tid_key, const char *na
 	finding_text(f, name_key, who->name.s, who->name.len);
 }
 
-static const char *advice_for(bool no_cpu, enum chain_end end)
+static const char *advice_for(bool no_cpu, const struct futex_group *g)
 {
+	const struct explained *worst = g->tally.worst[0].why;
+	enum chain_end end = worst->cause.end;
+	const char *remedy = no_cpu && !g->ninversions ? explained_cpu_remedy(worst) : NULL;
+
+	if (remedy)
+		return remedy;
 	if (no_cpu && end == CHAIN_QUOTA)
 		return "Its holder had used up the CPU quota of its control group: raise that quota, or start fewer "
 		       "computing threads in it";
@@ -275,7 +285,7 @@ static void report_group(struct futex_group *g, const struct context *ctx, const
 	roster_give(&g->wakers, PART_WAKER, f);
 	roster_give(&g->keepers, PART_KEEPER, f);
 	report_headline(&f->headline, g, ctx, convoy ? convoy->most : 0);
-	text_add(&f->advice, "%s", advice_for(no_cpu, end));
+	text_add(&f->advice, "%s", advice_for(no_cpu, g));
 	finding_address(f, "futex", g->key.b);
 	finding_bool(f, "lock", g->lock);
 	finding_number(f, "in_calls_ns", g->in_calls_ns);
@@ -284,6 +294,8 @@ static void report_group(struct futex_group *g, const struct context *ctx, const
 	report_roster(f, "waker_tid", "waker_name", "nwakers", &g->wakers);
 	report_roster(f, "keeper_tid", "keeper_name", "nkeepers", &g->keepers);
 	finding_number(f, "waker_without_cpu_count", g->nno_cpu);
+	if (g->ninversions)
+		finding_number(f, "priority_inversion_count", g->ninversions);
 	if (convoy)
 		finding_number(f, "waiters_at_once", convoy->most);
 	for (unsigned i = 0; i < g->waiters.n; i++)
@@ -309,9 +321,11 @@ static void stall_finish(void *state, const struct context *ctx, const uint64_t 
 const struct rule futex_stall_rule = {
 	.name = "futex-stall",
 	.severity = SEVERITY_WARNING,
-	.meaning = "A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The "
-		   "finding is about the lock: who waited, how many at once (a convoy), who let go of it, and what "
-		   "kept that one from doing so sooner: no CPU is priority inversion as far as can be known.",
+	.meaning =
+		"A thread that feeds the GPU slept in a lock, inside a CUDA call or between two of them. The "
+		"finding is about the lock: who waited, how many at once (a convoy), who let go of it, and what "
+		"kept that one from doing so sooner. Where a thread had its CPU that goes before it, and the one that "
+		"waits goes before both, it is called priority inversion.",
 	.wrong = "A lock of one's own making whose contended value is not 2 is taken for a condition. A program that "
 		 "waits for work in a lock looks stalled.",
 	.remedy = "Hold the lock for less time, keep it out of the launching threads' way, or give its holder a CPU.",

@@ -135,10 +135,12 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 	return g->tally.count >= set[SET_REPEAT] || (g->tally.count && g->lost_ns >= set[SET_ALONE]);
 }
 
-static const char *advice_for(enum cause_class class)
+static const char *advice_for(enum cause_class class, const struct explained *worst)
 {
 	const char *remedy = cause_remedy(class);
 
+	if (!remedy && class == CAUSE_RUNNABLE)
+		remedy = explained_cpu_remedy(worst);
 	if (remedy)
 		return remedy;
 	switch (class) {
@@ -182,7 +184,7 @@ static void report_groups(struct group *g, const struct roster *waiters, const s
 	text_add_ns(&f->headline, g->usual_ns);
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
-	text_add(&f->advice, "%s", advice_for(g->class));
+	text_add(&f->advice, "%s", advice_for(g->class, worst));
 	finding_number(f, "lost_ns", g->lost_ns);
 	finding_number(f, "threads", nthreads);
 	finding_string(f, "next_function", name);

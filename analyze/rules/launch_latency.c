@@ -220,10 +220,13 @@ static const char *advice_for_sleep(enum chain_end end)
 	}
 }
 
-static const char *advice_for(const struct context *ctx, enum cause_class class, enum chain_end end)
+static const char *advice_for(const struct context *ctx, enum cause_class class, const struct explained *worst)
 {
+	enum chain_end end = worst->cause.end;
 	const char *remedy = cause_remedy(class);
 
+	if (!remedy && end == CHAIN_NO_CPU)
+		remedy = explained_cpu_remedy(worst);
 	if (remedy)
 		return remedy;
 	switch (class) {
@@ -302,7 +305,7 @@ static void report_group(struct group *g, const struct context *ctx, const uint6
 	text_add(&f->headline, "): ");
 	text_add_cause(&f->headline, worst);
 	report_stolen(f, g, ctx, set);
-	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst->cause.end));
+	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst));
 	finding_string(f, "function", name);
 	kernel_fact(f, ctx, g->process, g->kernel);
 	finding_number(f, "usual_ns", g->median_ns);

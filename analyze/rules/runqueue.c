@@ -25,7 +25,8 @@ struct user {
 	struct who who;              /* at the latest wait that counts */
 	uint64_t preempted_ns;
 	uint64_t likely_ns; /* in which it is not certain who had the CPU */
-	uint64_t beside_ns; /* in which another CPU was idle, as far as is known */
+	uint64_t beside_ns; /* in which another CPU was idle, as far as is known, */
+	uint64_t barred_ns; /* or one was on which it may not run */
 	struct roster keepers;
 	struct tally tally;
 };
@@ -100,7 +101,7 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 {
 	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_switch_next_tid]);
 	const struct split *split = &s->scratch.cause.links[0];
-	uint64_t likely_ns = 0, beside_ns = 0;
+	uint64_t likely_ns = 0, beside_ns = 0, barred_ns = 0;
 	struct span last;
 	struct user *u;
 
@@ -118,12 +119,14 @@ static __attribute__((noinline)) int take_switch(struct queue_state *s, const st
 		if (p->class != CAUSE_RUNNABLE)
 			continue;
 		roster_add_tid(&u->keepers, &s->scratch, p->tid, p->ns);
-		beside_ns += p->idle_cpu ? p->ns : 0;
+		beside_ns += part_is_beside(p) ? p->ns : 0;
+		barred_ns += p->idle_barred ? p->ns : 0;
 		likely_ns += p->likely && p->tid != TID_IDLE ? p->ns : 0;
 	}
 	names_who(ctx->names, caller->key.a, &u->who);
 	u->likely_ns += likely_ns;
 	u->beside_ns += beside_ns;
+	u->barred_ns += barred_ns;
 	u->preempted_ns += last.flags & SPAN_PREEMPTED ? last.end_ns - last.begin_ns : 0;
 	return rule_count(&u->tally, ctx, last.begin_ns, last.end_ns, &s->scratch);
 }
@@ -142,7 +145,7 @@ static int queue_feed(void *state, const struct context *ctx, const uint64_t *se
 
 /* Threads of one process that had trouble with the same: one finding. */
 struct crowd {
-	uint64_t process, nthreads, preempted_ns, likely_ns, beside_ns, life_ns;
+	uint64_t process, nthreads, preempted_ns, likely_ns, beside_ns, barred_ns, life_ns;
 	struct roster waiters, keepers;
 	struct gpu_price price;
 	struct tally tally;
@@ -155,6 +158,7 @@ static void join(struct crowd *c, struct user *u, const struct context *ctx)
 	c->preempted_ns += u->preempted_ns;
 	c->likely_ns += u->likely_ns;
 	c->beside_ns += u->beside_ns;
+	c->barred_ns += u->barred_ns;
 	c->life_ns += life_ns(u);
 	roster_add(&c->waiters, &u->who, u->tally.total_ns);
 	roster_join(&c->keepers, &u->keepers);
@@ -177,9 +181,10 @@ static bool is_beside(const struct crowd *c)
 
 static void report_headline(struct text *t, const struct crowd *c)
 {
-	const struct who *keeper = roster_first(&c->keepers);
+	const struct who *waiter = roster_first(&c->waiters), *keeper = roster_first(&c->keepers);
 
-	text_add_who(t, roster_first(&c->waiters));
+	text_add_who(t, waiter);
+	text_add_how(t, " (", &waiter->scheduling, ")");
 	if (c->nthreads > 1)
 		text_add(t, " and %llu other GPU threads", (unsigned long long)(c->nthreads - 1));
 	else
@@ -195,6 +200,7 @@ static void report_headline(struct text *t, const struct crowd *c)
 		return;
 	text_add(t, is_likely(c) ? ", most likely behind " : ", mostly behind ");
 	text_add_who(t, keeper);
+	text_add_how(t, " (", &keeper->scheduling, ")");
 	if (c->keepers.n > 1)
 		text_add(t, " (%u%s threads in all)", c->keepers.n, c->keepers.more ? " or more" : "");
 }
@@ -203,6 +209,8 @@ static void report_crowd(struct crowd *c, struct findings *out)
 {
 	const char *class = c->preempted_ns > c->tally.total_ns / 2 ? "preempted" : "woken-and-not-let-on";
 	bool sure = c->keepers.n && !is_likely(c) && !is_beside(c);
+	const char *remedy =
+		cpu_remedy(roster_first(&c->waiters), roster_first(&c->keepers), c->barred_ns > c->tally.total_ns / 2);
 	struct finding *f = rule_finding(out, &runqueue_rule, class, sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM);
 
 	if (is_beside(c))
@@ -219,12 +227,17 @@ static void report_crowd(struct crowd *c, struct findings *out)
 	roster_give(&c->waiters, PART_WAITER, f);
 	roster_give(&c->keepers, PART_KEEPER, f);
 	report_headline(&f->headline, c);
-	text_add(&f->advice, "Keep CPUs free for the threads that feed the GPU (cpuset, taskset), or start fewer "
-			     "computing threads (OMP_NUM_THREADS, DataLoader workers)");
+	text_add(
+		&f->advice, "%s",
+		remedy ? remedy
+		       : "Keep CPUs free for the threads that feed the GPU (cpuset, taskset), or start fewer computing "
+			 "threads (OMP_NUM_THREADS, DataLoader workers)");
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "preempted_ns", c->preempted_ns);
 	if (c->beside_ns)
 		finding_number(f, "idle_cpu_ns", c->beside_ns);
+	if (c->barred_ns)
+		finding_number(f, "barred_cpu_ns", c->barred_ns);
 	finding_number(f, "threads_ns", c->life_ns);
 	gpu_price_give(&c->price, f);
 	tally_give(&c->tally, f);

@@ -217,10 +217,12 @@ static void judge_waiters(struct sync_state *s, const struct context *ctx, const
 	}
 }
 
-static const char *advice_for(enum cause_class class)
+static const char *advice_for(enum cause_class class, const struct explained *worst)
 {
 	const char *remedy = cause_remedy(class);
 
+	if (!remedy && class == CAUSE_RUNNABLE)
+		remedy = explained_cpu_remedy(worst);
 	if (remedy)
 		return remedy;
 	switch (class) {
@@ -252,7 +254,7 @@ static void report_held(struct held *h, const struct context *ctx, struct findin
 	text_add_ns(&f->headline, h->tally.max_ns);
 	text_add(&f->headline, ", and the GPU is not why: ");
 	text_add_cause(&f->headline, worst);
-	text_add(&f->advice, "%s", advice_for(h->class));
+	text_add(&f->advice, "%s", advice_for(h->class, worst));
 	finding_string(f, "cause", cause_class_name(h->class));
 	finding_string(f, "function", name);
 	tally_give(&h->tally, f);

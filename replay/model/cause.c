@@ -54,7 +54,8 @@ static bool same_cause(const struct part *a, const struct part *b)
 {
 	return a->class == b->class && a->futex == b->futex && a->tid == b->tid && a->cpu == b->cpu &&
 	       a->task_state == b->task_state && a->syscall == b->syscall && a->flags == b->flags &&
-	       a->reason == b->reason && a->likely == b->likely && a->joined == b->joined && a->idle_cpu == b->idle_cpu;
+	       a->reason == b->reason && a->likely == b->likely && a->joined == b->joined &&
+	       a->idle_cpu == b->idle_cpu && a->idle_barred == b->idle_barred;
 }
 
 static void part_join(struct part *into, const struct part *p)
@@ -148,8 +149,8 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 	w->waiting = *model;
 	w->flags = w->waiting.flags;
 	w->waiting.flags &= SPAN_PREEMPTED | SPAN_FORKED | SPAN_YIELDED;
-	if (!(piece->flags & SPAN_PINNED) && model->ns >= IDLE_BESIDE_NS)
-		w->waiting.idle_cpu = timeline_idle_beside(w->tl, piece->cpu, piece->begin_ns, piece->end_ns) + 1;
+	if (model->ns >= IDLE_BESIDE_NS)
+		w->waiting.idle_cpu = timeline_idle_beside(w->tl, w->split->tid, piece, &w->waiting.idle_barred) + 1;
 	w->left_ns = model->ns;
 	timeline_occupants(w->tl, piece->cpu, piece->begin_ns, piece->end_ns, visit_occupant, w);
 	if (w->left_ns == 0)
@@ -265,7 +266,7 @@ bool split_is_proven(const struct split *s, enum cause_class class)
 	for (unsigned i = 0; i < s->nparts; i++) {
 		const struct part *p = &s->parts[i];
 
-		if (p->class == class && ((class == CAUSE_RUNNABLE && (p->likely || p->idle_cpu || p->joined)) ||
+		if (p->class == class && ((class == CAUSE_RUNNABLE && (p->likely || part_is_beside(p) || p->joined)) ||
 					  (class == CAUSE_QUOTA && !(p->flags & SPAN_TIMED))))
 			doubtful_ns += p->ns;
 	}

@@ -57,8 +57,15 @@ struct part {
 	uint8_t reason;      /* UNKNOWN: enum unknown_reason */
 	bool likely;         /* RUNNABLE: `tid` is whom the CPU came from or went to; not seen for all of the time */
 	uint32_t idle_cpu;   /* RUNNABLE: number + 1 of another CPU that was idle, as far as is known; 0: none */
+	bool idle_barred;    /* on which the thread may not run */
 	bool joined;         /* several causes, too many to distinguish */
 };
+
+/* It had no CPU though another one was idle, on which it may run as far as is known. */
+static inline bool part_is_beside(const struct part *p)
+{
+	return p->idle_cpu && !p->idle_barred;
+}
 
 struct split {
 	uint32_t tid;

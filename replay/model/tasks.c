@@ -22,6 +22,7 @@ void tasks_clear(struct tasks *t)
 	free(t->threads);
 	map_clear(&t->by_pid);
 	map_clear(&t->by_tid);
+	cpu_sets_clear(&t->cpu_sets);
 	*t = (struct tasks){0};
 }
 
@@ -238,6 +239,15 @@ static int feed_follow(struct tasks *t, const struct event *ev, struct fault *wh
 	return 0;
 }
 
+static int feed_scheduling(struct tasks *t, const struct event *ev, struct fault *why)
+{
+	struct thread *thread;
+
+	if (name_both(t, (uint32_t)ev->v[F_scheduling_pid], (uint32_t)ev->v[F_scheduling_tid], ev->at_ns, &thread, why))
+		return ERR_MEMORY;
+	return thread ? scheduling_feed(&thread->scheduling, &t->cpu_sets, ev, why) : 0;
+}
+
 static int feed_switch(struct tasks *t, const struct event *ev, struct fault *why)
 {
 	struct thread *unused;
@@ -353,6 +363,7 @@ int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 		[KIND_futex] = feed_call,
 		[KIND_fault] = feed_call,
 		[KIND_follow] = feed_follow,
+		[KIND_scheduling] = feed_scheduling,
 		[KIND_switch] = feed_switch,
 		[KIND_waking] = feed_waking,
 		[KIND_fork] = feed_fork,

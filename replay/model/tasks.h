@@ -13,6 +13,7 @@
 
 #include "format/base/map.h"
 #include "format/cursor.h"
+#include "replay/model/scheduling.h"
 
 #define NO_TIME UINT64_MAX
 #define NAME_KEPT_BYTES 32 /* of a name as it is in the capture; the kernel gives 15 */
@@ -53,6 +54,7 @@ struct thread {
 	uint64_t start_ns, first_ns, end_ns;
 	uint64_t followed_ns; /* its switches and wakings are recorded from then on, whatever is of its process */
 	uint32_t status;
+	struct scheduling scheduling;
 	struct name name;
 	char *shown; /* escaped for a terminal; NULL: unknown */
 	char *json;  /* escaped for a string of JSON; the same as shown, if that needs no escaping */
@@ -68,7 +70,8 @@ struct tasks {
 	uint32_t nthreads;
 	size_t threads_room;
 	struct map by_pid, by_tid; /* the current instance */
-	uint64_t nbeyond;          /* how often a process was not kept: there were processes_max */
+	struct cpu_sets cpu_sets;
+	uint64_t nbeyond; /* how often a process was not kept: there were processes_max */
 };
 
 void tasks_clear(struct tasks *t);

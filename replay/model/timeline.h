@@ -187,12 +187,16 @@ uint64_t timeline_stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin
 /* The capture shows which threads may run on one CPU only (SWITCH_PINNED). */
 void timeline_reports_pins(struct timeline *tl);
 
+/* Who reports whether a thread may run on a CPU: 1: it may; 0: it may not; -1: that is not known. */
+void timeline_ask_cpus(struct timeline *tl, int (*may_run)(void *arg, uint32_t tid, uint32_t cpu), void *arg);
+
 /*
- * A CPU other than `cpu` that was idle for half of [begin_ns, end_ns) or more, as far as rows report: what is not
- * recorded may have run there. CPU_NONE: none was, or the capture does not show who is pinned.
+ * A CPU other than that of a runnable piece which was idle for half of it or more, as far as rows report: what is not
+ * recorded may have run there. *barred: the thread may not run there; one where it may comes first. CPU_NONE: none was,
+ * or the capture does not show who is pinned.
  */
 #define CPU_NONE UINT32_MAX
-uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
+uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t tid, const struct span *piece, bool *barred);
 
 /* Rows of switch or waking are missing in [begin_ns, end_ns). Such intervals are reported in order, more or less. */
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why);

@@ -217,6 +217,12 @@ void timeline_reports_pins(struct timeline *tl)
 	tl->reports_pins = true;
 }
 
+void timeline_ask_cpus(struct timeline *tl, int (*may_run)(void *arg, uint32_t tid, uint32_t cpu), void *arg)
+{
+	tl->may_run = may_run;
+	tl->may_run_arg = arg;
+}
+
 int timeline_blind(struct timeline *tl, uint64_t begin_ns, uint64_t end_ns, struct fault *why)
 {
 	struct interval zone = {begin_ns, end_ns}, *at;

@@ -46,8 +46,10 @@ struct wake {
 #define WAKES 1024 /* by futex_block(), the latest */
 
 struct timeline {
-	bool reports_pins; /* see timeline_tells_pins() */
-	bool failed;       /* memory was missing for something that should be kept */
+	bool reports_pins; /* see timeline_reports_pins() */
+	int (*may_run)(void *arg, uint32_t tid, uint32_t cpu);
+	void *may_run_arg;
+	bool failed; /* memory was missing for something that should be kept */
 	struct table threads;
 	struct table cpus;
 	struct ring blind;                                  /* struct interval, disjoint */

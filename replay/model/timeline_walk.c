@@ -147,19 +147,32 @@ static void add_idle(void *arg, const struct occupant *o)
 		*idle_ns += o->end_ns - o->begin_ns;
 }
 
-uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns)
+static bool was_idle(const struct timeline *tl, uint32_t cpu, const struct span *piece)
 {
-	for (size_t i = 0; tl->reports_pins && i < tl->cpus.nitems; i++) {
-		uint32_t number = (uint32_t)tl->cpus.items[i]->a;
-		uint64_t idle_ns = 0;
+	uint64_t idle_ns = 0;
 
-		if (number == cpu)
+	timeline_occupants(tl, cpu, piece->begin_ns, piece->end_ns, add_idle, &idle_ns);
+	return idle_ns >= piece->end_ns - piece->begin_ns - idle_ns;
+}
+
+uint32_t timeline_idle_beside(const struct timeline *tl, uint32_t tid, const struct span *piece, bool *barred)
+{
+	uint32_t found = CPU_NONE;
+
+	*barred = false;
+	for (size_t i = 0; tl->reports_pins && i < tl->cpus.nitems; i++) {
+		uint32_t cpu = (uint32_t)tl->cpus.items[i]->a;
+		int may_run = tl->may_run ? tl->may_run(tl->may_run_arg, tid, cpu) : -1;
+
+		if (cpu == piece->cpu || (may_run ? piece->flags & SPAN_PINNED : found != CPU_NONE) ||
+		    !was_idle(tl, cpu, piece))
 			continue;
-		timeline_occupants(tl, number, begin_ns, end_ns, add_idle, &idle_ns);
-		if (idle_ns >= end_ns - begin_ns - idle_ns)
-			return number;
+		found = cpu;
+		*barred = may_run == 0;
+		if (!*barred)
+			break;
 	}
-	return CPU_NONE;
+	return found;
 }
 
 const char *task_state_letter(uint32_t task_state)

@@ -34,6 +34,66 @@ static void a_pinned_thread_was_preempted_whoever_was_idle(void **state)
 	assert_true(cause_is_proven(&c));
 }
 
+/* 101 may run on these from 1 ms on, and CPU 0 is idle beside the CPU 1 on which it waits. */
+static struct cause cause_of_bound(struct feed *f, const char *cpus, uint64_t flags)
+{
+	const uint64_t v[] = {T0 + 1 * MS, 100, 101};
+
+	feed_named(f, KIND_scheduling, v, 3, F_scheduling_cpus, cpus);
+	return cause_of_wait(f, 103, flags, 1, 103);
+}
+
+static void an_idle_cpu_on_which_it_may_not_run_is_no_matter(void **state)
+{
+	struct cause c = cause_of_bound(*state, "1-3", 0);
+	const struct part *p = split_longest(&c.links[0], CAUSE_RUNNABLE);
+
+	assert_int_equal(p->idle_cpu, 0 + 1);
+	assert_true(p->idle_barred);
+	assert_true(cause_is_proven(&c));
+}
+
+static void an_idle_cpu_on_which_it_may_run_is_one(void **state)
+{
+	struct cause c = cause_of_bound(*state, "0-3", 0);
+	const struct part *p = split_longest(&c.links[0], CAUSE_RUNNABLE);
+
+	assert_int_equal(p->idle_cpu, 0 + 1);
+	assert_false(p->idle_barred);
+	assert_false(cause_is_proven(&c));
+}
+
+static void one_on_which_it_may_run_comes_first(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	feed_switch(f, T0 + 1 * MS, 0, 105, S, 0);
+	feed_switch(f, T0 + 1 * MS, 2, 106, S, 0);
+	c = cause_of_bound(f, "1-2", 0);
+	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->idle_cpu, 2 + 1);
+	assert_false(split_longest(&c.links[0], CAUSE_RUNNABLE)->idle_barred);
+	assert_false(cause_is_proven(&c));
+}
+
+/* The row may be of an earlier time, or the kernel kept it there for a moment. */
+static void a_pinned_thread_is_so_whatever_else_is_known(void **state)
+{
+	struct cause c = cause_of_bound(*state, "0-3", SWITCH_PINNED);
+
+	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->idle_cpu, 0);
+	assert_true(cause_is_proven(&c));
+}
+
+static void of_a_pinned_thread_an_idle_cpu_is_named_where_it_may_not_run(void **state)
+{
+	struct cause c = cause_of_bound(*state, "1", SWITCH_PINNED);
+
+	assert_int_equal(split_longest(&c.links[0], CAUSE_RUNNABLE)->idle_cpu, 0 + 1);
+	assert_true(split_longest(&c.links[0], CAUSE_RUNNABLE)->idle_barred);
+	assert_true(cause_is_proven(&c));
+}
+
 static void beside_an_idle_cpu_nothing_is_proven(void **state)
 {
 	struct cause c = cause_of_wait(*state, 103, 0, 1, 103);
@@ -219,6 +279,11 @@ int main(void)
 		TEST(one_that_is_pulled_waited_for_the_other_cpu),
 		TEST(one_that_is_moved_may_have_waited_for_either),
 		TEST(a_pinned_thread_was_preempted_whoever_was_idle),
+		TEST(an_idle_cpu_on_which_it_may_not_run_is_no_matter),
+		TEST(an_idle_cpu_on_which_it_may_run_is_one),
+		TEST(one_on_which_it_may_run_comes_first),
+		TEST(a_pinned_thread_is_so_whatever_else_is_known),
+		TEST(of_a_pinned_thread_an_idle_cpu_is_named_where_it_may_not_run),
 		TEST(beside_an_idle_cpu_nothing_is_proven),
 		TEST(a_cpu_that_was_idle_for_less_than_half_of_it_is_no_matter),
 		TEST(a_thread_that_is_moved_waits_for_who_has_its_next_cpu),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replay/model/stop_signals.h"
+#include "analyze/facts/stop_signals.h"
 
 /* signal(7): the same numbers on all architectures that are recorded. */
 enum { NUMBER_CONT = 18, NUMBER_STOP, NUMBER_TSTP, NUMBER_TTIN, NUMBER_TTOU };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The signals that stopped processes lately, and who sent them, as `signal` rows say. */
-#ifndef GPUREC_REPLAY_MODEL_STOP_SIGNALS_H
-#define GPUREC_REPLAY_MODEL_STOP_SIGNALS_H
+#ifndef GPUREC_ANALYZE_FACTS_STOP_SIGNALS_H
+#define GPUREC_ANALYZE_FACTS_STOP_SIGNALS_H
 
 #include <stdbool.h>
 #include <stdint.h>
