@@ -219,8 +219,8 @@ int on_switch(__u64 *ctx)
 	count(PROBE_SWITCH, COUNT_fired);
 	if (drop(PROBE_SWITCH))
 		return 0;
-	emit(prev, prev_tracked);
-	emit(next, next_tracked);
+	emit_anew(prev, prev_tracked);
+	emit_anew(next, next_tracked);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
 	if (!r) {
 		count(PROBE_SWITCH, COUNT_ring_full);
@@ -594,7 +594,7 @@ int on_rename(__u64 *ctx)
 		unemit(t);
 		return 0;
 	}
-	emit_thread(t, true, comm);
+	emit_thread(t, true, comm, false);
 	if (t->pid == t->tgid)
 		emit_process(t, true, comm);
 	return 0;

@@ -97,8 +97,11 @@ static __always_inline bool emit_scheduling(struct task_struct *t, __u64 mark, s
 	return true;
 }
 
-/* comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not reported before. */
-static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, const char *comm)
+/*
+ * comm: a new name, which the task does not carry yet; NULL: the one it has, if it was not reported before. anew: also
+ * look whether it is scheduled otherwise than was reported.
+ */
+static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, const char *comm, bool anew)
 {
 	__u32 tid = t->pid;
 	__u32 key = tid % NAMED_THREADS;
@@ -112,7 +115,7 @@ static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, 
 	if (!slot)
 		return false;
 	if (slot->mark == mark && !comm)
-		return emit_scheduling(t, mark, slot);
+		return !anew || emit_scheduling(t, mark, slot);
 	count(PROBE_THREAD_NAME, COUNT_fired);
 	r = bpf_ringbuf_reserve(&life, sizeof(*r), 0);
 	if (!r) {
@@ -131,7 +134,15 @@ static __always_inline bool emit_thread(struct task_struct *t, bool is_tracked, 
 
 static __always_inline void emit(struct task_struct *t, bool is_tracked)
 {
-	emit_thread(t, is_tracked, 0);
+	emit_thread(t, is_tracked, 0, false);
+	if (t->pid)
+		emit_process(t->group_leader, is_tracked, 0);
+}
+
+/* The same at a switch. */
+static __always_inline void emit_anew(struct task_struct *t, bool is_tracked)
+{
+	emit_thread(t, is_tracked, 0, true);
 	if (t->pid)
 		emit_process(t->group_leader, is_tracked, 0);
 }
@@ -139,7 +150,7 @@ static __always_inline void emit(struct task_struct *t, bool is_tracked)
 /* Out of line, for it is rare. */
 static __noinline bool emit_first(struct task_struct *t)
 {
-	return emit_thread(t, true, 0) && emit_process(t->group_leader, true, 0);
+	return emit_thread(t, true, 0, false) && emit_process(t->group_leader, true, 0);
 }
 
 /* The same for a tracked thread, of which *reported knows whether it was done: that spares looking it up each time. */
