@@ -24,7 +24,7 @@ step() {
 	"$@" >>out/err 2>&1 || { echo "$*: failed" >>out/err; exit 1; }
 	set -- $(cat /proc/$$/stat)
 	echo "${41}|${19}|${40}|$(grep Cpus_allowed_list: "/proc/$$/status" | cut -f2)" >>out/states
-	sleep 0.02
+	sleep 0.02 # speed: it leaves its CPU, and is seen to get one again
 }
 echo $$ >out/pid
 step true
