@@ -5,6 +5,7 @@
  * Which calls are probed and what is taken from them is data: `plans`, filled from record/probe/probes.c.
  */
 #include "bpf/calls.h"
+#include "bpf/disk.h"
 #include "bpf/follow.h"
 #include "bpf/metrics.h"
 #include "bpf/names.h"
@@ -109,6 +110,7 @@ static __always_inline bool note_waits(struct task_struct *prev, bool prev_track
 	struct thread_state *s;
 	bool waiting = here && here->waiting;
 
+	disk_forget(here);
 	if (prev_tracked && preempted)
 		wait_begins(bpf_task_storage_get(&threads, prev, 0, 0), cpu);
 	if (next_tracked) {
@@ -328,6 +330,7 @@ static __always_inline int waking(struct task_struct *t, bool is_tracked, bool i
 		return 0;
 	emit(t, is_tracked);
 	emit(waker, by_tracked);
+	disk_woken(t, interrupted);
 	if (follow_wakers && is_tracked && !by_tracked && interrupts_known && !interrupted)
 		follow_waker(t);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -437,6 +440,17 @@ int on_wakeup(__u64 *ctx)
 	if (!running || !track_of(t->tgid) || !bpf_core_field_exists(t->on_cpu) || t->on_cpu)
 		return 0;
 	wait_begins(bpf_task_storage_get(&threads, t, 0, 0), task_cpu(t));
+	return 0;
+}
+
+/* A request to a disk, whoever made it, is done; who sleeps for it is woken after this. */
+SEC("tp_btf/block_rq_complete")
+int on_request(__u64 *ctx)
+{
+	struct cpu_state *here = cpu_state(bpf_get_smp_processor_id());
+
+	if (running && here)
+		disk_done((void *)ctx[0], (__u32)ctx[1], (__u32)ctx[2], in_interrupt(), here);
 	return 0;
 }
 

@@ -53,10 +53,11 @@ enum {
 #define KERNEL_SIGNAL_GROUP_EXIT 4u    /* in signal_struct.flags */
 #define KERNEL_COMM_BYTES 16
 #define KERNEL_PIDTYPE_PGID 2
-#define KERNEL_MAX_RT_PRIO 100        /* task_struct.prio: less is real-time */
-#define KERNEL_STOPPER_PRIORITY 99    /* task_struct.rt_priority of the threads that move others off a CPU */
-#define KERNEL_NICE_0 120             /* task_struct.static_prio */
-#define KERNEL_PF_KTHREAD 0x00200000u /* in task_struct.flags */
+#define KERNEL_MAX_RT_PRIO 100         /* task_struct.prio: less is real-time */
+#define KERNEL_STOPPER_PRIORITY 99     /* task_struct.rt_priority of the threads that move others off a CPU */
+#define KERNEL_REQUEST_OPERATION 0xffu /* in request.cmd_flags */
+#define KERNEL_NICE_0 120              /* task_struct.static_prio */
+#define KERNEL_PF_KTHREAD 0x00200000u  /* in task_struct.flags */
 
 /* The kernel's own, known to the verifier by name and size. */
 struct bpf_timer {
@@ -220,6 +221,26 @@ struct bpf_uprobe {
 
 struct bpf_uprobe_multi_run_ctx {
 	struct bpf_uprobe *uprobe;
+};
+
+struct gendisk {
+	int major, first_minor;
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk; /* since 5.15 */
+};
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	__u64 start_time_ns;    /* monotonic clock; 0: nobody keeps account */
+	__u64 io_start_time_ns; /* likewise: given to the device */
+};
+
+struct request___until_5_17 {
+	struct gendisk *rq_disk;
 };
 
 struct cpumask {

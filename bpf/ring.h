@@ -75,6 +75,7 @@ enum host_probe {
 	PROBE_IN_FLIGHT = 17,
 	PROBE_FOLLOW = 18,
 	PROBE_SCHEDULING = 19,
+	PROBE_DISK = 20,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -134,6 +135,7 @@ enum ring_type {
 	RING_IN_FLIGHT,
 	RING_FOLLOW,
 	RING_SCHEDULING,
+	RING_DISK,
 	RING_TYPES
 };
 
@@ -295,6 +297,18 @@ struct ring_scheduling {
 	__u32 priority;
 	__u32 nwords; /* 0: the set is not known */
 	__u64 cpus[CPU_WORDS_MAX];
+};
+
+/* As the fields of kind disk. */
+#define DISK_BYTES 32
+struct ring_disk {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns, service_ns;
+	__u32 operation, bytes;
+	__u32 error;
+	__u32 device;
+	char name[DISK_BYTES]; /* of the device */
 };
 
 struct ring_oom {

@@ -22,6 +22,7 @@ const volatile bool follow_wakers;    /* that are not tracked: see bpf/follow.h 
 const volatile __u32 own_pid;         /* the recorder's: it is not followed */
 const volatile __u32 cpu_words;       /* of a set of this machine's CPUs; 0: they are too many */
 const volatile bool futex_on;
+const volatile bool disks_on;         /* note for which request to a disk a thread slept */
 const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
 const volatile bool notice_maps;      /* report when a CUDA library is mapped */
 const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
@@ -191,9 +192,20 @@ struct {
 	__type(value, __u64);
 } named_processes SEC(".maps");
 
+/* The request to a disk that was done last on a CPU, until that does anything else: see bpf/disk.h. Monotonic clock. */
+struct disk_request {
+	__u64 done_ns; /* 0: there is none */
+	__u64 start_ns, issue_ns;
+	__u64 disk; /* address of its kernel's struct gendisk */
+	__u32 operation, bytes;
+	__u32 error;
+	__u32 by; /* request_by() */
+};
+
 struct cpu_state {
 	__u64 waiting;      /* tracked threads that wait for it */
 	__u64 own_stack_at; /* see in_interrupt() */
+	struct disk_request request;
 };
 
 struct {

@@ -43,6 +43,7 @@
 	K(12, load, events, CALL)                                                                                      \
 	K(13, thread_stack, events, PLAIN)                                                                             \
 	K(14, follow, events, PLAIN)                                                                                   \
+	K(15, disk, events, COUNTED)                                                                                   \
 	K(16, switch, events, COUNTED)                                                                                 \
 	K(17, waking, events, COUNTED)                                                                                 \
 	K(18, futex, events, COUNTED)                                                                                  \
@@ -71,6 +72,7 @@
 	K(49, gpu, host, PLAIN)                                                                                        \
 	K(50, xid, host, PLAIN)                                                                                        \
 	K(51, scheduling, host, PLAIN)                                                                                 \
+	K(52, disk_device, host, PLAIN)                                                                                \
 	K(56, frame, symbol, PLAIN)                                                                                    \
 	K(57, kernel, symbol, PLAIN)                                                                                   \
 	K(64, cgroup, cgroup, PLAIN)                                                                                   \
@@ -320,6 +322,31 @@
 	F(follow, cpu, UINT, CPU)                                                                                      \
 	F(follow, waiter_tid, UINT, ID)                                                                                \
 	F(follow, slept, UINT, NS)
+
+/*
+ * A request to a disk (any block device) is done, and that ended a thread's sleep for it, whoever made the request.
+ * cpu: where that was seen. device: the kernel's number (major << 20 | minor), of the lowest one where several are
+ * stacked; 0: not known. A `disk_device` row has its name. dur: since the request was made; service: of that since it
+ * was given to the device, in whose queue it may have waited; 0: not known. error: the kernel's (blk_status_t,
+ * before 5.16 an errno), 0: none.
+ */
+#define FIELDS_disk(F)                                                                                                 \
+	F(disk, at, TIME, BOOT_NS)                                                                                     \
+	F(disk, pid, UINT, ID)                                                                                         \
+	F(disk, tid, UINT, ID)                                                                                         \
+	F(disk, cpu, UINT, CPU)                                                                                        \
+	F(disk, dur, UINT, NS)                                                                                         \
+	F(disk, service, UINT, NS)                                                                                     \
+	F(disk, operation, UINT, ENUM)                                                                                 \
+	F(disk, bytes, UINT, BYTES)                                                                                    \
+	F(disk, error, UINT, NUMBER)                                                                                   \
+	F(disk, device, UINT, ID)
+
+/* The kernel's numbers (REQ_OP_*). */
+#define DISK_READ 0
+#define DISK_WRITE 1
+#define DISK_FLUSH 2
+#define DISK_DISCARD 3
 
 /*
  * A signal that stops, continues or ends a recorded process was sent to it: SIGKILL, SIGSTOP, SIGCONT, and others to
@@ -590,6 +617,12 @@
 	F(xid, pid, UINT, ID)                                                                                          \
 	F(xid, pci, TEXT, NONE)                                                                                        \
 	F(xid, text, TEXT, NONE)
+
+/* A device that `disk` rows name by this number: as the kernel calls it. */
+#define FIELDS_disk_device(F)                                                                                          \
+	F(disk_device, at, TIME, BOOT_NS)                                                                              \
+	F(disk_device, number, UINT, ID)                                                                               \
+	F(disk_device, name, TEXT, NONE)
 
 /*
  * How the kernel schedules a thread: when it is first named, and again after that was changed. policy: POLICY_*; nice:

@@ -17,6 +17,7 @@ const struct tracepoint tracepoints[] = {
 	{"mark_victim", "processes that were killed because memory ran out", TRACING, false},
 	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
 	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},
+	{"block_rq_complete", "for which request to which disk a thread slept", TRACING " and CONFIG_BLOCK", true},
 	{"sys_enter", "waits in futexes, and in which system call a thread slept", SYSCALLS, false},
 	{"sys_exit", "waits in futexes, and when libraries are loaded (they are found within a second)", SYSCALLS,
 	 false},

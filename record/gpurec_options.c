@@ -126,6 +126,7 @@ static const struct tool_option option_table[] = {
 	 TOOL_CLEAR, AT(o.futex)},
 	{"no-quota", 0, NULL, "do not record CPU quotas, nor when one keeps a thread from running", TOOL_CLEAR,
 	 AT(o.quota)},
+	{"no-disks", 0, NULL, "do not record for which request to a disk a thread waits", TOOL_CLEAR, AT(o.disks)},
 	{"no-signals", 0, NULL, "do not record who stops, continues or ends processes by a signal", TOOL_CLEAR,
 	 AT(o.signals)},
 	{"no-follow", 0, NULL, "do not follow threads that are not recorded, but keep recorded ones waiting",
@@ -190,6 +191,7 @@ int settings_read(struct settings *s, int argc, char **argv)
 					  .futex = true,
 					  .quota = true,
 					  .signals = true,
+					  .disks = true,
 					  .follow = true,
 					  .command_lines = true,
 					  .late_attach = true};

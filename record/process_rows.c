@@ -506,11 +506,14 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 	if (!s->o.signals)
 		n += add_missing(&list[n], false, false,
 				 "who stopped, continued or ended processes by a signal (--no-signals)");
+	if (!s->o.disks)
+		n += add_missing(&list[n], false, false, "for which request to a disk threads waited (--no-disks)");
 	if (!s->o.follow)
-		n += add_missing(&list[n], false, false,
-				 "what those did that are not recorded, and kept recorded threads waiting (--no-follow)");
+		n += add_missing(
+			&list[n], false, false,
+			"what those did that are not recorded, and kept recorded threads waiting (--no-follow)");
 	if (!s->o.command_lines)
 		n += add_missing(&list[n], true, false, "the arguments of processes (--no-command-lines)");
 	return n;
 }
-_Static_assert(NLACKS + 8 <= MISSING_MAX, "room for all");
+_Static_assert(NLACKS + 9 <= MISSING_MAX, "room for all");

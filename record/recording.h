@@ -28,6 +28,7 @@ struct recording_options {
 	uint64_t ring_bytes;
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
+	bool disks;         /* report for which request to a disk a thread slept */
 	bool signals;       /* report of signals that stop, continue or end processes, and of their senders */
 	bool follow;        /* threads that are not recorded, once they end long sleeps of recorded ones */
 	bool quota;         /* report when a CPU quota keeps threads from running */

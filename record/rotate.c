@@ -169,6 +169,10 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			    : attach_lacks(s->attach, "signal_generate")
 				    ? "not recorded: this kernel does not report it"
 				    : "recorded"},
+		{"disks", !s->o.disks ? "not recorded"
+			  : attach_lacks(s->attach, "block_rq_complete")
+				  ? "not recorded: this kernel does not report it"
+				  : "recorded"},
 		{"follow", !s->o.follow      ? "not recorded"
 			   : !kernel->follow ? "not recorded: this kernel does not report who wakes whom"
 					     : "recorded"},

@@ -337,6 +337,42 @@ static void fill_process(struct row *row, const void *record)
 	row_bytes(row, F_process_name, p->comm, strnlen(p->comm, sizeof(p->comm)));
 }
 
+/* The first row of a device is preceded by its name. */
+static int name_disk(struct translator *t, uint64_t at_ns, const struct ring_disk *d, struct fault *why)
+{
+	struct row row = row_of(KIND_disk_device, at_ns);
+	int r;
+
+	for (unsigned i = 0; i < t->ndisks; i++)
+		if (t->disks[i] == d->device)
+			return 0;
+	if (t->ndisks == DISKS_MAX || !d->device)
+		return 0;
+	row.v[F_disk_device_number] = d->device;
+	row_bytes(&row, F_disk_device_name, d->name, strnlen(d->name, sizeof(d->name)));
+	r = row_emit(&row, t->writer, why);
+	if (r == 0)
+		t->disks[t->ndisks++] = d->device;
+	return r == ERR_MEMORY ? 0 : r;
+}
+
+static int take_disk(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	const struct ring_disk *d = record;
+
+	(void)nwords;
+	row->v[F_disk_pid] = d->pid;
+	row->v[F_disk_tid] = d->tid;
+	row->v[F_disk_cpu] = d->head.cpu;
+	row->v[F_disk_dur] = d->dur_ns;
+	row->v[F_disk_service] = d->service_ns < d->dur_ns ? d->service_ns : d->dur_ns;
+	row->v[F_disk_operation] = d->operation;
+	row->v[F_disk_bytes] = d->bytes;
+	row->v[F_disk_error] = d->error;
+	row->v[F_disk_device] = d->device;
+	return name_disk(t, row->v[0], d, why);
+}
+
 /* A process's addresses are of another program, or of none, from then on. */
 static int take_exec(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
@@ -419,6 +455,7 @@ static const struct record_type {
 	[RING_STATE] = {FILLED(state, PROBE_STATE), .noticed = true},
 	[RING_IN_FLIGHT] = {FILLED(in_flight, PROBE_IN_FLIGHT)},
 	[RING_FOLLOW] = {FILLED(follow, PROBE_FOLLOW), .noticed = true},
+	[RING_DISK] = {sizeof(struct ring_disk), KIND_disk, PROBE_DISK, .take = take_disk},
 	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING,
 			     .take = take_scheduling},
 #undef FILLED

@@ -12,6 +12,8 @@
 #include "record/symbols/kernel_rows.h"
 #include "record/symbols/stack_rows.h"
 
+#define DISKS_MAX 64 /* named; others have a number only */
+
 struct translator {
 	struct writer *writer;
 	struct counters *counters;
@@ -22,6 +24,8 @@ struct translator {
 	 */
 	int (*notice)(void *self, const struct ring_head *record, struct fault *why);
 	void *self;
+	uint32_t disks[DISKS_MAX];                /* devices that have a row, */
+	unsigned ndisks;                          /* how many */
 	char cpus[CPU_LIST_BYTES(CPU_WORDS_MAX)]; /* the list of a row, until it is staged */
 };
 

@@ -19,6 +19,7 @@ struct check {
 	struct attach *attach;
 	bool foreign_pids, foreign_user; /* the namespace is not the host's */
 	unsigned seen[RING_TYPES];
+	bool read_disk; /* it could read past the page cache, from a file system that is on a disk */
 };
 
 /* One line more. */

@@ -36,7 +36,7 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 11
+#define NTRACEPOINTS 12
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -46,7 +46,7 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 	struct bpf_program *const all[NTRACEPOINTS] = {
 		s->progs.on_fork,    s->progs.on_exec,   s->progs.on_exit,   s->progs.on_rename,
 		s->progs.on_metrics, s->progs.on_switch, s->progs.on_waking, s->progs.on_wakeup,
-		s->progs.on_oom,     s->progs.on_fault,  s->progs.on_signal,
+		s->progs.on_oom,     s->progs.on_fault,  s->progs.on_signal, s->progs.on_request,
 	};
 
 	memcpy(programs, all, sizeof(all));
@@ -138,7 +138,8 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 	tracepoint_programs(s, tracepoints);
 	for (size_t i = 0; i < NTRACEPOINTS; i++) {
 		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults) &&
-			      (tracepoints[i] != s->progs.on_signal || o->signals);
+			      (tracepoints[i] != s->progs.on_signal || o->signals) &&
+			      (tracepoints[i] != s->progs.on_request || o->disks);
 
 		if (tracepoints[i] != s->progs.on_metrics)
 			(void)bpf_program__set_autoload(tracepoints[i], wanted && offered(a, btf, tracepoints[i]));
@@ -250,6 +251,7 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->follow_children = !o->no_children;
 	s->rodata->follow_wakers = o->follow;
 	s->rodata->own_pid = (__u32)getpid();
+	s->rodata->disks_on = o->disks;
 	s->rodata->cpu_words = ncpus <= CPU_WORDS_MAX * 64 ? (ncpus + 63) / 64 : 0;
 	s->rodata->futex_on = a->facts.futex;
 	s->rodata->notice_maps = a->facts.notice_maps;

@@ -25,6 +25,7 @@ struct attach_options {
 	bool no_children;    /* do not track what tracked processes fork off */
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
+	bool disks;          /* report for which request to a disk a thread slept */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */
 	bool follow;         /* threads that are not tracked, once they end long sleeps of tracked ones (RING_FOLLOW) */

@@ -97,6 +97,7 @@ const struct probe_spec probe_table[] = {
 	HOST(PROBE_IN_FLIGHT, call_in_flight, KIND_in_flight)
 	HOST(PROBE_FOLLOW, waker_followed, KIND_follow)
 	HOST(PROBE_SCHEDULING, thread_scheduling, KIND_scheduling)
+	HOST(PROBE_DISK, disk_request, KIND_disk)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probe/probes_runtime.h"
 #undef LIBRARY

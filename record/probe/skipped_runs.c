@@ -19,6 +19,7 @@ static const struct {
 	{"on_fault", PROBE_FAULT},
 	{"on_oom", PROBE_OOM},
 	{"on_signal", PROBE_SIGNAL},
+	{"on_request", PROBE_DISK},
 	{"on_fork", PROBE_FORK},
 	{"on_exec", PROBE_EXEC},
 	{"on_exit", PROBE_EXIT},

@@ -56,6 +56,9 @@ const char *const sqlschema_tables[] = {
 	" thread INTEGER, pid INTEGER, tid INTEGER, cpu INTEGER, addr INTEGER)",
 	"CREATE TABLE follows(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, cpu INTEGER, waiter_tid INTEGER, waiter INTEGER, slept_ns INTEGER)",
+	"CREATE TABLE disk_requests(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER,"
+	" service_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, operation INTEGER,"
+	" bytes INTEGER, error INTEGER, device INTEGER)",
 	"CREATE TABLE throttles(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, cpu INTEGER, wait_ns INTEGER)",
 	"CREATE TABLE signals(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
@@ -90,6 +93,7 @@ const char *const sqlschema_tables[] = {
 	" mount INTEGER, pids INTEGER, net INTEGER, user INTEGER, pid_inside INTEGER)",
 	"CREATE TABLE scheduling(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, policy INTEGER, nice INTEGER, priority INTEGER, cpus TEXT)",
+	"CREATE TABLE disks(id INTEGER PRIMARY KEY, at_ns INTEGER, number INTEGER, name TEXT)",
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, device INTEGER, inode INTEGER,"
 	" build_id TEXT, path TEXT, deleted INTEGER, mount INTEGER)",
 	"CREATE TABLE executables(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER,"

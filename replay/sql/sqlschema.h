@@ -10,6 +10,7 @@
 #define EVENT_TABLES(T)                                                                                                \
 	T(13, thread_stack, thread_stacks, pid, tid, NULL)                                                             \
 	T(14, follow, follows, pid, tid, NULL)                                                                         \
+	T(15, disk, disk_requests, pid, tid, dur_ns)                                                                   \
 	T(16, switch, switches, NULL, prev_tid, NULL)                                                                  \
 	T(17, waking, wakeups, NULL, tid, NULL)                                                                        \
 	T(18, futex, futexes, pid, tid, dur_ns)                                                                        \
@@ -38,6 +39,7 @@
 	T(49, gpu, gpus, NULL, NULL, NULL)                                                                             \
 	T(50, xid, xids, pid, NULL, NULL)                                                                              \
 	T(51, scheduling, scheduling, pid, tid, NULL)                                                                  \
+	T(52, disk_device, disks, NULL, NULL, NULL)                                                                    \
 	T(56, frame, frames, NULL, NULL, NULL)                                                                         \
 	T(57, kernel, kernels, pid, NULL, NULL)                                                                        \
 	T(64, cgroup, cgroups, pid, NULL, NULL)                                                                        \

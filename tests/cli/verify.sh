@@ -78,6 +78,8 @@ for ((at = 0; at < size; at += 1 + size / 60)); do
 	"1 FORGED fl" | "4 MALFORMED") ;;
 	# A version or feature bit of the header reads as a later version; a changed key as one that is not trusted.
 	"3 UNCHECKED" | "6 UNTRUSTED") ;;
+	# A length that reaches beyond the end reads as a file that was cut there.
+	"5 UNSEALED ") ;;
 	*) wrong=$((wrong + 1)); echo "# byte $at: status $status, $(cat out)" ;;
 	esac
 done

@@ -2,12 +2,13 @@
 """A service that nobody records, and a program that waits for it.
 
 usage: follows.py serve WAY SOCKET: answers one client, each time after some work (busy), a sleep (idle), work for which
-it seldom has a CPU (hog), or once in each of 300 threads (many). Prints its pid when it can be connected to, and in the
+it seldom has a CPU (hog), reads from a disk, past the page cache (disk:FILE), or once in each of 300 threads (many). Prints its pid when it can be connected to, and in the
 end for how long it ran, and waited for a CPU, by the kernel's account, in nanoseconds.
 
 follows.py ask LIBCUDA TIMES SOCKET: launches, and asks; prints how long it waited.
 """
 import ctypes
+import mmap
 import os
 import socket
 import sys
@@ -63,6 +64,20 @@ def answer_many(client):
         thread.join()
 
 
+def read_past_cache(name):
+    """Reads from the disk in vain, for so long."""
+    fd = os.open(name, os.O_RDONLY | os.O_DIRECT)
+    room = mmap.mmap(-1, 65536)
+
+    def read(ns):
+        until = time.monotonic_ns() + ns
+        at = 0
+        while time.monotonic_ns() < until:
+            at = at + 65536 if os.preadv(fd, [room], at) == 65536 else 0
+
+    return read
+
+
 def serve(way, path):
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
@@ -74,10 +89,13 @@ def serve(way, path):
         return
     if way == "hog":
         hog()
+    read = read_past_cache(way[5:]) if way.startswith("disk:") else None
     ran, waited = account()
     while client.recv(1):
         if way == "idle":
             time.sleep(0.008)
+        elif read:
+            read(8 * MS)
         else:
             work(2 * MS if way == "hog" else 8 * MS)
         client.send(b".")

@@ -54,7 +54,7 @@ static void list_rows(void)
 	}
 }
 
-/* Of letters without a pattern, so that LZ4 leaves them as they are. */
+/* Of letters without a pattern, so that LZ4 leaves them as they are, but for those at both ends by chance. */
 static const char *mark_of(char buf[32], size_t row, unsigned text, unsigned epoch)
 {
 	uint64_t x = (row * 64 + text * 8 + epoch + 1) * 0x9e3779b97f4a7c15u;
@@ -164,7 +164,7 @@ static void check_marks(const struct narrowing *plan, const struct bytes *part)
 	for (size_t i = 0; i < nrows; i++)
 		for (unsigned e = 0; e < NEPOCHS; e++)
 			for (unsigned t = 0; t < rows[i].ntexts; t++)
-				assert_int_equal(holds(part, mark_of(mark, i, t, e), 16),
+				assert_int_equal(holds(part, mark_of(mark, i, t, e) + 3, 10),
 						 !(plan->classes >> rows[i].kind->class & 1));
 }
 

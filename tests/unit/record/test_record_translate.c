@@ -65,6 +65,7 @@ union record {
 	struct ring_in_flight in_flight;
 	struct ring_follow follow;
 	struct ring_scheduling scheduling;
+	struct ring_disk disk;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -95,6 +96,7 @@ static const struct {
 	[RING_THROTTLED] = {sizeof(struct ring_throttled), KIND_throttled, PROBE_THROTTLED, true},
 	[RING_SIGNAL] = {sizeof(struct ring_signal), KIND_signal, PROBE_SIGNAL, false},
 	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
+	[RING_DISK] = {sizeof(struct ring_disk), KIND_disk, PROBE_DISK, false},
 	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING, false},
 	[RING_FOLLOW] = {sizeof(struct ring_follow), KIND_follow, PROBE_FOLLOW, true},
 	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},
@@ -347,6 +349,32 @@ static void a_set_of_cpus_becomes_a_list(void **state)
 	assert_true(m->writer.v[F_scheduling_cpus] <= TEXT_MAX);
 }
 
+static void a_device_is_named_before_its_first_request(void **state)
+{
+	struct made *m = *state;
+	struct ring_disk *r = &begin(m, RING_DISK)->disk;
+
+	r->pid = 7, r->tid = 8, r->dur_ns = 100, r->service_ns = 101, r->bytes = 4096, r->device = 254 << 20;
+	memset(r->name, 'x', sizeof(r->name)); /* no NUL */
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 2);
+	assert_int_equal(m->writer.kind, KIND_disk);
+	assert_int_equal(m->writer.v[F_disk_device], 254 << 20);
+	assert_int_equal(m->writer.v[F_disk_service], 100); /* no longer than it took */
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 3);
+	for (unsigned i = 0; i < 2 * DISKS_MAX; i++) {
+		r->device = 1000 + i;
+		assert_int_equal(take(m), 0);
+	}
+	assert_int_equal(m->writer.n, 3 + 2 * DISKS_MAX + DISKS_MAX - 1);
+	/* One whose name finds no memory is named later. */
+	m->t.ndisks = 0;
+	m->writer.answer = ERR_MEMORY;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->t.ndisks, 0);
+}
+
 static void a_time_before_the_epoch_becomes_its_begin(void **state)
 {
 	struct made *m = *state;
@@ -466,6 +494,7 @@ int main(void)
 		T(a_sample_is_of_the_cpu_that_its_head_names),
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_set_of_cpus_becomes_a_list),
+		T(a_device_is_named_before_its_first_request),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_reported_as_the_old_ones),
 		T(states_of_threads_are_those_of_the_kernel_by_their_weight),

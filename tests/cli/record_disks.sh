@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# For which request to which disk a thread slept, against the kernel's own accounts: how much was read, and from what.
+# records: each checks only what it started itself
+. "$(dirname "$0")/lib.sh"
+cap=$TMP/run.cap
+group=
+remove_group() { [ -z "$group" ] || rmdir "$group"; }
+trap 'remove_group; lib_cleanup' EXIT
+
+needs_recording "requests to disks"
+folder=
+trap '[ -z "$folder" ] || rm -r "$folder"; remove_group; lib_cleanup' EXIT
+# A file of 16 MiB on a disk, which can be read past the page cache, in this folder.
+on_disk() {
+	folder=$(mktemp -d "$1/gpurec-disks.XXXXXX" 2>"$TMP/err") || { folder=; return 1; }
+	number=$(stat -c '%Hd:%Ld' "$folder") blob=$folder/blob
+	[ -e "/sys/dev/block/$number" ] && dd if=/dev/urandom of="$blob" bs=256K count=64 conv=fsync 2>"$TMP/err" &&
+		dd if="$blob" of=/dev/null bs=256K count=1 iflag=direct 2>"$TMP/err" && return 0
+	rm -r "$folder"
+	folder=
+	return 1
+}
+if ! on_disk "$BUILD" && ! on_disk /var/tmp; then
+	skip "requests to disks" "there is no disk here, or it cannot be read past the page cache"
+	finish
+fi
+# The disk of which it is a part, as the kernel names it.
+device=$(basename "$(readlink -f "/sys/dev/block/$number")")
+[ ! -e "/sys/dev/block/$number/partition" ] || device=$(basename "$(dirname "$(readlink -f "/sys/dev/block/$number")")")
+sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
+is() { # WANTED SQL
+	local got
+	got=$(sql "$2")
+	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
+}
+# record OPTION... -- COMMAND
+record() {
+	"$BUILD/gpurec" --force -o "$cap" "$@" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
+	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
+}
+reader="(SELECT tid FROM threads WHERE name = 'dd')"
+counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM disk_requests) FROM probe_counts WHERE name = 'disk_request'"
+stacked() { [ -n "$(ls "/sys/block/$device/slaves" 2>/dev/null)" ]; }
+
+check "a program is recorded that reads past the page cache" record -- dd if="$blob" of=/dev/null bs=256K iflag=direct
+# One read may be several requests, and one that is answered at once needs no sleep.
+check "its reads are there, as much as it read and no more" is 1 "SELECT sum(bytes) BETWEEN 8388608 AND 16777216 FROM disk_requests WHERE operation = 0 AND tid IN $reader"
+if stacked; then
+	skip "the disk is named" "$device is made of others"
+else
+	check "the disk is named" is "$device" "SELECT DISTINCT name FROM disk_requests JOIN disks ON number = device"
+fi
+check "none failed, and none was in the device for longer than it took" is 0 "SELECT count(*) FROM disk_requests WHERE error <> 0 OR service_ns > dur_ns OR dur_ns = 0"
+sleeps="SELECT count(*) FROM switches WHERE prev_tid IN $reader AND prev_flags & 1"
+check "there are no more of them than sleeps for a device, and nearly as many" is 1 "SELECT count(*) <= ($sleeps) AND count(*) * 10 >= ($sleeps) * 9 FROM disk_requests WHERE tid IN $reader"
+# Which were made while it slept: not by itself, then.
+late="SELECT count(*) FROM disk_requests AS d WHERE tid IN $reader AND operation = 0
+	AND start_ns > (SELECT max(at_ns) FROM switches WHERE prev_tid = d.tid AND prev_flags & 1 AND at_ns <= d.at_ns)"
+check "it made them before it slept" is 1 "SELECT count(*) >= 10 * ($late) FROM disk_requests WHERE tid IN $reader AND operation = 0"
+check "what is counted is there" is 1 "$counted"
+check "the text shows them" sh -c '"$1" -q "$2" | grep -q "disk .*operation=read bytes=.*dur="' sh "$BUILD/gpureplay" "$cap"
+
+check "a program is recorded that writes past the page cache" record -- dd if=/dev/zero of="$folder/out" bs=64K count=100 oflag=direct
+check "its writes are there" is 1 "SELECT sum(bytes) BETWEEN 3276800 AND 6553600 FROM disk_requests WHERE operation = 1 AND tid IN $reader"
+
+check "the same with --no-disks" record --no-disks -- dd if="$blob" of=/dev/null bs=256K iflag=direct
+check "has none" is 0 "SELECT count(*) FROM disk_requests"
+check "says what is missing" grep -q 'for which request to a disk threads waited (--no-disks)' "$TMP/err"
+check "and still that it slept for a device" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 1"
+check "the capture holds that, too" is "not recorded" "SELECT value FROM facts WHERE name = 'disks'"
+
+check "many requests, with a small buffer" record --ring 64K -- dd if="$blob" of=/dev/null bs=4K count=4000 iflag=direct
+check "are recorded or counted" is 1 "$counted"
+
+# A service that nobody records, which reads for a program that waits for it.
+served() {
+	rm -f "$TMP/socket" "$TMP/server"
+	"$python" tests/workload/follows.py serve "disk:$blob" "$TMP/socket" >"$TMP/server" &
+	until_true test -s "$TMP/server" || return
+	server=$(head -1 "$TMP/server")
+	record -- "$python" tests/workload/follows.py ask "$BUILD/workload/libcuda.so.1" 60 "$TMP/socket"
+}
+python=$(python3 -c "import sys; print(sys.executable)" 2>"$TMP/err")
+if [ -n "$python" ] && [ -e "$BUILD/workload/libcuda.so.1" ]; then
+	check "a program is recorded that waits for a service which reads" served
+	check "its reads are known, too" is 1 "SELECT count(*) >= 50 FROM disk_requests WHERE tid = $server AND operation = 0"
+else
+	skip "reads of a service" "there is no python3, or no test double here"
+fi
+
+# A control group may hold requests back before there are any: that is no time of the disk's.
+root=$(awk '$3 == "cgroup" && $4 ~ /(^|,)blkio(,|$)/ { print $2; exit }' /proc/mounts)
+limit="blkio.throttle.read_iops_device" value="$number 10"
+if [ -z "$root" ]; then
+	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+	[ -n "$root" ] && echo +io 2>/dev/null >"$root/cgroup.subtree_control"
+	limit=io.max value="$number riops=10"
+fi
+if [ -n "$root" ] && mkdir "$root/gpurec-disks-$$" 2>"$TMP/err"; then
+	group=$root/gpurec-disks-$$
+fi
+if [ -n "$group" ] && sh -c 'echo "$1" >"$2"' sh "$value" "$group/$limit" 2>"$TMP/err"; then
+	check "a program is recorded that may do 10 reads a second" record -- sh -c 'echo $$ >"$1/cgroup.procs"; exec dd if="$2" of=/dev/null bs=4K count=12 iflag=direct' sh "$group" "$blob"
+	check "most of its requests were made only when it slept: they took none of the time before" is 1 "SELECT ($late) >= 8"
+else
+	skip "requests that are held back" "there is no controller of disks here"
+fi
+finish
