@@ -339,7 +339,7 @@ static bool has_texts(uint16_t kind)
 		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true,     [KIND_executable] = true,
 		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true,     [KIND_fact] = true,
 		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,      [KIND_kernel] = true,
-		[KIND_cgroup] = true,       [KIND_quota] = true,   [KIND_scheduling] = true,
+		[KIND_cgroup] = true,       [KIND_quota] = true,   [KIND_scheduling] = true, [KIND_disk_device] = true,
 	};
 
 	return texts[kind];

@@ -27,6 +27,15 @@ static struct stop_signal stop_of(const struct names *names, const struct split 
 	return stop ? *stop : (struct stop_signal){0};
 }
 
+static struct disk_use disk_of(const struct names *names, const struct split *s)
+{
+	struct disk_use use = {0};
+
+	if (s->ns[CAUSE_IO] || s->ns[CAUSE_FAULT])
+		disk_waits_sum(&names->disks, s->tid, s->begin_ns, s->end_ns, &use);
+	return use;
+}
+
 void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
 	     uint64_t end_ns)
 {
@@ -40,6 +49,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 		remember(e, names, s->tid);
 		e->quota[i] = s->ns[CAUSE_QUOTA] ? names_quota_of(names, s->tid) : NULL;
 		e->stop[i] = stop_of(names, s);
+		e->disk[i] = disk_of(names, s);
 		if (e->stop[i].number && !e->stop[i].by_kernel)
 			remember(e, names, e->stop[i].sender_tid);
 	}
@@ -59,6 +69,7 @@ void explained_copy(struct explained *to, const struct explained *from)
 	to->nwhos = from->nwhos;
 	memcpy(to->quota, from->quota, cause->nlinks * sizeof(from->quota[0]));
 	memcpy(to->stop, from->stop, cause->nlinks * sizeof(from->stop[0]));
+	memcpy(to->disk, from->disk, cause->nlinks * sizeof(from->disk[0]));
 	memcpy(to->whos, from->whos, from->nwhos * sizeof(from->whos[0]));
 	to->machine = from->machine;
 	to->unreported = from->unreported;
@@ -174,6 +185,52 @@ static void add_sleep(struct text *t, const struct explained *e, const struct pa
 		text_add(t, " (state %s)", task_state_letter(p->task_state));
 }
 
+void text_add_disk(struct text *t, const struct disk_use *use)
+{
+	uint32_t device = use->longest.device;
+
+	if (use->name)
+		text_add_escaped(t, use->name->s, use->name->nbytes);
+	else if (device)
+		text_add(t, "device %u:%u", device >> 20, device & 0xfffff);
+	else
+		text_add(t, "an unknown device");
+}
+
+void text_add_disk_use(struct text *t, const struct disk_use *use)
+{
+	const char *one = enum_word(KIND_disk, F_disk_operation, use->longest.operation);
+
+	text_add_disk(t, use);
+	text_add(t, "%s: ", use->more ? " and others" : "");
+	if (use->requests == 1)
+		text_add(t, "a %s of ", one ? one : "request");
+	else
+		text_add(t, "%" PRIu64 " %s of ", use->requests, use->reads ? "reads" : "requests");
+	text_add_size(t, use->bytes);
+	text_add(t, ", which took ");
+	text_add_ns(t, use->dur_ns);
+	if (use->timed_ns) {
+		text_add(t, ", of that ");
+		text_add_ns(t, use->service_ns);
+		text_add(t, " in the device");
+	}
+	if (use->failed)
+		text_add(t, "; %" PRIu64 " failed", use->failed);
+}
+
+/* The requests that a link's thread slept for. */
+static void add_disk(struct text *t, const struct explained *e, const struct split *s)
+{
+	const struct disk_use *use = &e->disk[s - e->cause.links];
+
+	if (!use->requests)
+		return;
+	text_add(t, " (");
+	text_add_disk_use(t, use);
+	text_add(t, ")");
+}
+
 /* "stopped by SIGSTOP from 25143 bash, let go on by 25143 bash": the longest stretch that a link was stopped for. */
 static void add_stopped(struct text *t, const struct explained *e, const struct split *s)
 {
@@ -228,11 +285,13 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 		break;
 	case CAUSE_FAULT:
 		text_add(t, " asleep in a page fault%s", one && p->flags & SPAN_IO ? ", reading from disk" : "");
+		add_disk(t, e, s);
 		break;
 	case CAUSE_IO:
 		text_add(t, " waiting for a disk");
 		if (one)
 			add_sleep(t, e, p);
+		add_disk(t, e, s);
 		break;
 	case CAUSE_ASLEEP:
 		text_add(t, " asleep");
@@ -355,9 +414,12 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 			text_add(t, "asleep in futex 0x%" PRIx64, p->futex);
 		} else if (class == CAUSE_FAULT) {
 			text_add(t, "asleep in a page fault");
+			add_disk(t, e, s);
 		} else {
 			text_add(t, class == CAUSE_IO ? "waiting for a disk" : "asleep");
 			add_sleep(t, e, p);
+			if (class == CAUSE_IO)
+				add_disk(t, e, s);
 		}
 		text_add(t, " for ");
 		text_add_ns(t, p->ns);
@@ -401,71 +463,5 @@ void text_add_cause(struct text *t, const struct explained *e)
 			continue;
 		text_add(t, "; and ");
 		add_class(t, e, first, (enum cause_class)c);
-	}
-}
-
-/*
- * Of two that want one CPU, a gets it, or more of it. Nice values count within one control group only: of threads of
- * two processes it is not known whether they are in one.
- */
-static bool goes_before(const struct who *a, const struct who *b)
-{
-	bool comparable = a->pid && a->pid == b->pid;
-
-	if (scheduling_is_real_time(&a->scheduling) || scheduling_is_real_time(&b->scheduling))
-		comparable = true;
-	return comparable && a->scheduling.known && b->scheduling.known &&
-	       scheduling_rank(&a->scheduling) > scheduling_rank(&b->scheduling);
-}
-
-const char *cpu_remedy(const struct who *without, const struct who *keeper, bool barred)
-{
-	if (without && keeper && goes_before(keeper, without)) {
-		if (scheduling_is_real_time(&keeper->scheduling))
-			return "The thread that had the CPU is real-time and goes before all that are not: take that from "
-			       "it (chrt), or keep it to CPUs of its own (taskset, cpuset)";
-		return "The thread that had no CPU has a lower priority than the one that ran there: give it the same (nice, "
-		       "chrt), or a CPU of its own";
-	}
-	if (barred)
-		return "Let the thread that had no CPU run on more of them (taskset, cpuset), or take others off those on "
-		       "which it may run";
-	return NULL;
-}
-
-const char *explained_cpu_remedy(const struct explained *e)
-{
-	const struct split *last = &e->cause.links[e->cause.nlinks - 1];
-	const struct part *p = split_longest(last, CAUSE_RUNNABLE);
-
-	if (!p || p->joined)
-		return NULL;
-	return cpu_remedy(explained_who(e, last->tid), explained_who(e, p->tid), p->idle_barred);
-}
-
-bool explained_is_inversion(const struct explained *e)
-{
-	const struct cause *c = &e->cause;
-	const struct who *waiter = explained_who(e, c->links[0].tid);
-	const struct who *holder = explained_who(e, c->links[c->nlinks - 1].tid);
-	const struct who *keeper = explained_who(e, explained_keeper(e));
-
-	return c->end == CHAIN_NO_CPU && c->nlinks > 1 && waiter && holder && keeper && goes_before(waiter, keeper) &&
-	       goes_before(keeper, holder);
-}
-
-const char *cause_remedy(enum cause_class class)
-{
-	switch (class) {
-	case CAUSE_QUOTA:
-		return "Raise the CPU quota of that control group, or start fewer computing threads in it";
-	case CAUSE_STOPPED:
-		return "Find why it was stopped: a job scheduler that suspends jobs, a debugger or profiler, a "
-		       "snapshot";
-	case CAUSE_FAULT:
-		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
-		       "swapping";
-	default:
-		return NULL;
 	}
 }

@@ -15,6 +15,7 @@ struct explained {
 	unsigned nwhos;
 	const struct cpu_group *quota[1 + CAUSE_LINKS_MAX]; /* that bounds the link's thread; NULL: not known */
 	struct stop_signal stop[1 + CAUSE_LINKS_MAX]; /* the signal that stopped it; number 0: none, or not known */
+	struct disk_use disk[1 + CAUSE_LINKS_MAX];    /* the requests that its thread slept for */
 	enum machine machine;
 	bool unreported; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
 };
@@ -35,25 +36,13 @@ const struct who *explained_who(const struct explained *e, uint32_t tid);
  */
 uint32_t explained_keeper(const struct explained *e);
 
-/* What helps against time lost to this class, whatever it was lost for; NULL: that depends. */
-const char *cause_remedy(enum cause_class class);
-
-/*
- * What helps a thread that had no CPU, by how it and the one that had it are scheduled; NULL: nothing of that explains
- * it, or it is not known. Either may be NULL. barred: a CPU was idle on which it may not run.
- */
-const char *cpu_remedy(const struct who *without, const struct who *keeper, bool barred);
-/* The same for the last link, the one that had no CPU. */
-const char *explained_cpu_remedy(const struct explained *e);
-
-/*
- * Priority inversion: the last link had no CPU because of a thread that goes before it, and kept one waiting that goes
- * before both. Only where it is known of all three.
- */
-bool explained_is_inversion(const struct explained *e);
-
 /* How a thread is scheduled, "SCHED_FIFO 50", between these; nothing of one that is as most are, or if not known. */
 void text_add_how(struct text *t, const char *before, const struct scheduling *how, const char *after);
+
+/* The device of the longest: "vda"; "device 254:0", where it has no name. */
+void text_add_disk(struct text *t, const struct disk_use *use);
+/* "vda: 38 reads of 4.75 MiB, which took 480 ms, of that 470 ms in the device". There are requests in it. */
+void text_add_disk_use(struct text *t, const struct disk_use *use);
 
 /* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);

@@ -139,6 +139,8 @@ bool names_wants(uint16_t kind)
 	case KIND_cgroup:
 	case KIND_quota:
 	case KIND_signal:
+	case KIND_disk:
+	case KIND_disk_device:
 	case KIND_kernel:
 		return true;
 	default:
@@ -174,6 +176,9 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_signal:
 		stop_signals_feed(&n->stops, ev);
 		return 0;
+	case KIND_disk:
+	case KIND_disk_device:
+		return disk_waits_feed(&n->disks, ev, why);
 	case KIND_kernel:
 		return kernels_see(&n->kernels, &n->tasks, ev, why);
 	case KIND_fact:
@@ -261,6 +266,7 @@ void names_clear(struct names *n)
 		free(((struct module *)n->modules.items[i])->path);
 	about_clear(&n->about);
 	cpu_groups_clear(&n->cpu_groups);
+	disk_waits_clear(&n->disks);
 	kernels_clear(&n->kernels);
 	tasks_clear(&n->tasks);
 	table_clear(&n->stacks);

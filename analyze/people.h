@@ -10,6 +10,7 @@
 
 #include "analyze/facts/capture_facts.h"
 #include "analyze/facts/cpu_groups.h"
+#include "analyze/facts/disk_waits.h"
 #include "analyze/facts/stop_signals.h"
 #include "analyze/facts/syscall_names.h"
 #include "format/base/table.h"
@@ -78,6 +79,7 @@ struct names {
 	enum machine machine; /* whose numbers system calls have */
 	struct cpu_groups cpu_groups;
 	struct stop_signals stops;
+	struct disk_waits disks;
 	struct table nameless; /* struct nameless; filled by its owner */
 	struct about about;    /* the host, and what the recorder could not see */
 };

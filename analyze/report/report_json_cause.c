@@ -93,6 +93,26 @@ static void add_stop(struct json *j, const struct explained *e, const struct sto
 		json_text(j, "stopped_by_name", who->name.s, who->name.len);
 }
 
+static void add_disk(struct json *j, const struct disk_use *use)
+{
+	struct text device = {0};
+
+	if (!use->requests)
+		return;
+	json_open(j, "disk", '{');
+	text_add_disk(&device, use);
+	json_string(j, "device", text_string(&device));
+	text_clear(&device);
+	json_bool(j, "others", use->more);
+	json_u64(j, "requests", use->requests);
+	json_u64(j, "bytes", use->bytes);
+	json_u64(j, "ns", use->dur_ns);
+	json_u64(j, "timed_ns", use->timed_ns);
+	json_u64(j, "device_ns", use->service_ns);
+	json_u64(j, "failed", use->failed);
+	json_close(j, '}');
+}
+
 static void add_split(struct json *j, const struct explained *e, const struct split *s)
 {
 	json_open(j, NULL, '{');
@@ -105,6 +125,7 @@ static void add_split(struct json *j, const struct explained *e, const struct sp
 		    (c != CAUSE_QUOTA && c != CAUSE_STOPPED)) /* which captures of earlier versions do not report */
 			json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
 	add_stop(j, e, &e->stop[s - e->cause.links]);
+	add_disk(j, &e->disk[s - e->cause.links]);
 	json_open(j, "parts", '[');
 	for (unsigned i = 0; i < s->nparts; i++)
 		add_part(j, e, &s->parts[i]);

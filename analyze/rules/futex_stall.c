@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "analyze/remedy.h"
 #include "analyze/stats/lock_convoy.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"

@@ -4,6 +4,7 @@
  * CPU, read from disk, faulted pages in, or computed. Locks are rule futex-stall's; sleeping by choice (a timer, a
  * socket, a queue) is no fault; and gaps that come regularly are taken for checkpoints.
  */
+#include "analyze/remedy.h"
 #include "analyze/facts/losses.h"
 #include "analyze/stats/top_threads.h"
 #include "analyze/rule.h"
@@ -137,10 +138,8 @@ static bool is_enough(const struct group *g, const uint64_t *set)
 
 static const char *advice_for(enum cause_class class, const struct explained *worst)
 {
-	const char *remedy = cause_remedy(class);
+	const char *remedy = cause_remedy(worst, class);
 
-	if (!remedy && class == CAUSE_RUNNABLE)
-		remedy = explained_cpu_remedy(worst);
 	if (remedy)
 		return remedy;
 	switch (class) {

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "analyze/remedy.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/facts/losses.h"
 #include "analyze/rule.h"
@@ -223,7 +224,7 @@ static const char *advice_for_sleep(enum chain_end end)
 static const char *advice_for(const struct context *ctx, enum cause_class class, const struct explained *worst)
 {
 	enum chain_end end = worst->cause.end;
-	const char *remedy = cause_remedy(class);
+	const char *remedy = cause_remedy(worst, class);
 
 	if (!remedy && end == CHAIN_NO_CPU)
 		remedy = explained_cpu_remedy(worst);

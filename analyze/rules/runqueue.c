@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Threads that use the GPU and have to wait for a CPU, and who has it meanwhile. */
+#include "analyze/remedy.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
 

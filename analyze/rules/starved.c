@@ -5,6 +5,7 @@
  * the children of the one that waits: of those that take turns with a lock, or do a piece of work each, none may count
  * alone.
  */
+#include "analyze/remedy.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
 
@@ -230,9 +231,9 @@ static enum cause_class mostly(const struct culprit *c)
 	return best;
 }
 
-static const char *advice_for(enum cause_class class)
+static const char *advice_for(enum cause_class class, const struct disk_use *disk)
 {
-	const char *remedy = cause_remedy(class);
+	const char *remedy = class == CAUSE_IO ? disk_remedy(disk) : cause_remedy(NULL, class);
 
 	if (remedy)
 		return remedy;
@@ -279,7 +280,9 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 {
 	enum cause_class class = mostly(c);
 	struct finding *f = rule_finding(out, &starved_rule, cause_class_name(class), CONFIDENCE_MEDIUM);
+	struct disk_use disk;
 
+	disk_waits_total(&ctx->names->disks, (uint32_t)c->whom.tid, &disk);
 	if (is_gpu_bound(c)) {
 		f->severity = SEVERITY_INFO;
 		f->lasted = true;
@@ -304,12 +307,16 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 	text_add(&f->headline, " of %s time) for ", c->nthreads == 1 ? "its" : "their");
 	whom_add(&f->headline, ctx, c);
 	text_add(&f->sure, "Medium confidence: the wakings show for whom it waited, and what that one did");
+	if (disk.requests && (class == CAUSE_IO || class == CAUSE_FAULT)) {
+		text_add(&f->sure, "; in all, it slept for requests to ");
+		text_add_disk_use(&f->sure, &disk);
+	}
 	if (is_gpu_bound(c)) {
 		text_add(&f->sure, "; for the GPU it waited ");
 		text_add_ns(&f->sure, c->gpu_ns);
 		text_add(&f->sure, " besides: nothing shows that these waits cost anything");
 	}
-	text_add(&f->advice, "%s", is_gpu_bound(c) ? GPU_IS_SLOW : advice_for(class));
+	text_add(&f->advice, "%s", is_gpu_bound(c) ? GPU_IS_SLOW : advice_for(class, &disk));
 	finding_number(f, "lost_ns", c->lost_ns);
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "threads_ns", c->whole_ns);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "analyze/remedy.h"
 #include "analyze/stats/callsite.h"
 #include "analyze/stats/top_threads.h"
 
@@ -219,10 +220,8 @@ static void judge_waiters(struct sync_state *s, const struct context *ctx, const
 
 static const char *advice_for(enum cause_class class, const struct explained *worst)
 {
-	const char *remedy = cause_remedy(class);
+	const char *remedy = cause_remedy(worst, class);
 
-	if (!remedy && class == CAUSE_RUNNABLE)
-		remedy = explained_cpu_remedy(worst);
 	if (remedy)
 		return remedy;
 	switch (class) {

@@ -2,6 +2,8 @@
 /* How threads are scheduled: what rows report, who goes before whom, and what is concluded from it. */
 #include "tests/unit/feed.h"
 
+#include "analyze/remedy.h"
+
 static struct cpu_sets sets;
 
 static struct scheduling fed(uint64_t policy, int64_t nice, uint64_t priority, const char *cpus)

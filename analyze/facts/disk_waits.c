@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/facts/disk_waits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct total {
+	struct table_key key; /* a: tid */
+	struct disk_use use;
+};
+
+static void add(struct disk_use *use, const struct disk_wait *w)
+{
+	if (use->requests && use->longest.device != w->device)
+		use->more = true;
+	use->reads = (use->reads || use->requests == 0) && w->operation == DISK_READ;
+	if (use->requests == 0 || w->dur_ns > use->longest.dur_ns)
+		use->longest = *w;
+	use->requests++;
+	use->bytes += w->bytes;
+	use->dur_ns += w->dur_ns;
+	use->service_ns += w->service_ns;
+	use->timed_ns += w->service_ns ? w->dur_ns : 0;
+	use->failed += w->failed;
+}
+
+static const struct disk_name *name_of(const struct disk_waits *d, uint32_t device)
+{
+	for (unsigned i = 0; i < d->nnames; i++)
+		if (d->names[i].device == device)
+			return &d->names[i];
+	return NULL;
+}
+
+static void feed_name(struct disk_waits *d, const struct event *ev)
+{
+	uint32_t device = (uint32_t)ev->v[F_disk_device_number];
+	uint64_t nbytes = ev->v[F_disk_device_name];
+	struct disk_name *name = &d->names[d->nnames];
+
+	if (d->nnames == DISK_NAMES_MAX || name_of(d, device) || !ev->text[F_disk_device_name])
+		return;
+	name->device = device;
+	name->nbytes = (uint8_t)(nbytes < DISK_NAME_BYTES ? nbytes : DISK_NAME_BYTES);
+	memcpy(name->s, ev->text[F_disk_device_name], name->nbytes);
+	d->nnames++;
+}
+
+int disk_waits_feed(struct disk_waits *d, const struct event *ev, struct fault *why)
+{
+	struct total *total;
+	struct disk_wait *w;
+
+	if (ev->kind == KIND_disk_device) {
+		feed_name(d, ev);
+		return 0;
+	}
+	if (!d->all)
+		d->all = calloc(DISK_WAITS_MAX, sizeof(*d->all));
+	if (!d->all)
+		return fault_no_memory(why);
+	w = &d->all[d->n++ % DISK_WAITS_MAX];
+	*w = (struct disk_wait){
+		.at_ns = ev->at_ns,
+		.dur_ns = ev->v[F_disk_dur],
+		.service_ns = ev->v[F_disk_service],
+		.bytes = ev->v[F_disk_bytes],
+		.tid = (uint32_t)ev->v[F_disk_tid],
+		.operation = (uint8_t)(ev->v[F_disk_operation] < UINT8_MAX ? ev->v[F_disk_operation] : UINT8_MAX),
+		.failed = ev->v[F_disk_error] != 0,
+		.device = (uint32_t)ev->v[F_disk_device],
+	};
+	total = table_find(&d->totals, w->tid, 0);
+	if (!total && d->totals.nitems == DISK_THREADS_MAX)
+		return 0;
+	if (!total)
+		total = table_add(&d->totals, w->tid, 0, sizeof(*total));
+	if (!total)
+		return fault_no_memory(why);
+	add(&total->use, w);
+	return 0;
+}
+
+void disk_waits_clear(struct disk_waits *d)
+{
+	free(d->all);
+	table_clear(&d->totals);
+	*d = (struct disk_waits){0};
+}
+
+void disk_waits_sum(const struct disk_waits *d, uint32_t tid, uint64_t begin_ns, uint64_t end_ns, struct disk_use *use)
+{
+	uint64_t low = d->n > DISK_WAITS_MAX ? d->n - DISK_WAITS_MAX : 0, high = d->n;
+
+	memset(use, 0, sizeof(*use));
+	/* The first that did not end before begin_ns. */
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (d->all[middle % DISK_WAITS_MAX].at_ns < begin_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < d->n && d->all[low % DISK_WAITS_MAX].at_ns <= end_ns; low++)
+		if (d->all[low % DISK_WAITS_MAX].tid == tid)
+			add(use, &d->all[low % DISK_WAITS_MAX]);
+	use->name = name_of(d, use->longest.device);
+}
+
+void disk_waits_total(const struct disk_waits *d, uint32_t tid, struct disk_use *use)
+{
+	const struct total *total = d->totals.nitems ? table_find(&d->totals, tid, 0) : NULL;
+
+	*use = total ? total->use : (struct disk_use){0};
+	use->name = name_of(d, use->longest.device);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What helps against a cause, and what follows from how the threads in it are scheduled. */
+#ifndef GPUREC_ANALYZE_REMEDY_H
+#define GPUREC_ANALYZE_REMEDY_H
+
+#include "analyze/explain.h"
+
+/*
+ * What helps against time lost to this class, whatever it was lost for, or for what is known of a cause (NULL:
+ * nothing); NULL: that depends.
+ */
+const char *cause_remedy(const struct explained *e, enum cause_class class);
+
+/*
+ * What helps a thread that had no CPU, by how it and the one that had it are scheduled; NULL: nothing of that explains
+ * it, or it is not known. Either may be NULL. barred: a CPU was idle on which it may not run.
+ */
+const char *cpu_remedy(const struct who *without, const struct who *keeper, bool barred);
+/* The same for the last link, the one that had no CPU. */
+const char *explained_cpu_remedy(const struct explained *e);
+
+/* What helps a thread that slept for these requests; NULL: nothing of them explains it. `use` may be NULL. */
+const char *disk_remedy(const struct disk_use *use);
+
+/*
+ * Priority inversion: the last link had no CPU because of a thread that goes before it, and kept one waiting that goes
+ * before both. Only where it is known of all three.
+ */
+bool explained_is_inversion(const struct explained *e);
+
+#endif
