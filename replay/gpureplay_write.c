@@ -58,8 +58,12 @@ static int write_file(const struct settings *s, const struct replay *replay, con
 	sigprocmask(SIG_BLOCK, &held, NULL);
 	r = target_open(&target, s->output, s->force, evidence_mode(replay->evidence), &why);
 	sigprocmask(SIG_UNBLOCK, &held, NULL);
-	if (r)
+	if (r == 0 && exporter->write_file == sqlview_write_file)
+		r = target_alone(&target, sqlview_beside, &why);
+	if (r) {
+		target_discard(&target);
 		return tool_fault(NULL, &why);
+	}
 	walked = export_file(replay, exporter, target.fd, &stopped);
 	if (walked < 0) {
 		target_discard(&target);

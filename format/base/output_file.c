@@ -149,6 +149,56 @@ int sync_folder_of(const char *path)
 	return sync_folder(AT_FDCWD, folder);
 }
 
+/* The name of a file that stands beside it, with this ending. False: there is none. */
+static bool is_beside(const struct target *t, const char *ending, char name[NAME_MAX + 1])
+{
+	struct stat st;
+
+	/* A name that is too long nobody has. */
+	if (snprintf(name, NAME_MAX + 1, "%s%s", t->leaf, ending) > NAME_MAX)
+		return false;
+	return fstatat(t->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+int target_alone(struct target *t, const char *const *endings, struct fault *why)
+{
+	char name[NAME_MAX + 1];
+
+	t->beside = endings;
+	for (size_t i = 0; !t->force && endings[i]; i++)
+		if (is_beside(t, endings[i], name))
+			return fault_set(why, ERR_EXISTS, FAULT_NOWHERE,
+					 "%.150s%s is there, and would be read along with it; --force removes it",
+					 t->path, endings[i]);
+	return 0;
+}
+
+static int remove_beside(const struct target *t, struct fault *why)
+{
+	char name[NAME_MAX + 1];
+
+	for (size_t i = 0; t->beside && t->force && t->beside[i]; i++)
+		if (is_beside(t, t->beside[i], name) && unlinkat(t->folder, name, 0) != 0)
+			return fault_errno(why, "cannot remove %.150s%s, which would be read along with it", t->path,
+					   t->beside[i]);
+	return 0;
+}
+
+/* None came to be there meanwhile. */
+static int check_alone(const struct target *t, struct fault *why)
+{
+	char name[NAME_MAX + 1];
+
+	for (size_t i = 0; t->beside && t->beside[i]; i++)
+		if (is_beside(t, t->beside[i], name))
+			return fault_set(
+				why, ERR_EXISTS, FAULT_NOWHERE,
+				"somebody put %.150s%s there while the file was made, and it is read along with "
+				"it: believe neither",
+				t->path, t->beside[i]);
+	return 0;
+}
+
 int target_commit(struct target *t, struct fault *why)
 {
 	int r;
@@ -157,6 +207,10 @@ int target_commit(struct target *t, struct fault *why)
 		r = fault_errno(why, "cannot bring %.150s to disk", t->path);
 	else
 		r = check_ours(t, why);
+	if (r == 0)
+		r = remove_beside(t, why);
+	if (r == 0)
+		r = check_alone(t, why);
 	if (r)
 		goto out;
 	/* A file that came to be there meanwhile is not replaced either. */
@@ -169,6 +223,8 @@ int target_commit(struct target *t, struct fault *why)
 	t->temporary[0] = '\0';
 	if (sync_folder(t->folder, ".") < 0)
 		r = fault_errno(why, "cannot bring the folder of %.150s to disk", t->path);
+	else
+		r = check_alone(t, why);
 out:
 	target_discard(t);
 	return r;

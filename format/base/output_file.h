@@ -18,8 +18,9 @@ struct target {
 	const char *leaf;             /* of path */
 	char temporary[NAME_MAX + 1]; /* beside it; "" when there is none */
 	bool force;
-	int fd;     /* the file, open for reading and writing */
-	int folder; /* of path */
+	const char *const *beside; /* target_alone() */
+	int fd;                    /* the file, open for reading and writing */
+	int folder;                /* of path */
 };
 
 /*
@@ -27,6 +28,13 @@ struct target {
  * (or it is no regular file, which is never replaced). It gets `mode`, as far as the umask allows.
  */
 int target_open(struct target *t, const char *path, bool force, mode_t mode, struct fault *why);
+
+/*
+ * Others must not stand beside it: files whose names are its own and one of these endings (up to NULL; they must last),
+ * which whoever reads it would read along. ERR_EXISTS, unless `force` is set: then target_commit() removes them. That
+ * also reports one that comes to be there until it returns.
+ */
+int target_alone(struct target *t, const char *const *endings, struct fault *why);
 
 /* Whether target_open() would find the name taken, before anything long is begun. ERR_EXISTS. */
 int target_check(const char *path, bool force, struct fault *why);

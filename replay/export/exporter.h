@@ -38,6 +38,9 @@ const struct exporter *exporters(void);
 	E(".alloc.folded", folded_bytes_write_file, "bytes by allocation site, as folded stacks")                      \
 	E(".cap", narrowed_write_file, "a narrower capture, which still verifies")
 
+/* What SQLite reads along with a database, for target_alone(). */
+extern const char *const sqlview_beside[];
+
 #define EXPORTER_DECLARE(suffix, write_file, what) int write_file(const struct replay *, int, struct fault *);
 EXPORTERS(EXPORTER_DECLARE)
 

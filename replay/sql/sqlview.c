@@ -169,6 +169,9 @@ static int open_database(sqlite3 **db, int fd, struct fault *why)
 	return 0;
 }
 
+/* https://www.sqlite.org/tempfiles.html: whatever the database is, it takes them for its own. */
+const char *const sqlview_beside[] = {"-journal", "-wal", "-shm", NULL};
+
 int sqlview_write_file(const struct replay *replay, int fd, struct fault *why)
 {
 	static const struct visitor visitor = {.keep_names = true,

@@ -309,4 +309,30 @@ fi
 "$replay" --trust run.pub --force big.cap -o bar.db >bar.txt 2>&1
 check "nor in a file" sh -c '! grep -q % bar.txt'
 
+# What SQLite reads along with a database of its name, whosever it is: what a reader left that crashed, or a forger.
+"$replay" -q --trust run.pub run.cap -o whole.db
+rows="SELECT count(*), sum(dur_ns), sum(ret) FROM calls"
+truth=$(sqlite3 whole.db "$rows")
+cp whole.db old.db
+sqlite3 old.db "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0; UPDATE calls SET ret = 999" ".system cp old.db-wal forged-wal" >out 2>err
+cp forged-wal side.db-wal
+check_exit 3 "beside the log of another database none is made" "$replay" -q --trust run.pub run.cap -o side.db
+check_says 'side\.db-wal is there, and would be read along with it; --force removes it' "the sentence says why"
+check "and none is there" [ ! -e side.db ]
+check_exit 0 "unless it is to be removed" "$replay" -q --trust run.pub --force run.cap -o side.db
+check "which it is" [ ! -e side.db-wal ]
+check "and all rows are the capture's" [ "$(sqlite3 side.db "$rows")" = "${truth:?}" ]
+cp whole.db side.db
+cp forged-wal side.db-wal
+check "(with it they were not)" [ "$(sqlite3 side.db "$rows")" != "$truth" ]
+for ending in journal shm; do
+	touch "new.db-$ending"
+	check_exit 3 "nor beside $ending" "$replay" -q --trust run.pub run.cap -o new.db
+	rm "new.db-$ending"
+done
+mkdir new.db-wal
+check_exit 3 "what cannot be removed is an error, by force as well" "$replay" -q --trust run.pub --force run.cap -o new.db
+check "and leaves nothing" [ -z "$(find . -name 'new.db*' -type f)" ]
+touch new.txt-wal
+check_exit 0 "no other output minds them" "$replay" -q --trust run.pub run.cap -o new.txt
 finish

@@ -49,6 +49,75 @@ static void a_target_appears_when_it_is_whole_and_not_before(void **state)
 	assert_int_equal(rmdir(folder), 0); /* nothing else was left there */
 }
 
+static void touch(const char *path, const char *ending)
+{
+	char name[128];
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s%s", path, ending);
+	f = fopen(name, "w");
+	assert_non_null(f);
+	fclose(f);
+}
+
+static bool is_there(const char *path, const char *ending)
+{
+	char name[128];
+
+	snprintf(name, sizeof(name), "%s%s", path, ending);
+	return access(name, F_OK) == 0;
+}
+
+static void an_output_stands_alone(void **state)
+{
+	static const char *const endings[] = {"-a", "-b", NULL};
+	char folder[] = "/tmp/gpurec-alone.XXXXXX", path[64], name[128];
+	struct target t;
+	struct fault why;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/out", folder);
+	snprintf(name, sizeof(name), "%s-b", path);
+
+	touch(path, "-b");
+	touch(path, "-c");
+	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
+	assert_int_equal(target_alone(&t, endings, &why), ERR_EXISTS);
+	assert_non_null(strstr(why.text, "out-b is there"));
+	target_discard(&t);
+	assert_true(is_there(path, "-b"));
+
+	/* Unless it is to be removed, which it is when the output is whole. */
+	assert_int_equal(target_open(&t, path, true, 0666, &why), 0);
+	assert_int_equal(target_alone(&t, endings, &why), 0);
+	assert_true(is_there(path, "-b"));
+	assert_int_equal(target_commit(&t, &why), 0);
+	assert_true(is_there(path, ""));
+	assert_false(is_there(path, "-b"));
+	assert_true(is_there(path, "-c"));
+	unlink(path);
+
+	/* One that comes meanwhile. */
+	assert_int_equal(target_open(&t, path, false, 0666, &why), 0);
+	assert_int_equal(target_alone(&t, endings, &why), 0);
+	touch(path, "-b");
+	assert_int_equal(target_commit(&t, &why), ERR_EXISTS);
+	assert_false(is_there(path, ""));
+	unlink(name);
+
+	/* One that cannot be removed. */
+	assert_int_equal(mkdir(name, 0777), 0);
+	assert_int_equal(target_open(&t, path, true, 0666, &why), 0);
+	assert_int_equal(target_alone(&t, endings, &why), 0);
+	assert_true(target_commit(&t, &why) < 0);
+	assert_false(is_there(path, ""));
+	rmdir(name);
+	snprintf(name, sizeof(name), "%s-c", path);
+	unlink(name);
+	assert_int_equal(rmdir(folder), 0);
+}
+
 static void an_output_is_written_whole_and_replaces_nothing_unasked(void **state)
 {
 	char path[] = "/tmp/gpurec-test-XXXXXX";
@@ -103,6 +172,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_target_appears_when_it_is_whole_and_not_before),
 		cmocka_unit_test(an_output_is_written_whole_and_replaces_nothing_unasked),
+		cmocka_unit_test(an_output_stands_alone),
 		cmocka_unit_test(a_folder_that_may_be_written_but_not_read_holds_outputs),
 	};
 
