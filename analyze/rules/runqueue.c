@@ -185,7 +185,8 @@ static void report_headline(struct text *t, const struct crowd *c)
 	const struct who *waiter = roster_first(&c->waiters), *keeper = roster_first(&c->keepers);
 
 	text_add_who(t, waiter);
-	text_add_how(t, " (", &waiter->scheduling, ")");
+	if (waiter)
+		text_add_how(t, " (", &waiter->scheduling, ")");
 	if (c->nthreads > 1)
 		text_add(t, " and %llu other GPU threads", (unsigned long long)(c->nthreads - 1));
 	else
