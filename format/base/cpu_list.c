@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/base/cpu_list.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -73,6 +73,16 @@ check "the capture holds that, too" is "not recorded" "SELECT value FROM facts W
 check "many requests, with a small buffer" record --ring 64K -- dd if="$blob" of=/dev/null bs=4K count=4000 iflag=direct
 check "are recorded or counted" is 1 "$counted"
 
+# Each capture of a series has the names of the disks that it speaks of.
+second() {
+	rm "$cap"
+	"$BUILD/gpurec" -q -o "$cap" --rotate 1s -- sh -c 'for i in 1 2 3 4 5 6 7 8; do dd if="$1" of=/dev/null bs=256K count=8 iflag=direct 2>/dev/null; sleep 0.2; done' sh "$blob" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
+	"$BUILD/gpureplay" -q --force "$TMP/run-00002.cap" -o "$TMP/run.db"
+}
+check "captures are recorded, one after the other" second
+check "the second one names the disk, too" is 1 "SELECT count(*) > 0 AND count(*) = count(name) FROM disk_requests LEFT JOIN disks ON number = device"
+rm "$TMP"/run-*.cap
+
 # A service that nobody records, which reads for a program that waits for it.
 served() {
 	rm -f "$TMP/socket" "$TMP/server"
