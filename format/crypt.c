@@ -88,6 +88,14 @@ bool crypt_signed_plainly_by(const uint8_t signature[SIGNATURE_BYTES], const cha
 	return crypto_sign_verify_detached(signature, message, sizeof(message), public_key) == 0;
 }
 
+bool crypt_signed(const struct header *h, const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
+		  const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES])
+{
+	if (h->incompatible & FEATURE_PREHASHED)
+		return crypt_signed_by(signature, domain, hash, public_key);
+	return crypt_signed_plainly_by(signature, domain, hash, public_key);
+}
+
 struct session_keys {
 	uint8_t public_key[PUBLIC_KEY_BYTES];
 	uint8_t secret_key[SECRET_KEY_BYTES];

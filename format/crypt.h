@@ -32,6 +32,9 @@ bool crypt_signed_by(const uint8_t signature[SIGNATURE_BYTES], const char domain
  * signed so any more. */
 bool crypt_signed_plainly_by(const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
 			     const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
+/* The one of the two by which a capture with this header is signed. */
+bool crypt_signed(const struct header *h, const uint8_t signature[SIGNATURE_BYTES], const char domain[DOMAIN_BYTES],
+		  const uint8_t hash[HASH_BYTES], const uint8_t public_key[PUBLIC_KEY_BYTES]);
 
 /*
  * The chain of session keys: one signs the open epoch, the next one's public half goes into that epoch's seal. Lives in

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/crypt.h"
 #include "format/frames.h"
+#include "format/tail.h"
 
 /* A frame whose head has been read. */
 struct frame {
@@ -13,13 +15,26 @@ struct frame {
 	uint64_t payload; /* of its payload */
 	uint32_t magic;
 	uint32_t size; /* of its payload */
+	bool strange;  /* none of ours */
 };
+
+/* The least that a disk writes at once. */
+#define SECTOR_BYTES 512u
+
+#define CUT_BY_ZEROS "the file ends without an end record: from here on it is all zeros"
 
 /* Chunks seen since the last seal. */
 struct pending {
 	struct chunk *chunks;
 	uint32_t n;
 	size_t room;
+};
+
+/* On the way from frame to frame. */
+struct walk {
+	uint64_t at; /* of the next frame: of the one that is read, until it was found whole */
+	struct pending pending;
+	uint64_t zeros_at; /* from here on the file is all zeros; its size: nowhere */
 };
 
 static int read_frame_head(const struct source *src, uint64_t at, struct frame *f, struct fault *why)
@@ -29,7 +44,7 @@ static int read_frame_head(const struct source *src, uint64_t at, struct frame *
 
 	if (r < 0)
 		return r;
-	*f = (struct frame){at, at + FRAME_HEAD_BYTES, get_le32(head), get_le32(head + 4)};
+	*f = (struct frame){at, at + FRAME_HEAD_BYTES, get_le32(head), get_le32(head + 4), false};
 	return 0;
 }
 
@@ -104,7 +119,7 @@ static int pending_add(struct pending *p, const struct chunk *c, struct fault *w
 	return 0;
 }
 
-static int read_chunk(struct reader *r, const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+static int read_chunk(struct reader *r, const struct frame *f, struct walk *w, struct fault *why)
 {
 	struct chunk c = {.offset = f->at};
 	uint8_t payload[CHUNK_BYTES];
@@ -123,18 +138,18 @@ static int read_chunk(struct reader *r, const struct frame *f, struct pending *p
 				 CHUNK_PACKED_MAX);
 	if (c.packed_bytes > r->source->size - lz4)
 		return fault_set(why, ERR_CUT, f->at, "the file ends inside a chunk");
-	*next = lz4 + c.packed_bytes;
-	return pending_add(p, &c, why);
+	w->at = lz4 + c.packed_bytes;
+	return pending_add(&w->pending, &c, why);
 }
 
-static int read_withheld(const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+static int read_withheld(const struct frame *f, struct walk *w, struct fault *why)
 {
 	struct chunk c = {.offset = f->at, .withheld = true};
 
 	if (f->size != 0)
 		return fault_set(why, ERR_FORMAT, f->at, "a withheld chunk has %u bytes, must be 0", f->size);
-	*next = f->payload;
-	return pending_add(p, &c, why);
+	w->at = f->payload;
+	return pending_add(&w->pending, &c, why);
 }
 
 /* Join what is in the file with what the seal lists. */
@@ -173,8 +188,36 @@ static int epochs_room(struct reader *r, struct fault *why)
 	return 0;
 }
 
-static int read_seal(struct reader *r, const struct frame *f, struct pending *p, uint64_t *next, struct fault *why)
+/* The session key that signs what comes after the last epoch so far. */
+static const uint8_t *next_key(const struct reader *r)
 {
+	return r->nepochs ? r->epochs[r->nepochs - 1].next_key : r->header.first_key;
+}
+
+/* The first sector from which on the file is all zeros, if there is one. */
+static uint64_t zero_sector(const struct walk *w)
+{
+	return (w->zeros_at + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
+}
+
+/* Whether a frame that is wrong was not written whole: such a sector is inside it. */
+static bool ends_in_zeros(const struct reader *r, const struct walk *w, const struct frame *f)
+{
+	uint64_t end = f->payload + f->size;
+
+	return f->at < zero_sector(w) && zero_sector(w) < end && end <= r->source->size;
+}
+
+/* Whether a SEAL or END of good form was cut all the same. Only for this is a signature looked at here. */
+static bool is_torn(const struct reader *r, const struct walk *w, const struct frame *f, const uint8_t *signature,
+		    const char *domain, const uint8_t *hash)
+{
+	return ends_in_zeros(r, w, f) && !crypt_signed(&r->header, signature, domain, hash, next_key(r));
+}
+
+static int read_seal(struct reader *r, const struct frame *f, struct walk *w, struct fault *why)
+{
+	uint64_t end = f->payload + f->size;
 	uint8_t *payload = NULL;
 	struct epoch e = {0};
 	int ret = read_payload(r->source, f, SEAL_BYTES_MAX, &payload, why);
@@ -188,7 +231,9 @@ static int read_seal(struct reader *r, const struct frame *f, struct pending *p,
 	e.seal_offset = f->at;
 	e.misnumbered = e.number != r->nepochs;
 	e.number = r->nepochs; /* its place, whatever it says: readers of what did not verify count by it */
-	ret = match_chunks(&e, p, why);
+	ret = match_chunks(&e, &w->pending, why);
+	if (ret == 0 && is_torn(r, w, f, e.signature, domain_seal, e.hash))
+		ret = fault_set(why, ERR_CUT, zero_sector(w), CUT_BY_ZEROS);
 	if (ret == 0)
 		ret = epochs_room(r, why);
 	if (ret < 0) {
@@ -196,14 +241,15 @@ static int read_seal(struct reader *r, const struct frame *f, struct pending *p,
 		return ret;
 	}
 	r->epochs[r->nepochs++] = e;
-	p->n = 0;
-	*next = f->payload + f->size;
-	r->tail_offset = *next;
+	w->pending.n = 0;
+	w->at = end;
+	r->tail_offset = end;
 	return 0;
 }
 
-static int read_end(struct reader *r, const struct frame *f, const struct pending *p, uint64_t *next, struct fault *why)
+static int read_end(struct reader *r, const struct frame *f, struct walk *w, struct fault *why)
 {
+	uint64_t end = f->payload + f->size;
 	uint8_t *payload = NULL;
 	struct end e = {0};
 	int ret = read_payload(r->source, f, END_BYTES_MAX, &payload, why);
@@ -215,55 +261,107 @@ static int read_end(struct reader *r, const struct frame *f, const struct pendin
 	if (ret < 0)
 		return ret;
 	e.offset = f->at;
-	*next = f->payload + f->size;
-	if (p->n != 0)
+	if (w->pending.n != 0)
 		ret = fault_set(why, ERR_FORMAT, f->at, "chunks without a seal precede the end record");
-	else if (*next != r->source->size)
-		ret = fault_set(why, ERR_FORMAT, *next, "%llu bytes follow the end record",
-				(unsigned long long)(r->source->size - *next));
+	else if (w->zeros_at > end)
+		ret = fault_set(why, ERR_FORMAT, end, "%llu bytes follow the end record, and not only zeros",
+				(unsigned long long)(r->source->size - end));
+	else if (is_torn(r, w, f, e.signature, domain_end, e.hash))
+		ret = fault_set(why, ERR_CUT, zero_sector(w), CUT_BY_ZEROS);
 	if (ret < 0) {
 		end_clear(&e);
 		return ret;
 	}
 	r->end = e;
 	r->tail = TAIL_END;
-	r->tail_offset = *next;
+	r->tail_offset = end;
 	return 0;
 }
 
 /* One frame: 1 when there may be more, 0 after END, or an error. */
-static int read_frame(struct reader *r, uint64_t *at, struct pending *p, struct fault *why)
+static int read_frame(struct reader *r, struct walk *w, struct frame *f, struct fault *why)
 {
-	struct frame f;
 	int ret;
 
-	if (r->source->size - *at < FRAME_HEAD_BYTES)
-		return fault_set(why, ERR_CUT, *at, "the file ends without an end record");
-	ret = read_frame_head(r->source, *at, &f, why);
+	*f = (struct frame){.at = w->at, .payload = w->at};
+	if (r->source->size - w->at < FRAME_HEAD_BYTES)
+		return fault_set(why, ERR_CUT, w->at, "the file ends without an end record");
+	ret = read_frame_head(r->source, w->at, f, why);
 	if (ret < 0)
 		return ret;
-	switch (f.magic) {
+	switch (f->magic) {
 	case MAGIC_CHUNK:
-		ret = read_chunk(r, &f, p, at, why);
+		ret = read_chunk(r, f, w, why);
 		break;
 	case MAGIC_WITHHELD:
-		ret = read_withheld(&f, p, at, why);
+		ret = read_withheld(f, w, why);
 		break;
 	case MAGIC_SEAL:
-		ret = read_seal(r, &f, p, at, why);
+		ret = read_seal(r, f, w, why);
 		break;
 	case MAGIC_END:
-		return read_end(r, &f, p, at, why);
+		return read_end(r, f, w, why);
 	default:
-		return fault_set(why, ERR_FORMAT, f.at, "an unknown frame (magic %08x)", f.magic);
+		f->size = 0; /* it is not one of ours, nor is this a length */
+		f->strange = true;
+		return fault_set(why, ERR_FORMAT, f->at, "an unknown frame (magic %08x)", f->magic);
 	}
 	return ret < 0 ? ret : 1;
 }
 
+/*
+ * A frame could not be read: whether the capture is cut there, and the rest of the file is no part of it. *said is what
+ * was wrong with the frame, and becomes what is wrong with the file. ERR_IO or ERR_MEMORY, or 0.
+ */
+static int find_cut(const struct reader *r, const struct walk *w, const struct frame *f, struct fault *said)
+{
+	bool is_seal = f->magic == MAGIC_SEAL || f->magic == MAGIC_END;
+	struct fault cut = *said, why;
+	uint64_t more = 0;
+	int found;
+
+	if (f->strange && w->zeros_at <= f->at)
+		fault_set(&cut, ERR_CUT, f->at, CUT_BY_ZEROS);
+	else if (f->strange)
+		fault_set(&cut, ERR_CUT, f->at,
+			  "the file ends without an end record: what comes here is no part of it");
+	else if (said->code != ERR_CUT && w->at == f->at && ends_in_zeros(r, w, f))
+		fault_set(&cut, ERR_CUT, zero_sector(w), CUT_BY_ZEROS);
+	if (cut.code != ERR_CUT)
+		return 0;
+	found = tail_find_id(r->source, r->header.capture_id, r->tail_offset, is_seal ? f->payload : UINT64_MAX, &more,
+			     &why);
+	if (found < 0)
+		return fault_set(said, why.code, why.offset, "%s", why.text);
+	if (!found)
+		*said = cut;
+	else if (said->code == ERR_CUT)
+		fault_set(said, ERR_FORMAT, cut.offset, "%.160s, but its capture goes on at byte %llu", cut.text,
+			  (unsigned long long)more);
+	return 0;
+}
+
+/* All frames. What is wrong with the last one is in *said; ERR_IO, ERR_MEMORY, or 0. */
+static int read_frames(struct reader *r, uint64_t from, struct fault *said)
+{
+	struct walk w = {.at = from};
+	struct frame f = {0};
+	int ret = tail_zeros(r->source, &w.zeros_at, said);
+
+	if (ret < 0)
+		return ret;
+	do
+		ret = read_frame(r, &w, &f, said);
+	while (ret > 0);
+	if (ret < 0 && ret != ERR_IO && ret != ERR_MEMORY)
+		ret = find_cut(r, &w, &f, said);
+	free(w.pending.chunks);
+	return ret;
+}
+
 int reader_open(struct reader *r, struct source *source, struct fault *why)
 {
-	struct reader out = {.source = source};
-	struct pending pending = {0};
+	struct reader out = {.source = source, .tail = TAIL_BROKEN};
 	struct fault said = {0};
 	uint64_t at = 0;
 	int ret = read_header(&out, &at, why);
@@ -271,16 +369,13 @@ int reader_open(struct reader *r, struct source *source, struct fault *why)
 	if (ret < 0)
 		return ret;
 	out.tail_offset = at;
-	do
-		ret = read_frame(&out, &at, &pending, &said);
-	while (ret > 0);
-	free(pending.chunks);
-	if (ret == ERR_IO || ret == ERR_MEMORY) {
+	ret = read_frames(&out, at, &said);
+	if (ret < 0) {
 		reader_close(&out);
 		return fault_set(why, ret, said.offset, "%s", said.text);
 	}
-	if (ret < 0) {
-		out.tail = ret == ERR_CUT ? TAIL_CUT : TAIL_BROKEN;
+	if (out.tail != TAIL_END) {
+		out.tail = said.code == ERR_CUT ? TAIL_CUT : TAIL_BROKEN;
 		out.broken = said;
 	}
 	*r = out;
@@ -295,6 +390,11 @@ void reader_close(struct reader *r)
 	end_clear(&r->end);
 	header_clear(&r->header);
 	*r = (struct reader){0};
+}
+
+uint64_t reader_outside(const struct reader *r)
+{
+	return r->tail == TAIL_BROKEN ? 0 : r->source->size - r->tail_offset;
 }
 
 uint64_t reader_wall_ns(const struct reader *r, uint64_t boot_ns)

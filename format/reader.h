@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A capture, opened: its header and the list of its epochs. Opening walks the frames and parses header and
- * seals strictly; it checks no signature and reads no events. verify() gives the verdict, a cursor the events.
+ * seals strictly; it judges no signature and reads no events. verify() gives the verdict, a cursor the events.
  */
 #ifndef GPUREC_FORMAT_READER_H
 #define GPUREC_FORMAT_READER_H
@@ -148,8 +148,8 @@ struct end {
 };
 
 enum tail {
-	TAIL_END,    /* ends with an END frame and nothing after it */
-	TAIL_CUT,    /* stops after `nepochs` whole epochs, without END */
+	TAIL_END,    /* ends with an END frame, and nothing but zeros after it */
+	TAIL_CUT,    /* is cut after `nepochs` whole epochs, without END: `broken` has where and how */
 	TAIL_BROKEN, /* after `nepochs` whole epochs come bytes that break the format: `broken` */
 };
 
@@ -170,6 +170,9 @@ struct reader {
  */
 int reader_open(struct reader *r, struct source *source, struct fault *why);
 void reader_close(struct reader *r);
+
+/* Bytes after END, or after the last whole epoch where there is no END, that are not part of the capture. */
+uint64_t reader_outside(const struct reader *r);
 
 /* Wall-clock time (ns since 1970, UTC) of a boot-clock time, by the anchor at or before it. */
 uint64_t reader_wall_ns(const struct reader *r, uint64_t boot_ns);

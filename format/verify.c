@@ -70,14 +70,6 @@ struct job {
 	void (*progress)(uint64_t epoch, uint64_t nepochs); /* NULL: none */
 };
 
-static bool is_signed(const struct reader *r, const uint8_t *signature, const char *domain, const uint8_t *hash,
-		      const uint8_t *key)
-{
-	if (r->header.incompatible & FEATURE_PREHASHED)
-		return crypt_signed_by(signature, domain, hash, key);
-	return crypt_signed_plainly_by(signature, domain, hash, key);
-}
-
 /* No clock but the wall's ever goes back. */
 static bool follows(const struct clock_anchor *a, const struct epoch *before, const struct header *h)
 {
@@ -94,7 +86,7 @@ static int check_chain(const struct reader *r, const struct epoch *e, uint64_t i
 	uint64_t begin = i ? e[-1].end_ns : h->start_boot_ns;
 	unsigned long long n = i;
 
-	if (!is_signed(r, e->signature, domain_seal, e->hash, key))
+	if (!crypt_signed(&r->header, e->signature, domain_seal, e->hash, key))
 		return fault_set(why, ERR_FORGED, e->seal_offset,
 				 "the seal of epoch %llu is not signed by its session key", n);
 	if (memcmp(e->capture_id, h->capture_id, CAPTURE_ID_BYTES) != 0)
@@ -343,7 +335,7 @@ static int check_end(const struct reader *r, struct fault *why)
 	const uint8_t *hash = last ? last->hash : r->header.hash;
 	int ret;
 
-	if (!is_signed(r, e->signature, domain_end, e->hash, key))
+	if (!crypt_signed(&r->header, e->signature, domain_end, e->hash, key))
 		return fault_set(why, ERR_FORGED, e->offset, "the end record is not signed by the last session key");
 	if (memcmp(e->capture_id, r->header.capture_id, CAPTURE_ID_BYTES) != 0 || e->nepochs != r->nepochs ||
 	    memcmp(e->last_seal, hash, HASH_BYTES) != 0)
@@ -433,7 +425,7 @@ void verify_watched(const struct reader *r, enum verify_scope scope, unsigned nt
 	atomic_init(&job.failed, r->nepochs);
 	if (sodium_init() < 0)
 		ret = fault_set(&out.why, ERR_IO, FAULT_NOWHERE, "libsodium does not start");
-	else if (!is_signed(r, r->header.signature, domain_header, r->header.hash, r->header.identity))
+	else if (!crypt_signed(&r->header, r->header.signature, domain_header, r->header.hash, r->header.identity))
 		ret = fault_set(&out.why, ERR_FORGED, 0, "the header is not signed by the key that it names");
 	if (ret < 0) {
 		out.verdict = verdict_of(&out.why);

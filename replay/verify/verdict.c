@@ -203,6 +203,25 @@ static void print_why(FILE *f, const struct judgement *j)
 			plural(v->nevents));
 }
 
+/* Bytes of the file that are not the capture's, where everything before them was proven; 0 where not. */
+static uint64_t bytes_outside(const struct evidence *e)
+{
+	return e->readable && e->verification.nepochs == e->reader.nepochs ? reader_outside(&e->reader) : 0;
+}
+
+static void print_outside(FILE *f, const struct evidence *e)
+{
+	uint64_t n = bytes_outside(e);
+
+	if (n > 0)
+		fprintf(f, "  outside    %" PRIu64 " %sbyte%s after the %s %s not part of the capture\n", n,
+			e->reader.tail == TAIL_END ? "zero " : "", plural(n),
+			e->reader.tail == TAIL_END ? "end"
+			: e->verification.nepochs  ? "last seal"
+						   : "header",
+			n == 1 ? "is" : "are");
+}
+
 /* The verdict, the file, and how much of what happened is not in it. */
 static void print_first(FILE *f, const struct judgement *j)
 {
@@ -249,6 +268,7 @@ void verdict_print(FILE *f, const struct judgement *j, bool brief)
 	if (!header_proven(e))
 		return;
 	summary_make(&s, e);
+	print_outside(f, e);
 	print_time(f, e, &s);
 	print_clock(f, e);
 	print_end(f, e, &s);
@@ -397,6 +417,8 @@ void verdict_json(struct json *j, const struct judgement *g)
 			json_u64(j, "offset", v->why.offset);
 		json_u64(j, "authentic_epochs", v->nepochs);
 	}
+	if (bytes_outside(e))
+		json_u64(j, "bytes_outside", bytes_outside(e));
 	if (e->readable)
 		json_signer(j, e);
 	if (header_proven(e)) {

@@ -99,7 +99,40 @@ check_prints '^  ended +unknown' "and that its end is unknown"
 head -c $((size - 250)) run.cap >torn.cap
 check_exit 5 "a capture cut in the middle of something is UNSEALED" "$verify" --trust run.pub torn.cap
 { cat run.cap; echo; } >longer.cap
-check_exit 4 "trailing bytes make it MALFORMED" "$verify" --trust run.pub longer.cap
+check_exit 4 "bytes behind the end make it MALFORMED" "$verify" --trust run.pub longer.cap
+
+# What file systems and copies leave behind a capture: zeros, old blocks, a last block that was never written.
+cp run.cap padded.cap
+truncate -s $((size + 4096)) padded.cap
+check_exit 0 "zeros behind the end, as a copy in whole blocks leaves them, change no verdict" "$verify" --trust run.pub padded.cap
+check_prints '^  outside    4096 zero bytes after the end are not part of the capture$' "and are not passed over in silence"
+check_exit 0 "in JSON" "$verify" --json --trust run.pub padded.cap
+check_prints '"bytes_outside":4096,' "likewise"
+check_exit 0 "of a capture without them" "$verify" --json --trust run.pub run.cap
+check "nothing is reported" eval '! grep -q outside out'
+{ cat cut.cap; head -c 8192 /dev/zero; } >zeros.cap
+{ cat cut.cap; head -c 3000 /bin/sh; } >block.cap
+for tail in "zeros 8192" "block 3000"; do
+	set -- $tail
+	check_exit 5 "$1 behind the last seal leave it UNSEALED" "$verify" --trust run.pub "$1.cap"
+	check_prints "^  authentic  the first 3 epochs: until 2027-01-15 08:00:03 UTC, 21 events" "authentic to there"
+	check_prints "^  outside    $2 bytes after the last seal are not part of the capture" "and so many bytes are none of it"
+	check_exit 0 "it is read to there" "$BUILD/gpureplay" -q --trust run.pub "$1.cap"
+	mv out "$1.txt"
+done
+"$BUILD/gpureplay" -q --trust run.pub cut.cap >cut.txt
+check "with every event that is sealed" cmp zeros.txt cut.txt
+check "whatever is behind it" cmp block.txt cut.txt
+"$BUILD/gpureplay" -q --trust run.pub --withhold process -o less-zeros.cap zeros.cap
+"$BUILD/gpureplay" -q --trust run.pub --withhold process -o less-cut.cap cut.cap
+check "a narrowed copy ends where the capture does" cmp less-zeros.cap less-cut.cap
+block=$(((size - 1) / 512 * 512))
+{ head -c "$block" run.cap; head -c $((size - block)) /dev/zero; } >unwritten.cap
+check_exit 5 "a last block that was not written leaves it UNSEALED" "$verify" --trust run.pub unwritten.cap
+check_prints "the file ends without an end record: from here on it is all zeros \\(at byte $block\\)" "where it begins"
+end=$(LC_ALL=C grep -obUaP '\x54\x2a\x4d\x18' run.cap | tail -n 1 | cut -d: -f1)
+{ head -c "$end" run.cap; head -c 512 /dev/zero; tail -c +$((end + 1)) run.cap; } >gap.cap
+check_exit 4 "a gap before more of the capture makes it MALFORMED" "$verify" --trust run.pub gap.cap
 
 # Withheld content.
 "$mkcap" --narrow run.cap --withhold process -o less.cap >/dev/null || exit 1

@@ -430,7 +430,7 @@ static int strip(struct pieces *p, struct attempt *a, enum act act, struct fault
 		if (i == at || (act == STRIP_HEADER && p->all[i].magic == MAGIC_HEADER) ||
 		    (act == STRIP_ALL && (p->all[i].magic == MAGIC_HEADER || p->all[i].magic == MAGIC_SEAL ||
 					  p->all[i].magic == MAGIC_END)))
-			memset(signature_of(&p->all[i]), 0, SIGNATURE_BYTES);
+			memset(signature_of(&p->all[i]), act == STRIP_END, SIGNATURE_BYTES);
 	return 0;
 }
 
@@ -541,7 +541,7 @@ static int hide(struct pieces *p, struct attempt *a, enum act act, struct fault 
 
 static int trail(struct pieces *p, struct attempt *a, enum act act, struct fault *why)
 {
-	static const uint8_t zeros[4096];
+	static const uint8_t zeros[4096], one = 1;
 	size_t end = nth_of(p, MAGIC_END, 0);
 
 	if (end == p->n)
@@ -551,7 +551,7 @@ static int trail(struct pieces *p, struct attempt *a, enum act act, struct fault
 	if (act == ZEROS_FOR_END)
 		pieces_remove(p, end, 1);
 	if (act == TRAIL_BYTE)
-		pieces_insert(p, p->n, MAGIC_HIDDEN, zeros, 1);
+		pieces_insert(p, p->n, MAGIC_HIDDEN, &one, 1);
 	else if (act == TRAIL_ZEROS || act == ZEROS_FOR_END)
 		pieces_insert(p, p->n, MAGIC_HIDDEN, zeros, sizeof(zeros));
 	else if (act == TRAIL_CAPTURE)
@@ -731,7 +731,7 @@ const struct attack attacks_on_frames[] = {
 	       "the header's signature is zeros"),
 	FRAMES("strip-seal-signature", STRIP_SEAL, VERDICT_FORGED, "is not signed by", "a seal's signature is zeros"),
 	FRAMES("strip-end-signature", STRIP_END, VERDICT_FORGED, "the end record is not signed",
-	       "END's signature is zeros"),
+	       "END's signature is not one: were it zeros, it could be a cut"),
 	FRAMES("strip-seals", STRIP_SEALS, VERDICT_MALFORMED, "chunks without a seal", "there are no seals"),
 	FRAMES("strip-to-lz4", STRIP_TO_LZ4, VERDICT_MALFORMED, NULL, "nothing is left but the LZ4 frames"),
 	FRAMES("strip-salt", STRIP_SALT, VERDICT_FORGED, "is not what was sealed", "a chunk's salt is zeros"),
@@ -764,8 +764,8 @@ const struct attack attacks_on_frames[] = {
 	FRAMES("hide-last", HIDE_LAST, VERDICT_MALFORMED, "bytes follow the end record", "a hidden frame behind END"),
 	FRAMES("hide-lz4", HIDE_LZ4, VERDICT_MALFORMED, "an unknown frame", "an LZ4 frame without a chunk's head"),
 	FRAMES("trail-byte", TRAIL_BYTE, VERDICT_MALFORMED, "bytes follow the end record", "a byte behind END"),
-	FRAMES("trail-zeros", TRAIL_ZEROS, VERDICT_MALFORMED, "bytes follow the end record", "zeros behind END"),
-	FRAMES("zeros-for-end", ZEROS_FOR_END, VERDICT_MALFORMED, "an unknown frame", "zeros in place of END"),
+	FRAMES("trail-zeros", TRAIL_ZEROS, ATTACK_SAME, NULL, "zeros behind END: padding, and it shows"),
+	FRAMES("zeros-for-end", ZEROS_FOR_END, VERDICT_UNSEALED, "without an end record", "zeros in place of END"),
 	FRAMES("trail-capture", TRAIL_CAPTURE, VERDICT_MALFORMED, "bytes follow the end record",
 	       "the capture is appended to itself"),
 	FRAMES("trail-other", TRAIL_OTHER, VERDICT_MALFORMED, "bytes follow the end record",

@@ -113,17 +113,6 @@ static void every_cut_is_unsealed_or_no_capture_at_all(void **state)
 	bytes_free(&header.bytes);
 }
 
-static void trailing_bytes_are_malformed(void **state)
-{
-	struct memory_sink m = {0};
-
-	(void)state;
-	assert_int_equal(sample_write(&m, 1, true), 0);
-	bytes_add_u8(&m.bytes, 0);
-	assert_int_equal(sample_verdict(m.bytes.data, m.bytes.len, NULL), VERDICT_MALFORMED);
-	bytes_free(&m.bytes);
-}
-
 static void whatever_write_or_sync_fails_what_was_sealed_verifies(void **state)
 {
 	unsigned calls;
@@ -303,7 +292,6 @@ int main(void)
 		cmocka_unit_test(a_capture_verifies_and_gives_back_its_rows_in_time_order),
 		cmocka_unit_test(no_single_flipped_bit_verifies),
 		cmocka_unit_test(every_cut_is_unsealed_or_no_capture_at_all),
-		cmocka_unit_test(trailing_bytes_are_malformed),
 		cmocka_unit_test(whatever_write_or_sync_fails_what_was_sealed_verifies),
 		cmocka_unit_test(a_refused_row_leaves_the_writer_as_it_was),
 		cmocka_unit_test(rows_after_the_end_of_an_epoch_wait_for_the_next),

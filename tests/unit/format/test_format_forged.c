@@ -551,7 +551,8 @@ static const struct forgery forgeries[] = {
 	{"a chunk's head of 21 bytes", ON_BYTES, chunk_head_21, VERDICT_MALFORMED, "a chunk frame of 21 bytes"},
 	{"a chunk of no bytes", ON_BYTES, chunk_empty, VERDICT_MALFORMED, "a chunk claims 0 packed bytes"},
 	{"a chunk above the limit", ON_BYTES, chunk_huge, VERDICT_MALFORMED, "a chunk claims 4259841 packed bytes"},
-	{"a chunk longer than the file", ON_BYTES, chunk_max, VERDICT_UNSEALED, "the file ends inside a chunk"},
+	{"a chunk longer than the file", ON_BYTES, chunk_max, VERDICT_MALFORMED,
+	 "the file ends inside a chunk, but its capture goes on at byte"},
 	{"a chunk twice", ON_BYTES, chunk_twice, VERDICT_FORGED, "lists 3 chunks, 4 precede it"},
 	{"a chunk missing", ON_BYTES, chunk_dropped, VERDICT_FORGED, "lists 3 chunks, 2 precede it"},
 	{"a withheld chunk with bytes", ON_BYTES, withheld_with_bytes, VERDICT_MALFORMED,
@@ -562,7 +563,8 @@ static const struct forgery forgeries[] = {
 	 "a seal's length does not fit its tables"},
 	{"a seal too small for its parts", ON_BYTES, seal_tiny, VERDICT_MALFORMED,
 	 "a seal of 235 bytes is out of bounds"},
-	{"a seal longer than the file", ON_BYTES, seal_max, VERDICT_UNSEALED, "the file ends inside a frame"},
+	{"a seal longer than the file", ON_BYTES, seal_max, VERDICT_MALFORMED,
+	 "the file ends inside a frame of 498412 bytes, but its capture goes on at byte"},
 	{"a seal above the limit", ON_BYTES, seal_huge, VERDICT_MALFORMED, "a frame claims"},
 	{"too many chunks in a seal", ON_BYTES, seal_chunks, VERDICT_MALFORMED,
 	 "a seal's tables are longer than allowed"},
@@ -585,7 +587,7 @@ static const struct forgery forgeries[] = {
 	{"another signature of the end record", ON_BYTES, end_signature, VERDICT_FORGED,
 	 "the end record is not signed"},
 	{"an end record in place of a seal", ON_BYTES, end_after_chunk, VERDICT_MALFORMED, "chunks without a seal"},
-	{"zeros behind a seal", ON_BYTES, zeros_behind_a_seal, VERDICT_MALFORMED, "an unknown frame"},
+	{"zeros behind a seal", ON_BYTES, zeros_behind_a_seal, VERDICT_UNSEALED, "all zeros"},
 	{"a cut inside a magic", ON_BYTES, cut_in_a_magic, VERDICT_UNSEALED, "the file ends without an end record"},
 };
 
