@@ -76,7 +76,7 @@ static bool no_memory(struct custody *c)
 	return false;
 }
 
-/* All whole lines. False: c->state says why not. */
+/* All whole lines; one whose end is missing is one if it can be read. False: c->state says why not. */
 static bool parse_lines(struct custody *c, const char *text, size_t len)
 {
 	size_t at = 0, room = 0;
@@ -88,16 +88,16 @@ static bool parse_lines(struct custody *c, const char *text, size_t len)
 		struct custody_line *line;
 		int r;
 
-		if (!eol) {
-			c->cut_bytes = n;
-			return true;
-		}
 		if (c->nlines == CUSTODY_LINES_MAX)
 			return bad(c, CUSTODY_MALFORMED, "it has more than %d lines", CUSTODY_LINES_MAX);
 		line = array_at(&c->lines, &room, c->nlines, sizeof(*line));
 		if (!line)
 			return no_memory(c);
 		r = custody_line_parse(line, text + at, n, &inner);
+		if (r < 0 && !eol) {
+			c->cut_bytes = n;
+			return true;
+		}
 		if (r < 0)
 			return bad(c, r == ERR_VERSION ? CUSTODY_UNCHECKED : CUSTODY_MALFORMED, "line %zu: %s",
 				   c->nlines + 1, inner.text);

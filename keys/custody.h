@@ -81,7 +81,7 @@ const char *custody_state_word(enum custody_state s); /* "INTACT", ... */
 struct custody {
 	struct custody_line *lines; /* up to the first that cannot be parsed */
 	size_t nlines;
-	size_t cut_bytes; /* of a last line without newline */
+	size_t cut_bytes; /* of a last line that is not whole */
 	enum custody_state state;
 	struct fault why; /* unless INTACT */
 };

@@ -93,7 +93,7 @@ int custody_read(struct custody *c, const char *path, const struct custody_subje
 	*c = (struct custody){0};
 	r = read_file(path, &text, &len, why);
 	if (r > 0)
-		custody_judge(c, text, len, s);
+		custody_judge(c, text, file_lines(text, len), s);
 	free(text);
 	return r;
 }
@@ -138,14 +138,15 @@ static int check_before(struct custody *c, const char *path, const char *text, s
 static int append_locked(int fd, const char *path, struct custody_line *l, const struct custody_subject *s,
 			 const struct identity *id, struct fault *why)
 {
-	char line[CUSTODY_LINE_MAX], *text = NULL;
+	char line[1 + CUSTODY_LINE_MAX] = "\n", *text = NULL;
 	struct custody c = {0};
-	size_t len;
+	size_t len, unended;
 	int r = read_all(fd, path, &text, &len, why);
 
 	if (r < 0)
 		return r;
-	r = check_before(&c, path, text, len, s, why);
+	unended = len > 0 && text[len - 1] != '\n'; /* the end of the line before is missing: it is added */
+	r = check_before(&c, path, text, file_lines(text, len), s, why);
 	if (r == 0) {
 		l->number = c.nlines + 1;
 		if (c.nlines)
@@ -153,7 +154,8 @@ static int append_locked(int fd, const char *path, struct custody_line *l, const
 		else
 			custody_start(l->previous, l->capture_id);
 		custody_line_sign(l, id);
-		r = write_line(fd, path, line, custody_line_format(line, l), (off_t)len, why);
+		r = write_line(fd, path, line + 1 - unended, unended + custody_line_format(line + 1, l), (off_t)len,
+			       why);
 	}
 	custody_clear(&c);
 	free(text);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,19 @@ int file_fill(int fd, const char *path, void *buf, size_t size, size_t *len, str
 	return 0;
 }
 
-int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why)
+size_t file_lines(char *text, size_t len)
+{
+	static const char mark[] = {'\xef', '\xbb', '\xbf'};
+	size_t at = len >= sizeof(mark) && memcmp(text, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0, n = 0;
+
+	for (; at < len; at++)
+		if (text[at] != '\r' || (at + 1 < len && text[at + 1] != '\n'))
+			text[n++] = text[at];
+	sodium_memzero(text + n, len - n); /* it may have been of a secret key */
+	return n;
+}
+
+int file_read(const char *path, enum file_secrecy secrecy, char *buf, size_t size, size_t *len, struct fault *why)
 {
 	/* Not to hang on a FIFO, nor to adopt a terminal, before fstat() shows what it is. */
 	int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (secrecy == FILE_SECRET ? O_NOFOLLOW : 0);
@@ -68,6 +81,8 @@ int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t siz
 	r = check_kind(path, fd, secrecy, size, why);
 	if (r == 0)
 		r = file_fill(fd, path, buf, size, len, why);
+	if (r == 0)
+		*len = file_lines(buf, *len);
 	close(fd);
 	return r;
 }

@@ -16,11 +16,18 @@ enum file_secrecy {
 };
 
 /*
- * A regular file of at most `size` bytes into buf, its length into *len. ERR_KEY: too large, no regular file, a link
+ * The text of a small file as its lines (docs/KEYS.md "Text files"): without a byte order mark at its beginning, and
+ * each line ended by LF, also where the file has CR LF. The last line's end may be missing. In place; returns the new
+ * length, and wipes what is left behind it.
+ */
+size_t file_lines(char *text, size_t len);
+
+/*
+ * A regular file of at most `size` bytes into buf, as its lines, their length into *len. ERR_KEY: too large, no regular file, a link
  * readable by others, or in hands of others (keys/strict_path.h) although FILE_SECRET; ERR_IO, ERR_DENIED. On failure
  * what was read is still in buf.
  */
-int file_read(const char *path, enum file_secrecy secrecy, void *buf, size_t size, size_t *len, struct fault *why);
+int file_read(const char *path, enum file_secrecy secrecy, char *buf, size_t size, size_t *len, struct fault *why);
 
 /*
  * Make a file with these bytes and this mode, on disk when it returns, and complete at every moment that others see it.

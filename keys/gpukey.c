@@ -140,6 +140,20 @@ static int confine(const struct subcommand *s, int argc, char **argv, struct fau
 	return r;
 }
 
+/* A key that was pasted: without the blanks, or the end of a line, around it. */
+static char *unpadded(char *word)
+{
+	static const char blanks[] = " \t\r\n";
+	char *inner = word + strspn(word, blanks);
+	size_t n = strcspn(inner, blanks);
+	bool is_key = inner[n + strspn(inner + n, blanks)] == '\0' && gpukey_is_like_base64(inner, n);
+
+	if (!is_key || gpukey_exists(word))
+		return word;
+	inner[n] = '\0';
+	return inner;
+}
+
 int main(int argc, char **argv)
 {
 	char known[256], lines[1024];
@@ -168,6 +182,8 @@ int main(int argc, char **argv)
 		tool_error("the system provides no random numbers");
 		return TOOL_FAILED;
 	}
+	for (int word = operands + 1; word < argc; word++)
+		argv[word] = unpadded(argv[word]);
 	for (i = 0; i < NSUBCOMMANDS; i++) {
 		if (strcmp(argv[operands], subcommands[i].name) != 0)
 			continue;

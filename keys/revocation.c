@@ -197,7 +197,7 @@ char *revocations_format(const struct revocations *r, size_t *len)
 int revocations_read(struct revocations *r, const char *path, struct signature *sig, struct prehash *hash,
 		     struct fault *why)
 {
-	char *text = malloc(REVOCATIONS_FILE_MAX), sig_path[PATH_MAX];
+	char *text = malloc(REVOCATIONS_FILE_MAX + 1), sig_path[PATH_MAX];
 	struct fault inner;
 	size_t len;
 	int result;
@@ -212,6 +212,9 @@ int revocations_read(struct revocations *r, const char *path, struct signature *
 		result = signature_read(sig, sig_path, why);
 	if (result < 0)
 		goto out;
+	/* What is signed are the lines, and the last one has an end. */
+	if (len > 0 && text[len - 1] != '\n')
+		text[len++] = '\n';
 	signature_hash_bytes(hash, text, len);
 	result = revocations_parse(r, text, len, &inner);
 	if (result < 0)

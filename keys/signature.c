@@ -200,7 +200,7 @@ int signature_read(struct signature *sig, const char *path, struct fault *why)
 	if (r == 0 && len == sizeof(text))
 		r = fault_set(why, ERR_FORMAT, FAULT_NOWHERE, "%.150s: too large for a signature file", path);
 	else if (r == 0)
-		r = fault_at_path(why, signature_parse(sig, text, len, why), path);
+		r = fault_at_path(why, signature_parse(sig, text, file_lines(text, len), why), path);
 	close(fd);
 	return r;
 }

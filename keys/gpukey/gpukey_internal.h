@@ -46,6 +46,8 @@ bool gpukey_exists(const char *path);
 /* Whether an entry of the store has this name or key id; the first that has, or NULL. */
 bool gpukey_matches(const struct trusted *t, const char *what);
 const struct trusted *gpukey_find(const struct trust_list *list, const char *what);
+/* Whether `len` characters may be a public key, or most of one. */
+bool gpukey_is_like_base64(const char *what, size_t len);
 /* ERR_KEY for what is no file and was perhaps to be a public key, of which a part was lost on the way. */
 int gpukey_check_base64(const char *what, struct fault *why);
 /* The key that `what` means: base64, a name or key id of the store, or a file; NULL: this host's own. */

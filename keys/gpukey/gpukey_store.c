@@ -182,12 +182,18 @@ const struct trusted *gpukey_find(const struct trust_list *list, const char *wha
 	return NULL;
 }
 
-int gpukey_check_base64(const char *what, struct fault *why)
+bool gpukey_is_like_base64(const char *what, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+
+	return len >= MINISIGN_PUBLIC_CHARS / 2 && strspn(what, letters) >= len;
+}
+
+int gpukey_check_base64(const char *what, struct fault *why)
+{
 	size_t len = strlen(what);
 
-	if (len < MINISIGN_PUBLIC_CHARS / 2 || strspn(what, letters) < len || gpukey_exists(what))
+	if (!gpukey_is_like_base64(what, len) || gpukey_exists(what))
 		return 0;
 	if (len == MINISIGN_PUBLIC_CHARS)
 		return fault_set(why, ERR_KEY, FAULT_NOWHERE, "%s: neither a file nor a public key: a letter is wrong",

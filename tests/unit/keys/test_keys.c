@@ -142,12 +142,67 @@ static void every_flipped_bit_of_a_public_key_gives_another_key_or_none(void **s
 		}
 }
 
+static void a_text_is_the_same_lines_however_they_end(void **state)
+{
+	static const char *const texts[][2] = {
+		{"", ""},
+		{"a\nb\n", "a\nb\n"},
+		{"a\r\nb\r\n", "a\nb\n"},
+		{"\xef\xbb\xbf"
+		 "a\nb\r\n",
+		 "a\nb\n"},
+		{"\xef\xbb\xbf", ""},
+		{"\xef\xbb", "\xef\xbb"},
+		{"a\r\nb", "a\nb"},
+		{"a\r\nb\r", "a\nb"},
+		{"\r\n", "\n"},
+		/* nothing else is changed */
+		{"a\rb\n", "a\rb\n"},
+		{"a\r\r\nb\n", "a\r\nb\n"},
+		{"a\n\xef\xbb\xbf"
+		 "b\n",
+		 "a\n\xef\xbb\xbf"
+		 "b\n"},
+		{"\xef\xbb\xbf\xef\xbb\xbf"
+		 "a\n",
+		 "\xef\xbb\xbf"
+		 "a\n"},
+		{" a \n", " a \n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		size_t len = strlen(texts[i][0]), n;
+		char *text = malloc(len + 1);
+
+		assert_non_null(text);
+		memcpy(text, texts[i][0], len);
+		n = file_lines(text, len);
+		assert_int_equal(n, strlen(texts[i][1]));
+		assert_memory_equal(text, texts[i][1], n);
+		for (; n < len; n++)
+			assert_int_equal(text[n], 0);
+		free(text);
+	}
+}
+
 static void junk_around_a_key_is_refused(void **state)
 {
 	/* what comes before, between and after the two lines */
-	static const char *const junk[][3] = {{"", "\n", "\n\n"},     {"", "\n", " \n"},    {"", "\n ", "\n"},
-					      {"", "\n", "\nmore\n"}, {"", "\r\n", "\r\n"}, {"", "\n\n", "\n"},
-					      {"x", "\n", "\n"},      {"", "\n", "=\n"},    {"\n", "\n", "\n"}};
+	static const char *const junk[][3] = {{"", "\n", "\n\n"},
+					      {"", "\n", " \n"},
+					      {"", "\n ", "\n"},
+					      {"", "\n", "\nmore\n"},
+					      {"", "\n", "\n\r\n"},
+					      {"", "\n\n", "\n"},
+					      {"", "\n\r", "\n"},
+					      {"", "\n", "\r\r\n"},
+					      {"\r\n", "\n", "\n"},
+					      {"", "\r", "\n"},
+					      {"\xef\xbb\xbf\xef\xbb\xbf", "\n", "\n"},
+					      {"x", "\n", "\n"},
+					      {"", "\n", "=\n"},
+					      {"\n", "\n", "\n"}};
 	char comment[64], base64[64], text[256];
 	struct public_key pk;
 	struct fault why;
@@ -426,6 +481,7 @@ int main(void)
 		IN_HOME(a_secret_key_of_the_stock_tool_is_read_and_written_to_the_byte),
 		IN_HOME(every_cut_of_a_key_file_is_refused_with_a_sentence),
 		IN_HOME(every_flipped_bit_of_a_public_key_gives_another_key_or_none),
+		IN_HOME(a_text_is_the_same_lines_however_they_end),
 		IN_HOME(junk_around_a_key_is_refused),
 		IN_HOME(the_lines_of_a_key_file_have_their_lengths),
 		IN_HOME(a_secret_key_file_is_of_the_known_kind_and_whole),
