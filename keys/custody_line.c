@@ -6,19 +6,16 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "keys/custody.h"
+#include "format/base/civil.h"
 #include "format/crypt.h"
 
 #define VERSION_PLAIN 1 /* signed by plain Ed25519 */
 #define VERSION 2
 #define VERSION_STEM "gpurec-custody-"
-#define TIME_FORMAT "%Y-%m-%dT%H:%M:%SZ"
-#define TIME_CHARS 20
-#define TIME_MAX 253402300799ll /* the last second of the year 9999 */
-#define ESCAPED_MAX 3           /* characters for a byte */
-#define SIGNATURE_CHARS 88      /* of base64 */
+#define ESCAPED_MAX 3      /* characters for a byte */
+#define SIGNATURE_CHARS 88 /* of base64 */
 
 static const char domain_start[DOMAIN_BYTES + 1] = "gpurec.custody.0";
 static const char domain_line[DOMAIN_BYTES + 1] = "gpurec.custody.1";
@@ -111,22 +108,18 @@ static bool unescape(char *out, size_t max, const char *text)
 static size_t format_hashed(char buf[CUSTODY_LINE_MAX], const struct custody_line *l)
 {
 	char previous[HASH_BYTES * 2 + 1], id[CAPTURE_ID_BYTES * 2 + 1], seal[HASH_BYTES * 2 + 1];
-	char file[HASH_BYTES * 2 + 1], at[TIME_CHARS + 1] = "", who[CUSTODY_WHO_MAX * ESCAPED_MAX + 1];
+	char file[HASH_BYTES * 2 + 1], at[CIVIL_CHARS + 1], who[CUSTODY_WHO_MAX * ESCAPED_MAX + 1];
 	char note[CUSTODY_NOTE_MAX * ESCAPED_MAX + 1], key[MINISIGN_PUBLIC_CHARS + 1];
-	time_t t = (time_t)l->time_s;
-	struct tm tm;
 	int n;
 
-	if (gmtime_r(&t, &tm))
-		strftime(at, sizeof(at), TIME_FORMAT, &tm);
 	escape(who, l->who);
 	escape(note, l->note);
-	n = snprintf(buf, CUSTODY_LINE_MAX, VERSION_STEM "%u\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s",
+	n = snprintf(buf, CUSTODY_LINE_MAX, VERSION_STEM "%u\t%" PRIu64 "\t%s\t%s\t%s\t%s\t%s\t%s\t%sZ\t%s\t%s\t%s",
 		     l->version, l->number, sodium_bin2hex(previous, sizeof(previous), l->previous, HASH_BYTES),
 		     sodium_bin2hex(id, sizeof(id), l->capture_id, CAPTURE_ID_BYTES), action_words[l->action],
 		     sodium_bin2hex(seal, sizeof(seal), l->seal, HASH_BYTES),
-		     sodium_bin2hex(file, sizeof(file), l->file, HASH_BYTES), verdict_word(l->verdict), at, who, note,
-		     key_base64(key, &l->key));
+		     sodium_bin2hex(file, sizeof(file), l->file, HASH_BYTES), verdict_word(l->verdict),
+		     civil_text(at, (uint64_t)l->time_s, 'T'), who, note, key_base64(key, &l->key));
 	assert(n > 0 && n < CUSTODY_LINE_MAX - SIGNATURE_CHARS - 2);
 	return (size_t)n;
 }
@@ -176,13 +169,12 @@ static bool parse_number(uint64_t *number, const char *text)
 
 static bool parse_time(int64_t *time_s, const char *text)
 {
-	struct tm tm = {0};
-	const char *end = strptime(text, TIME_FORMAT, &tm);
+	uint64_t s;
 
-	if (!end || *end)
+	if (strlen(text) != CIVIL_CHARS + 1 || text[CIVIL_CHARS] != 'Z' || !civil_parse(&s, text, 'T'))
 		return false;
-	*time_s = timegm(&tm);
-	return *time_s >= 0 && *time_s <= TIME_MAX;
+	*time_s = (int64_t)s;
+	return true;
 }
 
 /* Of those that an act may be recorded under. */

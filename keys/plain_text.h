@@ -17,7 +17,7 @@
  */
 bool plain_text_valid(const char *text, size_t n, size_t max);
 
-/* "2026-11-21" (its beginning) or "2026-11-21T10:00:00Z", UTC, 1970 to 2553; ns since 1970. ERR_INPUT. */
+/* "2026-11-21" (its beginning) or "2026-11-21T10:00:00Z", UTC, 1970 to 2554 (64 bits of ns); ns since 1970. ERR_INPUT. */
 int date_parse(uint64_t *wall_ns, const char *text, struct fault *why);
 /* The longer form, parts of a second left out. Returns buf. */
 char *date_format(char buf[DATE_CHARS + 1], uint64_t wall_ns);

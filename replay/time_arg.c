@@ -2,8 +2,8 @@
 #include "replay/time_arg.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "format/base/civil.h"
 #include "format/base/units.h"
 #include "keys/tool/tool.h"
 
@@ -113,27 +113,18 @@ static size_t zone_of(const char *text, size_t n, int64_t *east_s)
 static bool read_wall(const char *text, uint64_t *ns)
 {
 	size_t n = strlen(text), zone;
-	struct tm tm = {0}, asked;
 	char date[WALL_CHARS_MAX + 1];
-	const char *rest;
-	int64_t east_s, s;
+	int64_t east_s;
+	uint64_t s;
 
 	zone = zone_of(text, n, &east_s);
-	if (zone == 0 || n - zone > WALL_CHARS_MAX || n - zone < 19 || (text[10] != 'T' && text[10] != ' '))
+	if (zone == 0 || n - zone > WALL_CHARS_MAX || n - zone < CIVIL_CHARS || (text[10] != 'T' && text[10] != ' '))
 		return false;
 	memcpy(date, text, n - zone);
 	date[n - zone] = '\0';
-	date[10] = 'T';
-	rest = strptime(date, "%Y-%m-%dT%H:%M:%S", &tm);
-	/* Exactly so many digits: strptime() takes fewer. */
-	if (!rest || rest - date != 19)
+	if (!civil_parse(&s, date, date[10]) || (int64_t)s < east_s)
 		return false;
-	asked = tm;
-	s = timegm(&tm);
-	/* A 30th of February has become a day in March. */
-	if (asked.tm_mday != tm.tm_mday || asked.tm_sec != tm.tm_sec || s - east_s < 0)
-		return false;
-	return !__builtin_mul_overflow((uint64_t)(s - east_s), NS_PER_S, ns) && read_fraction(rest, "", ns);
+	return !__builtin_mul_overflow(s - (uint64_t)east_s, NS_PER_S, ns) && read_fraction(date + CIVIL_CHARS, "", ns);
 }
 
 /* A bare number: say what it could be. */

@@ -3,7 +3,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+
+#include "format/base/civil.h"
 
 #define NS_PER_S 1000000000ull
 #define FRACTION_DIGITS 18 /* more do not fit into 64 bits */
@@ -277,13 +278,8 @@ char *size_text(char buf[UNITS_CHARS], uint64_t bytes)
 
 char *wall_text(char buf[UNITS_CHARS], uint64_t wall_ns)
 {
-	time_t seconds = (time_t)(wall_ns / NS_PER_S);
-	struct tm tm;
-	size_t n;
-
-	gmtime_r(&seconds, &tm); /* cannot fail: 64 bits of nanoseconds end in the year 2554 */
-	n = strftime(buf, UNITS_CHARS, "%Y-%m-%d %H:%M:%S", &tm);
-	snprintf(buf + n, UNITS_CHARS - n, ".%09lluZ", (unsigned long long)(wall_ns % NS_PER_S));
+	civil_text(buf, wall_ns / NS_PER_S, ' ');
+	snprintf(buf + CIVIL_CHARS, UNITS_CHARS - CIVIL_CHARS, ".%09lluZ", (unsigned long long)(wall_ns % NS_PER_S));
 	return buf;
 }
 

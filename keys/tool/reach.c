@@ -20,7 +20,6 @@ static const struct {
 	{"/dev/null", LANDLOCK_READ | LANDLOCK_WRITE},
 	{"/dev/urandom", LANDLOCK_READ},            /* where there is no getrandom(2) */
 	{"/etc/passwd", LANDLOCK_READ},             /* the user's name in custody */
-	{"/etc/localtime", LANDLOCK_READ},          /* the C library, for times of a zone */
 	{"/sys/devices/system/cpu", LANDLOCK_READ}, /* the C library, for how many there are */
 };
 

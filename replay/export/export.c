@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "format/base/escape.h"
 #include "keys/completeness.h"
@@ -148,14 +147,11 @@ bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns)
 {
 	if (wall_ns / 1000000000 != t->second || !t->text[0]) {
-		time_t second = (time_t)(wall_ns / 1000000000);
-		struct tm tm;
-
 		t->second = wall_ns / 1000000000;
-		if (!gmtime_r(&second, &tm) || !strftime(t->text, sizeof(t->text), "%Y-%m-%dT%H:%M:%S.", &tm))
-			snprintf(t->text, sizeof(t->text), "%" PRIu64 ".", t->second);
+		civil_text(t->text, t->second, 'T');
 	}
 	out_string(o, t->text);
+	out_char(o, '.');
 	out_digits(o, wall_ns % 1000000000, 9);
 	out_char(o, 'Z');
 }

@@ -3,6 +3,7 @@
 #ifndef GPUREC_REPLAY_EXPORT_EXPORT_H
 #define GPUREC_REPLAY_EXPORT_EXPORT_H
 
+#include "format/base/civil.h"
 #include "keys/completeness.h"
 #include "replay/export/exporter.h"
 #include "replay/out.h"
@@ -55,7 +56,7 @@ bool export_note(const struct walk *w, const struct event *ev, char *buf, size_t
 /* 2026-09-21T14:13:20.020000000Z. The text of the whole second is kept for the next call; a zeroed one keeps none. */
 struct wall_text {
 	uint64_t second;
-	char text[32];
+	char text[CIVIL_CHARS + 1];
 };
 void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns);
 

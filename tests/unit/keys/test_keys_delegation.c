@@ -305,7 +305,8 @@ static void dates_are_read_in_one_way(void **state)
 					  "2026-02-30",
 					  "2026-13-01",
 					  "1969-12-31",
-					  "2554-01-01",
+					  "2554-07-21T23:34:34Z",
+					  "2555-01-01",
 					  "2026-11-21T24:00:00Z",
 					  "2026-11-21T10:00:60Z",
 					  " 2026-11-21",
@@ -322,6 +323,7 @@ static void dates_are_read_in_one_way(void **state)
 	assert_int_equal(date_parse(&ns, "2023-11-14T22:13:20Z", &why), 0);
 	assert_int_equal(ns, SAMPLE_WALL);
 	assert_string_equal(date_format(text, ns), "2023-11-14T22:13:20Z");
+	assert_int_equal(date_parse(&ns, "2554-07-21T23:34:33Z", &why), 0);
 	assert_int_equal(date_parse(&ns, "1970-01-02", &why), 0);
 	assert_int_equal(ns, 86400 * S);
 }
