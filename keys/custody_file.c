@@ -73,7 +73,7 @@ static int read_file(const char *path, char **text, size_t *len, struct fault *w
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
 
-	if (fd < 0 && errno == ENOENT)
+	if (fd < 0 && is_absent(errno))
 		return 0;
 	if (fd < 0)
 		return fault_errno(why, "%.150s: cannot be opened", path);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/base/output_file.h"
 #include "format/base/units.h"
 #include "keys/tool/nearest.h"
 #include "keys/tool/reach.h"
@@ -31,7 +32,7 @@ int gpukey_no_memory(void)
 
 bool gpukey_exists(const char *path)
 {
-	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 || !is_absent(errno);
 }
 
 /* Where a subcommand writes. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "format/base/escape.h"
+#include "format/base/output_file.h"
 #include "keys/files.h"
 #include "keys/plain_text.h"
 
@@ -53,7 +54,7 @@ static void read_beside(struct trust_sources *s, const char *capture)
 	char path[PATH_MAX];
 
 	if (file_beside(path, capture, DELEGATION_SUFFIX, NULL) < 0 ||
-	    (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0 && errno == ENOENT))
+	    (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) < 0 && is_absent(errno)))
 		return;
 	read_offer(&s->offered[s->noffered++], path);
 }

@@ -10,6 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool is_absent(int error)
+{
+	return error == ENOENT || error == ENAMETOOLONG;
+}
+
 static int check_free(const struct target *t, struct fault *why)
 {
 	struct stat st;
@@ -157,7 +162,7 @@ static bool is_beside(const struct target *t, const char *ending, char name[NAME
 	/* A name that is too long nobody has. */
 	if (snprintf(name, NAME_MAX + 1, "%s%s", t->leaf, ending) > NAME_MAX)
 		return false;
-	return fstatat(t->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+	return fstatat(t->folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 || !is_absent(errno);
 }
 
 int target_alone(struct target *t, const char *const *endings, struct fault *why)

@@ -58,4 +58,7 @@ int sync_folder_of(const char *path);
 /* Throw the temporary file away, if there is one. Async-signal-safe. */
 void target_discard(struct target *t);
 
+/* Whether this errno means that there is no such file: also, that a file cannot have such a name. */
+bool is_absent(int error);
+
 #endif

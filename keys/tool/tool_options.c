@@ -307,6 +307,9 @@ int tool_read_options(const struct tool_options *o, bool stop_at_operand, int ar
 	struct parser p;
 
 	parser_init(&p, o, stop_at_operand);
+	/* Options after an operand are options, whatever the environment wants; COMMAND keeps its own. */
+	if (!stop_at_operand)
+		unsetenv("POSIXLY_CORRECT");
 	opterr = 0;
 	while (status < 0 && (code = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != NOTHING_LEFT) {
 		found = code == '?' || code == ':' ? NULL : parser_find(&p, code);
