@@ -303,6 +303,7 @@ static bool try_delegation(struct question *q, const struct stored_delegation *s
 	snprintf(a->authority_name, sizeof(a->authority_name), "%s", known.name);
 	a->from_ns = d->from_ns;
 	a->until_ns = d->until_ns;
+	memcpy(a->delegation, stored->file.path, sizeof(a->delegation));
 	return true;
 }
 

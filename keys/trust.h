@@ -50,6 +50,7 @@ struct trust_answer {
 	struct public_key authority; /* when DELEGATED */
 	char authority_name[TRUST_SHOWN_MAX];
 	uint64_t from_ns, until_ns; /* when DELEGATED: the interval */
+	char delegation[PATH_MAX];  /* when DELEGATED: the file that says so */
 	bool revoked_later;         /* trusted, but one of the keys was revoked for a time after the capture */
 	uint64_t revoked_ns;        /* then, and when REVOKED: since when; 0: always */
 	char revoked_reason[REVOCATION_REASON_MAX + 1];

@@ -30,13 +30,16 @@ static bool header_proven(const struct evidence *e)
 static void print_trusted(FILE *f, const struct evidence *e)
 {
 	const struct trust_answer *t = &e->trust;
-	char authority[KEY_ID_CHARS + 1], date[DATE_CHARS + 1];
+	char authority[KEY_ID_CHARS + 1], date[DATE_CHARS + 1], file[ROOM];
 
-	if (t->trust == TRUST_DELEGATED)
+	if (t->trust == TRUST_DELEGATED) {
 		fprintf(f, "  signed by  %s, vouched for as \"%s\" by %s (%s) until %s\n", e->signer, t->name,
 			key_id(authority, t->authority.keynum), t->authority_name, date_format(date, t->until_ns));
-	else
+		escape_terminal(file, sizeof(file), t->delegation, strlen(t->delegation));
+		fprintf(f, "  delegation %s\n", file);
+	} else {
 		fprintf(f, "  signed by  %s (%s), trusted here\n", e->signer, e->signer_name);
+	}
 	if (t->revoked_later)
 		fprintf(f, "  revoked    since %s, after this capture by its own clock: %s\n",
 			date_format(date, t->revoked_ns), t->revoked_reason);
@@ -378,6 +381,7 @@ static void json_trust(struct json *j, const struct evidence *e)
 	if (t->trust == TRUST_DELEGATED) {
 		json_string(j, "authority", key_id(keyid, t->authority.keynum));
 		json_string(j, "authority_name", t->authority_name);
+		json_string(j, "delegation_file", t->delegation);
 		json_u64(j, "delegated_from", t->from_ns);
 		json_u64(j, "delegated_until", t->until_ns);
 	}

@@ -74,6 +74,9 @@ check_exit 0 "the same as JSON" "$verify" --json --trust vouch:authority.pub --d
 check_prints "\"signer\":\"$host\",\"signer_name\":\"node17\",\"trust\":\"delegated\",\"authority\":\"$authority\"" "names both"
 cp host.delegation run.cap.delegation
 check_exit 0 "a delegation beside the capture is found" "$verify" --trust vouch:authority.pub run.cap
+check_prints '^  delegation run\.cap\.delegation$' "and named"
+check_exit 0 "in JSON" "$verify" --json --trust vouch:authority.pub run.cap
+check_prints '"delegation_file":"run\.cap\.delegation"' "likewise"
 check_exit 6 "but is a hint, no reason" "$verify" run.cap
 check_exit 6 "another key with a delegation is no authority" "$verify" --trust stranger.pub run.cap
 check_exit 0 "gpureplay believes it, too" "$BUILD/gpureplay" --trust vouch:authority.pub run.cap
