@@ -32,7 +32,7 @@ struct pending {
 
 /* On the way from frame to frame. */
 struct walk {
-	uint64_t at; /* of the next frame: of the one that is read, until it was found whole */
+	uint64_t at; /* of the next frame */
 	struct pending pending;
 	uint64_t zeros_at; /* from here on the file is all zeros; its size: nowhere */
 };
@@ -205,7 +205,7 @@ static bool ends_in_zeros(const struct reader *r, const struct walk *w, const st
 {
 	uint64_t end = f->payload + f->size;
 
-	return f->at < zero_sector(w) && zero_sector(w) < end && end <= r->source->size;
+	return zero_sector(w) < end && end <= r->source->size;
 }
 
 /* Whether a SEAL or END of good form was cut all the same. Only for this is a signature looked at here. */
@@ -325,7 +325,7 @@ static int find_cut(const struct reader *r, const struct walk *w, const struct f
 	else if (f->strange)
 		fault_set(&cut, ERR_CUT, f->at,
 			  "the file ends without an end record: what comes here is no part of it");
-	else if (said->code != ERR_CUT && w->at == f->at && ends_in_zeros(r, w, f))
+	else if (said->code != ERR_CUT && ends_in_zeros(r, w, f))
 		fault_set(&cut, ERR_CUT, zero_sector(w), CUT_BY_ZEROS);
 	if (cut.code != ERR_CUT)
 		return 0;
