@@ -41,7 +41,7 @@ char *civil_text(char buf[CIVIL_CHARS + 1], uint64_t unix_s, char between)
 {
 	uint32_t v[NPARTS];
 
-	civil_of(v, unix_s < CIVIL_MAX ? unix_s : CIVIL_MAX);
+	civil_of(v, unix_s < CIVIL_LAST ? unix_s : CIVIL_LAST);
 	memcpy(buf, "0000-00-00T00:00:00", CIVIL_CHARS + 1);
 	buf[10] = between;
 	for (int i = 0; i < NPARTS; i++)

@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CIVIL_CHARS 19          /* "2026-11-21T10:00:03" */
-#define CIVIL_MAX 253402300799u /* seconds since 1970: the last one of the year 9999 */
+#define CIVIL_CHARS 19           /* "2026-11-21T10:00:03" */
+#define CIVIL_LAST 253402300799u /* seconds since 1970: the last one of the year 9999 */
 
-/* What `unix_s`, of at most CIVIL_MAX (a greater one is taken for it), is; `between` is 'T' or ' '. Returns buf. */
+/* What `unix_s`, of at most CIVIL_LAST (a greater one is taken for it), is; `between` is 'T' or ' '. Returns buf. */
 char *civil_text(char buf[CIVIL_CHARS + 1], uint64_t unix_s, char between);
 
 /* From the first CIVIL_CHARS characters of `text`, which has as many at least. False: not of that form, or no date of
