@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Random bad days, one after the other: a disk that stalls or is full, a recorder that is stopped or killed, floods with small
-# rings, a file system that does not answer. Each is judged: no capture says more than is true, and what is sealed verifies.
+# rings, a file system that does not answer; then a file that lost its end. Each is judged: no capture says more than is true,
+# and what is sealed verifies.
 #
 #   BUILD=build ROUNDS=1000 SEED=1 tests/tools/stalls.sh       `make stalls`; tests/cli/record_stalls.sh has a few
 #
@@ -88,6 +89,41 @@ judge() {
 		;;
 	esac
 	echo "gpurec ended with $1, gpuverify with $status: $(cat err verdict.err verdict.json)"
+	return 1
+}
+
+# authentic FILE: gpuverify's status, and how many epochs are authentic
+authentic() {
+	local status=0
+	"$verify" --json "$1" >torn.json 2>/dev/null || status=$?
+	echo "$status $(sed -n 's/.*"authentic_epochs":\([0-9]*\).*/\1/p;t;s/.*"epochs":\([0-9]*\).*/\1/p' torn.json)"
+}
+
+# The end of the file as a power cut, a file system or a copy may leave it. What is then authentic is what the bytes that
+# are left prove, and what is no more than a cut is called one.
+torn() {
+	local size at how same want got
+	size=$(stat -c %s run.cap)
+	at=$((RANDOM * 32768 + RANDOM))
+	at=$((at % (size + 1)))
+	how=$(between 1 4)
+	[ "$how" -gt 2 ] || at=$((at / 512 * 512))
+	case $how in
+	1) { head -c "$at" run.cap && head -c $((size - at)) /dev/zero; } ;;                           # sectors that were not written
+	2) { head -c "$at" run.cap && head -c $((size - at + $(between 0 9000))) /dev/zero; } ;;       # and more behind them
+	3) { cat run.cap && head -c "$(between 1 9000)" /dev/zero; } ;;                                # a copy in whole blocks
+	4) { head -c "$at" run.cap && head -c "$(between 1 9000)" /dev/urandom; } ;;                   # an old block
+	esac >torn.cap
+	same=$(cmp run.cap torn.cap 2>/dev/null | sed -n 's/.* byte \([0-9]*\),.*/\1/p') # nothing: as far as run.cap goes
+	case $same in
+	'') want=$(authentic run.cap) ;;
+	*) head -c $((same - 1)) run.cap >cut.cap && want=$(authentic cut.cap) ;;
+	esac
+	got=$(authentic torn.cap)
+	[ "$got" != "$want" ] || return 0
+	# An old block in place of the rest of a frame is no cut, and what was before it is as authentic as it was.
+	[ "$how" != 4 ] || [[ $got != [145]\ * ]] || [ "${got#* }" != "${want#* }" ] || return 0
+	echo "torn in way $how at byte $at of $size, same up to ${same:-the end}: $got instead of $want: $(cat torn.json)"
 	return 1
 }
 
@@ -203,6 +239,7 @@ one() { # NUMBER
 	}
 	[ "$day" != ended ] || [ "$code" != 143 ] || return 0
 	judge "$code" || { echo "$day, gpurec ended with $code: $(cat err)"; return 1; }
+	[ ! -s run.cap ] || torn || { echo "$day"; return 1; }
 	for ((i = 0; i < 300; i++)); do # the program is not held up by what became of the recorder
 		pgrep -f -- "--truth $PWD/truth" >/dev/null || return 0
 		sleep 0.1
