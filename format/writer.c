@@ -32,6 +32,7 @@ struct writer {
 	bool broken; /* a write failed, or END is written: nothing but close */
 	void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text); /* may be NULL */
 	void *watcher;
+	uint32_t left_out; /* bit CLASS_x */
 };
 
 /* Hand out the collected bytes and bring them to disk. */
@@ -188,6 +189,7 @@ int writer_continue(struct writer **out, struct sink sink, const struct identity
 	}
 	staging_reset(&before->staging);
 	writer_watch(w, before->saw, before->watcher);
+	writer_leave_out(w, before->left_out);
 	*out = w;
 	return 0;
 }
@@ -216,6 +218,11 @@ void writer_close(struct writer *w)
 	free(w);
 }
 
+void writer_leave_out(struct writer *w, uint32_t classes)
+{
+	w->left_out = classes;
+}
+
 int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *const *text, struct fault *why)
 {
 	const struct kind *k = schema_kind(&w->header.schema, kind);
@@ -226,6 +233,8 @@ int writer_add(struct writer *w, uint16_t kind, const uint64_t *v, const char *c
 	if (v[0] < w->begin_ns)
 		return fault_set(why, ERR_INPUT, FAULT_NOWHERE, "an event of kind %s is older than the open epoch",
 				 k->name);
+	if (k->flags == KIND_PLAIN && w->left_out >> k->class & 1)
+		return 0;
 	r = staging_add(&w->staging, k, v, text, why);
 	if (r == 0 && w->saw && k->flags == KIND_PLAIN)
 		w->saw(w->watcher, kind, v, text);

@@ -68,6 +68,9 @@ int writer_continue(struct writer **w, struct sink sink, const struct identity *
 void writer_watch(struct writer *w, void (*saw)(void *self, uint16_t kind, const uint64_t *v, const char *const *text),
 		  void *self);
 
+/* Rows of these classes (bit CLASS_x), of kinds that are not counted, are taken from now on, and left out. */
+void writer_leave_out(struct writer *w, uint32_t classes);
+
 /*
  * Stage a row. v: the kind's values in field order (SINT: cast; TEXT: byte length, at most TEXT_MAX, longer is cut);
  * text: NULL for a kind without TEXT, else pointers by field. All is copied. v[0] (`at`) may be in any order.

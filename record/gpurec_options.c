@@ -133,6 +133,7 @@ static const struct tool_option option_table[] = {
 	 TOOL_CLEAR, AT(o.follow)},
 	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets", TOOL_CLEAR,
 	 AT(o.command_lines)},
+	{"no-paths", 0, NULL, "do not record where files are, nor the arguments of processes", TOOL_CLEAR, AT(o.paths)},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", TOOL_CLEAR,
 	 AT(o.late_attach)},
 	{"uprobes", 0, "HOW", "how to attach: multi (the default, fastest), plain, or single (kernels before 6.6)",
@@ -194,6 +195,7 @@ int settings_read(struct settings *s, int argc, char **argv)
 					  .disks = true,
 					  .follow = true,
 					  .command_lines = true,
+					  .paths = true,
 					  .late_attach = true};
 	status = tool_read_options(&options, true, argc, argv, s, &operands);
 	if (status >= 0)

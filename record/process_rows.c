@@ -514,6 +514,8 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 			"what those did that are not recorded, and kept recorded threads waiting (--no-follow)");
 	if (!s->o.command_lines)
 		n += add_missing(&list[n], true, false, "the arguments of processes (--no-command-lines)");
+	if (!s->o.paths)
+		n += add_missing(&list[n], true, false, "where files are, and the arguments of processes (--no-paths)");
 	return n;
 }
-_Static_assert(NLACKS + 9 <= MISSING_MAX, "room for all");
+_Static_assert(NLACKS + 10 <= MISSING_MAX, "room for all");

@@ -177,7 +177,8 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			   : !kernel->follow ? "not recorded: this kernel does not report who wakes whom"
 					     : "recorded"},
 		{"children", s->o.no_children ? "not recorded" : "recorded"},
-		{"command_lines", s->o.command_lines ? "recorded" : "left out"},
+		{"command_lines", s->o.command_lines && s->o.paths ? "recorded" : "left out"},
+		{"paths", s->o.paths ? "recorded" : "left out"},
 		{"late_attach", s->o.late_attach ? "yes" : "no"},
 		{"uprobes", !kernel->multi      ? "single"
 			    : kernel->shortcuts ? "multi"
@@ -267,6 +268,8 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 	free(probes);
 	if (r < 0)
 		return r;
+	if (!s->o.paths)
+		writer_leave_out(s->writer, 1u << CLASS_path | 1u << CLASS_arguments);
 	if (s->rotation.standing)
 		writer_watch(s->writer, standing_saw, s->rotation.standing);
 	s->translator = (struct translator){.writer = s->writer,

@@ -95,6 +95,7 @@ static const struct about_fact {
 	 .sort = BLIND_ORDINARY,
 	 .fine = "recorded",
 	 .text = "The arguments of processes (--no-command-lines)"},
+	{.name = "paths", .sort = BLIND_ORDINARY, .fine = "recorded", .text = "Where files are (--no-paths)"},
 	{.name = "frames_unplaced", .sort = BLIND_ORDINARY},
 	{.name = "modules_not_numbered", .sort = BLIND_ORDINARY},
 };

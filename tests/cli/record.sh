@@ -75,7 +75,24 @@ check_prints '^Authority  Jane Doé, ticket 4711$' "names the authority"
 check_prints 'The arguments of processes \(--no-command-lines\)' "and what is left out"
 check_exit 0 "the same with them" "$gpurec" -q --force -o "$cap" -- sh -c "exec '$driver' -q --flood 300 # token=s3cr3t"
 check "has the arguments" sh -c '"$1" --json "$2" | grep -q s3cr3t' sh "$BUILD/gpureplay" "$cap"
-rm -f "$cap"
+# A folder whose name must not be in a capture, and functions whose names are.
+mkdir "$TMP/secret-customer"
+cp "$BUILD"/workload/{driver,libcudart.so.12,libcuda.so.1} "$TMP/secret-customer"
+with_paths() { "$gpurec" -q --force -o "$cap" "$@" -- sh -c "exec '$TMP/secret-customer/driver' -q --flood 300 # secret-argument"; }
+paths_in() { { "$BUILD/gpureplay" --json "$1"; "$BUILD/gpuanalyze" -q "$1" --report="$TMP/paths.json" --force && cat "$TMP/paths.json"; } | grep -cE "secret-customer|secret-argument|\"kind\":\"(module|executable|attach|library)\""; }
+check_exit 0 "a recording of a program in that folder" with_paths
+check "has its paths" [ "$(paths_in "$cap")" -gt 5 ]
+check_exit 0 "a recording without paths" with_paths --no-paths
+check_exit 0 "it verifies" "$BUILD/gpuverify" "$cap"
+check "has none, no file and no argument" [ "$(paths_in "$cap")" = 0 ]
+check "it has the calls by name" [ "$("$BUILD/gpureplay" -q --json "$cap" | grep -c '"probe":"cudaLaunchKernel"')" -gt 0 ]
+check_exit 0 "a report of it" "$BUILD/gpuanalyze" "$cap" --report
+check_prints 'Where files are \(--no-paths\)' "has that they were left out"
+check_prints 'The arguments of processes \(--no-command-lines\)' "and that arguments were"
+check_exit 0 "a rotation without paths" "$gpurec" -q -o "$TMP/rot.cap" --rotate 1s --no-paths -d 2500ms -- "$TMP/secret-customer/driver" -q --flood 4000 --rate 2000
+check "has none in any capture" sh -c 'for c in "$1"/rot*.cap; do "$2" --json "$c" | grep -qE "secret-customer|\"kind\":\"(module|executable|attach|library|command_line)\"" && exit 1; done; [ "$(ls "$1"/rot*.cap | wc -l)" -gt 1 ]' \
+	sh "$TMP" "$BUILD/gpureplay"
+rm -rf "$cap" "$TMP"/rot*.cap "$TMP/secret-customer"
 
 # How it ends ---------------------------------------------------------------------------------------------------------
 check_exit 7 "the command's exit status is passed on" "$gpurec" -q -o "$cap" -- sh -c 'exit 7'

@@ -36,7 +36,7 @@ everything() { # FOLDER
 	"$verify" run.cap >"$1/verify" 2>&1
 	"$verify" run.cap --json >"$1/verify.json" 2>&1
 	"$analyze" run.cap --report >"$1/report" 2>&1
-	"$analyze" run.cap --report=json >"$1/report.json" 2>&1
+	"$analyze" -q run.cap --report="$1/report.json" 2>&1
 	"$analyze" run.cap --at 2026-11-21T11:53:26Z >"$1/at" 2>&1
 	"$replay" -q run.cap >"$1/text" 2>&1
 	"$replay" -q run.cap --from 2026-11-21T11:53:25Z -o "$1/slice.cap" 2>&1

@@ -18,6 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
 /* Calls `give` for inputs to start from; their number is returned. */
 unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), void *arg);
 
+/* How many mutations `make test` tries; a target whose inputs take long has it smaller than main.c. */
+extern const unsigned fuzz_mutations __attribute__((weak));
+
 #define MUST(what)                                                                                                     \
 	do {                                                                                                           \
 		if (!(what)) {                                                                                         \

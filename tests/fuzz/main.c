@@ -81,11 +81,12 @@ static size_t mutate(uint8_t *b, size_t n, size_t room, uint64_t *state)
 
 static unsigned run_mutations(const struct inputs *in)
 {
+	const unsigned most = &fuzz_mutations ? fuzz_mutations : MUTATIONS;
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	size_t spent = 0;
 	unsigned i;
 
-	for (i = 0; in->n && i < MUTATIONS && spent < MUTATIONS_BYTES; i++) {
+	for (i = 0; in->n && i < most && spent < MUTATIONS_BYTES; i++) {
 		const struct input *seed = &in->all[i % in->n];
 		size_t room = seed->n + 64, n = seed->n;
 		uint8_t *b = malloc(room);
