@@ -342,7 +342,7 @@ static void try_exporter(const struct exporter *x, const struct replay *replay)
 		check(bytes, (size_t)size, JSON_LINES);
 	else if (!strcmp(x->suffix, ".csv"))
 		check(bytes, (size_t)size, CELLS);
-	else if (!strcmp(x->suffix + strlen(x->suffix) - 7, ".folded") && size)
+	else if (strstr(x->suffix, ".folded") && size)
 		check(bytes, (size_t)size, TEXT);
 	else if (!strcmp(x->suffix, ".cap"))
 		MUST(sample_verdict((const uint8_t *)bytes, (size_t)size, NULL) <= VERDICT_OK_REDACTED);

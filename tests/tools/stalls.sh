@@ -4,12 +4,13 @@
 # rings, a file system that does not answer; then a file that lost its end. Each is judged: no capture says more than is true,
 # and what is sealed verifies.
 #
-#   BUILD=build ROUNDS=1000 SEED=1 tests/tools/stalls.sh       `make stalls`; tests/cli/record_stalls.sh has a few
+#   BUILD=build ROUNDS=1000 SEED=1 tests/tools/stalls.sh       `make stalls`; tests/cli/record_stalls.sh and record_days.sh
 #
+# SCALE=4: everything is so many times shorter. DAYS='stall killed': only such days.
 # A round that fails is named with its number: FIRST=NUMBER SEED=.. begins with it. KEEP=FOLDER keeps what it left.
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/tests/cli/lib.sh"
-ROUNDS=${ROUNDS:-1000} SEED=${SEED:-$$} FIRST=${FIRST:-1} KEEP=${KEEP:-}
+ROUNDS=${ROUNDS:-1000} SEED=${SEED:-$$} FIRST=${FIRST:-1} KEEP=${KEEP:-} SCALE=${SCALE:-1}
 gpurec=$BUILD/gpurec verify=$BUILD/gpuverify replay=$BUILD/gpureplay
 preload=$BUILD/tests/soak/faultio.so attacker=$BUILD/workload/attacker
 exec 3>&1
@@ -144,13 +145,19 @@ ended() {
 	wait "$pid" || code=$?
 }
 
-run_program() { echo "$driver" -q --flood "$1" --rate "$2" --threads "$(between 1 3)" --truth "$PWD/truth"; }
+short() { echo $(($1 / SCALE)); } # NUMBER, at this scale
+pause() { # LOW HIGH, in milliseconds
+	local ms
+	ms=$(short "$(between "$1" "$2")")
+	sleep "$((ms / 1000)).$(printf %03d $((ms % 1000)))" # speed: when bad days come is up to chance
+}
+run_program() { echo "$driver" -q --flood "$(short "$1")" --rate "$2" --threads "$(between 1 3)" --truth "$PWD/truth"; }
 
 day_stall() { # the disk, at one sync, or a little at each
 	if [ $((RANDOM % 3)) = 0 ]; then
-		faults=(FAULTIO_STALL=0 "FAULTIO_MS=$(between 20 300)")
+		faults=(FAULTIO_STALL=0 "FAULTIO_MS=$(short "$(between 20 300)")")
 	else
-		faults=("FAULTIO_STALL=$(between 1 3)" "FAULTIO_MS=$(between 200 1500)")
+		faults=("FAULTIO_STALL=$(between 1 3)" "FAULTIO_MS=$(short "$(between 200 1500)")")
 	fi
 	# shellcheck disable=SC2046 # words
 	started --ring "$(between 1 16)M" -- $(run_program "$(between 1000 4000)" 2000)
@@ -174,9 +181,9 @@ day_stopped() { # the recorder, several times
 	# shellcheck disable=SC2046
 	started --ring "$(between 1 4)M" -- $(run_program 4000 2500)
 	for ((i = 0; i < 3; i++)); do
-		sleep "0.$(between 1 9)"
+		pause 100 900
 		kill -STOP "$pid" 2>/dev/null
-		sleep "0.$(between 1 6)"
+		pause 100 600
 		kill -CONT "$pid" 2>/dev/null
 	done
 	ended
@@ -184,14 +191,14 @@ day_stopped() { # the recorder, several times
 day_killed() {
 	# shellcheck disable=SC2046
 	started -- $(run_program 4000 2000)
-	sleep "$(between 0 2).$(between 0 9)"
+	pause 0 2900
 	kill -KILL "$pid" 2>/dev/null
 	ended
 }
 day_ended() { # by a signal, while all goes on
 	# shellcheck disable=SC2046
 	started -- sh -c 'trap "" TERM; "$@"' sh $(run_program 3000 2000)
-	sleep "$(between 0 1).$(between 0 9)"
+	pause 0 1900
 	kill -TERM "$pid" 2>/dev/null
 	ended
 }
@@ -203,7 +210,7 @@ day_hang() { # a library on a file system that does not answer, beside the progr
 		sleep 0.02
 	done
 	# shellcheck disable=SC2046
-	started -- sh -c 'a=$1 f=$2; shift 2; "$a" map "$f" 1500 & "$@"; wait' sh "$attacker" "$TMP/dead/libcuda.so.1" $(run_program 2000 1500)
+	started -- sh -c 'a=$1 f=$2; shift 2; "$a" map "$f" '"$(short 1500)"' & "$@"; wait' sh "$attacker" "$TMP/dead/libcuda.so.1" $(run_program 2000 1500)
 	ended
 	local r=$?
 	kill "$fuse" 2>/dev/null
@@ -214,11 +221,11 @@ day_hang() { # a library on a file system that does not answer, beside the progr
 day_busy() { # libraries by the dozen, and mappings by the thousand
 	mkdir bad
 	# shellcheck disable=SC2046
-	started -- sh -c 'a=$1; shift; "$a" flood bad 1200 & "$@"; wait' sh "$attacker" $(run_program 2000 1500)
+	started -- sh -c 'a=$1; shift; "$a" flood bad '"$(short 1200)"' & "$@"; wait' sh "$attacker" $(run_program 2000 1500)
 	ended
 }
-days=(stall full flood stopped killed ended busy)
-[ ! -c /dev/fuse ] || days+=(hang)
+read -ra days <<<"${DAYS:-stall full flood stopped killed ended busy hang}"
+[ -c /dev/fuse ] || days=("${days[@]/hang/busy}")
 
 one() { # NUMBER
 	local day i
