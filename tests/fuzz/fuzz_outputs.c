@@ -21,8 +21,8 @@
 #include "replay/verify/verdict.h"
 #include "tests/fuzz/fuzz.h"
 
-#define ROWS_MAX 600
-#define EPOCH_ROWS 200
+#define ROWS_MAX 150
+#define EPOCH_ROWS 50
 #define PROBES_FROM 64
 
 /* An input takes some 20 ms. */
@@ -431,8 +431,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), void *arg)
 {
-	static const size_t lengths[] = {0, 200, 4000, 16000};
-	uint8_t bytes[16000];
+	static const size_t lengths[] = {0, 200, 1200, 4000};
+	uint8_t bytes[4000];
 	uint64_t x = 1;
 
 	for (size_t i = 0; i < sizeof(bytes); i++) {
