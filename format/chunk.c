@@ -24,9 +24,9 @@ void content_free(struct content *c)
 	drop_groups(c);
 	bytes_free(&c->packed);
 	bytes_free(&c->raw);
-	free(c->lengths);
-	c->lengths = NULL;
-	c->lengths_room = 0;
+	free(c->checked);
+	c->checked = NULL;
+	c->checked_room = 0;
 }
 
 static bool has_text(const struct kind *k)
@@ -45,6 +45,7 @@ struct wish {
 	const uint32_t *fields; /* to decode, by the kind's place in the schema; NULL: all */
 	bool later;             /* numbers are decoded when they are needed, from g->columns */
 	uint64_t *seen;         /* not NULL: rows are checked and counted here, and nothing else */
+	bool parted;            /* with it: rows must be of their chunk's part */
 };
 
 /* What a chunk may still have. */
@@ -86,20 +87,36 @@ static void span_add(uint64_t span[2], uint64_t first, uint64_t last)
 	span[1] = last > span[1] ? last : span[1];
 }
 
+/* The values of a column that is only checked, into c->checked. */
+static int read_column(struct content *c, struct column_input *in, enum encoding enc, uint32_t n, struct fault *why)
+{
+	if (n > c->checked_room) {
+		free(c->checked);
+		c->checked = malloc(n * sizeof(*c->checked));
+		c->checked_room = c->checked ? n : 0;
+		if (!c->checked)
+			return fault_no_memory(why);
+	}
+	return column_decode(in, enc, c->checked, n, 0, why);
+}
+
 /* A column of texts: its lengths have to be known. */
 static int check_text(struct content *c, struct column_input *in, uint32_t n, struct fault *why)
 {
-	int r;
+	int r = read_column(c, in, ENC_TEXT, n, why);
 
-	if (n > c->lengths_room) {
-		free(c->lengths);
-		c->lengths = malloc(n * sizeof(*c->lengths));
-		c->lengths_room = c->lengths ? n : 0;
-		if (!c->lengths)
-			return fault_no_memory(why);
-	}
-	r = column_decode(in, ENC_TEXT, c->lengths, n, 0, why);
-	return r < 0 ? r : column_decode_text(in, c->lengths, NULL, n, why);
+	return r < 0 ? r : column_decode_text(in, c->checked, NULL, n, why);
+}
+
+/* The column of processes, in a chunk with a part: all are of it, unless it is one of several. */
+static int check_pids(struct content *c, struct column_input *in, uint32_t n, uint32_t part, struct fault *why)
+{
+	int r = read_column(c, in, ENC_UINT, n, why);
+
+	for (uint32_t i = 0; i < n && r == 0 && part != PART_OF_SEVERAL; i++)
+		if (c->checked[i] != part)
+			r = fault_set(why, ERR_FORMAT, in->at, "a chunk of process %u has a row of another one", part);
+	return r;
 }
 
 /* One column that nobody asked for, or all of them when a chunk is only checked. Not the times. */
@@ -176,14 +193,18 @@ static int decode_group(struct content *c, const struct rows *head, const struct
 	return r;
 }
 
-static int check_group(struct content *c, const struct rows *g, const struct chunk *chunk, struct column_input *in,
-		       uint64_t span[2], struct fault *why)
+static int check_group(struct content *c, const struct rows *g, const struct chunk *chunk, bool parted,
+		       struct column_input *in, uint64_t span[2], struct fault *why)
 {
+	uint8_t pid = parted ? kind_pid_field(g->kind) : 0;
 	uint64_t times[2] = {0};
 	int r = column_check(in, ENC_TIME, g->nrows, chunk->first_ns, times, why);
 
+	if (r == 0 && parted && (pid != 0) != (chunk->part != PART_OF_NONE))
+		r = fault_set(why, ERR_FORMAT, in->at, "a chunk has rows that are of no process, or has no process");
 	for (size_t f = 1; r == 0 && f < g->kind->nfields; f++)
-		r = check_column(c, in, g->kind->fields[f].encoding, g->nrows, why);
+		r = f == pid ? check_pids(c, in, g->nrows, chunk->part, why)
+			     : check_column(c, in, g->kind->fields[f].encoding, g->nrows, why);
 	if (r == 0)
 		span_add(span, times[0], times[1]);
 	return r;
@@ -205,7 +226,7 @@ static int walk_groups(struct content *c, const struct schema *s, const struct c
 
 		if (r == 0)
 			r = wanted ? decode_group(c, &g, chunk, &in, wish, wanted, span, why)
-				   : check_group(c, &g, chunk, &in, span, why);
+				   : check_group(c, &g, chunk, wish->parted, &in, span, why);
 		if (r < 0)
 			return r;
 		if (wish->seen)
@@ -289,7 +310,7 @@ int content_load_fields(struct content *c, const struct reader *r, const struct 
 int content_check(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index, uint64_t *seen,
 		  struct fault *why)
 {
-	return load(c, r, e, index, true, &(struct wish){.seen = seen}, why);
+	return load(c, r, e, index, true, &(struct wish){.seen = seen, .parted = e->parted}, why);
 }
 
 int content_authentic(struct content *c, const struct reader *r, const struct epoch *e, uint32_t index,

@@ -11,8 +11,8 @@ struct content {
 	struct bytes packed, raw;
 	struct rows groups[KINDS_MAX]; /* ascending by kind */
 	size_t ngroups;
-	uint64_t *lengths; /* of the texts in a column that is only checked */
-	uint32_t lengths_room;
+	uint64_t *checked; /* values of a column that is only checked */
+	uint32_t checked_room;
 };
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/chunk.h"
+#include "format/layout.h"
 
 /* A loaded group with rows left. */
 struct head {
@@ -21,12 +22,12 @@ struct block {
 };
 
 /*
- * One lane for each class: the chunks of a class follow each other in time, so one loaded chunk a lane is enough to
+ * One lane for each class, and part: their chunks follow each other in time, so one loaded chunk a lane is enough to
  * merge, however long the epoch is.
  */
 struct lane {
 	uint32_t next;                    /* index of the chunk to load next */
-	uint32_t end;                     /* index after the last chunk of this class */
+	uint32_t end;                     /* index after the last chunk of this class and part */
 	struct head heads[KINDS_MAX + 1]; /* by time, then by group; behind them one that is later than all */
 	size_t nheads;
 	struct block blocks[KINDS_MAX];
@@ -47,7 +48,7 @@ struct cursor {
 	bool wanted[KINDS_MAX];         /* by the kind's place in the schema: its rows are to be given */
 	uint32_t fields[KINDS_MAX];     /* what to decode */
 	bool class_wanted[CLASSES_MAX]; /* something of it is to be decoded */
-	struct lane *lanes;             /* one for each class that the epoch has */
+	struct lane *lanes;             /* one for each class and part that the epoch has */
 	size_t nlanes;
 	struct lane *first; /* the one with the next row; NULL: to be found out */
 	struct lane *rival; /* the one that would have it otherwise; NULL: none */
@@ -88,7 +89,7 @@ int cursor_open(struct cursor **cur, const struct reader *r, bool unverified, st
 	struct cursor *c = calloc(1, sizeof(*c));
 
 	if (c)
-		c->lanes = calloc(CLASSES_MAX, sizeof(*c->lanes));
+		c->lanes = calloc(EPOCH_LANES_MAX, sizeof(*c->lanes));
 	if (!c || !c->lanes) {
 		free(c);
 		return fault_no_memory(why);
@@ -104,7 +105,7 @@ void cursor_close(struct cursor *cur)
 {
 	if (!cur)
 		return;
-	for (size_t i = 0; i < CLASSES_MAX; i++) {
+	for (size_t i = 0; i < EPOCH_LANES_MAX; i++) {
 		content_free(&cur->lanes[i].content);
 		for (size_t g = 0; g < KINDS_MAX; g++)
 			free(cur->lanes[i].blocks[g].v);
@@ -166,10 +167,11 @@ static int set_lanes(struct cursor *cur, const struct epoch *e, struct fault *wh
 	for (uint32_t i = 0; i < e->nchunks; i++) {
 		struct lane *lane;
 
-		if (i == 0 || e->chunks[i].class != e->chunks[i - 1].class) {
-			if (cur->nlanes == CLASSES_MAX)
-				return fault_set(why, ERR_FORMAT, e->seal_offset, "an epoch has more than %d classes",
-						 CLASSES_MAX);
+		if (i == 0 || e->chunks[i].class != e->chunks[i - 1].class ||
+		    e->chunks[i].part != e->chunks[i - 1].part) {
+			if (cur->nlanes == EPOCH_LANES_MAX)
+				return fault_set(why, ERR_FORMAT, e->seal_offset,
+						 "an epoch has more than %d classes and parts", EPOCH_LANES_MAX);
 			lane = &cur->lanes[cur->nlanes++];
 			lane->next = i;
 			lane->nheads = 0;
@@ -310,7 +312,9 @@ static bool comes_before(const struct lane *a, const struct lane *b)
 {
 	if (!b || next_ns(a) < next_ns(b))
 		return true;
-	return next_ns(a) == next_ns(b) && next_kind(a) < next_kind(b);
+	if (next_ns(a) != next_ns(b) || next_kind(a) != next_kind(b))
+		return next_ns(a) == next_ns(b) && next_kind(a) < next_kind(b);
+	return a < b; /* of two parts the lower one */
 }
 
 /* Another group of the first lane may be next, or another lane: see who it is, and for how long. */

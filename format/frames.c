@@ -109,6 +109,8 @@ void seal_encode(struct bytes *out, struct epoch *e)
 		bytes_add_le64(out, c->first_ns);
 		bytes_add_le64(out, c->last_ns);
 		bytes_add(out, c->commitment, HASH_BYTES);
+		if (e->parted)
+			bytes_add_le32(out, c->part);
 	}
 	add_counts(out, e->counts, e->ncounts);
 	add_counters(out, e->counters, e->ncounters);
@@ -291,6 +293,7 @@ static int entry_parse(struct chunk *c, const struct epoch *e, const uint8_t *p,
 	c->first_ns = get_le64(p + ENTRY_AT_FIRST);
 	c->last_ns = get_le64(p + ENTRY_AT_LAST);
 	memcpy(c->commitment, p + ENTRY_AT_COMMITMENT, HASH_BYTES);
+	c->part = e->parted ? get_le32(p + ENTRY_AT_PART) : PART_OF_NONE;
 	if (c->raw_bytes == 0 || c->raw_bytes > CHUNK_RAW_MAX || c->packed_bytes == 0 ||
 	    c->packed_bytes > CHUNK_PACKED_MAX || c->nrows == 0 || c->nrows > CHUNK_ROWS_MAX)
 		return fault_set(why, ERR_FORMAT, at, "a chunk of %u rows, %u bytes, %u packed is out of bounds",
@@ -300,31 +303,45 @@ static int entry_parse(struct chunk *c, const struct epoch *e, const uint8_t *p,
 	return 0;
 }
 
+static size_t entry_bytes(const struct epoch *e)
+{
+	return ENTRY_BYTES + (e->parted ? ENTRY_PART_BYTES : 0);
+}
+
+/* Whether a chunk follows another one as those of an epoch do. */
+static bool is_behind(const struct chunk *c, const struct chunk *before)
+{
+	if (c->class != before->class)
+		return c->class > before->class;
+	return c->part != before->part ? c->part > before->part : c->first_ns >= before->last_ns;
+}
+
 static int entries_parse(struct epoch *e, const uint8_t *p, uint64_t at, struct fault *why)
 {
-	uint64_t last_of_class[256] = {0};
-	uint8_t class_before = 0;
+	unsigned nlanes = 0;
 
 	e->chunks = calloc(e->nchunks ? e->nchunks : 1, sizeof(*e->chunks));
 	if (!e->chunks)
 		return fault_no_memory(why);
-	for (uint32_t i = 0; i < e->nchunks; i++, p += ENTRY_BYTES) {
+	for (uint32_t i = 0; i < e->nchunks; i++, p += entry_bytes(e)) {
 		struct chunk *c = &e->chunks[i];
 		int r = entry_parse(c, e, p, at, why);
 
 		if (r < 0)
 			return r;
-		if (c->class < class_before || c->first_ns < last_of_class[c->class])
+		if (i > 0 && !is_behind(c, c - 1))
 			return fault_set(why, ERR_FORMAT, at, "the chunks of an epoch are out of order");
-		class_before = c->class;
-		last_of_class[c->class] = c->last_ns;
+		nlanes += i == 0 || c->class != c[-1].class || c->part != c[-1].part;
 	}
+	if (nlanes > EPOCH_LANES_MAX)
+		return fault_set(why, ERR_FORMAT, at, "an epoch has more than %d classes and parts", EPOCH_LANES_MAX);
 	return 0;
 }
 
-int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint32_t appendix, uint64_t at, struct fault *why)
+int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint32_t appendix, bool parted, uint64_t at,
+	       struct fault *why)
 {
-	struct epoch out = {0};
+	struct epoch out = {.parted = parted};
 	const uint8_t *tables = payload + SEAL_AT_TABLES;
 	size_t entries, counts, counters;
 	int r;
@@ -346,7 +363,7 @@ int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint32_t app
 	out.ncounters = get_le32(payload + SEAL_AT_NCOUNTERS);
 	if (out.nchunks > EPOCH_CHUNKS_MAX || out.ncounts > KINDS_MAX || out.ncounters > COUNTER_ROWS_MAX)
 		return fault_set(why, ERR_FORMAT, at, "a seal's tables are longer than allowed");
-	entries = (size_t)out.nchunks * ENTRY_BYTES;
+	entries = (size_t)out.nchunks * entry_bytes(&out);
 	counts = (size_t)out.ncounts * COUNT_BYTES;
 	counters = (size_t)out.ncounters * COUNTER_BYTES;
 	if (len != SEAL_AT_TABLES + entries + counts + counters + appendix + SIGNATURE_BYTES)

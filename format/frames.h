@@ -18,12 +18,13 @@ void seal_encode(struct bytes *out, struct epoch *e);
 void end_encode(struct bytes *out, struct end *e);
 
 /*
- * appendix: bytes that the header's second signature takes in such a payload.
+ * appendix: bytes that the header's second signature takes in such a payload. parted: the header has FEATURE_PARTS.
  * Parse a payload of `len` bytes that is at `at` in the file. On failure
  * nothing is held. header_clear(), epoch_clear() and end_clear() free what was parsed.
  */
 int header_parse(struct header *h, const uint8_t *payload, size_t len, uint64_t at, struct fault *why);
-int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint32_t appendix, uint64_t at, struct fault *why);
+int seal_parse(struct epoch *e, const uint8_t *payload, size_t len, uint32_t appendix, bool parted, uint64_t at,
+	       struct fault *why);
 int end_parse(struct end *e, const uint8_t *payload, size_t len, uint32_t appendix, uint64_t at, struct fault *why);
 void header_clear(struct header *h);
 void epoch_clear(struct epoch *e);

@@ -64,6 +64,8 @@
 #define ENTRY_AT_LAST 21
 #define ENTRY_AT_COMMITMENT 29
 #define ENTRY_BYTES 61
+#define ENTRY_AT_PART 61 /* with FEATURE_PARTS only */
+#define ENTRY_PART_BYTES 4
 
 #define COUNT_BYTES 10   /* kind, count */
 #define COUNTER_BYTES 11 /* probe, id, value */
@@ -87,9 +89,10 @@
 	(CHUNK_RAW_MAX / 8) /* rows × fields, over all groups: bounds the memory of a decoded chunk                   \
 			     */
 #define EPOCH_CHUNKS_MAX 4096u
+#define EPOCH_LANES_MAX 128 /* pairs of class and part */
 #define COUNTER_ROWS_MAX 16384u
 #define SEAL_BYTES_MAX                                                                                                 \
-	(SEAL_AT_TABLES + EPOCH_CHUNKS_MAX * ENTRY_BYTES + KINDS_MAX * COUNT_BYTES +                                   \
+	(SEAL_AT_TABLES + EPOCH_CHUNKS_MAX * (ENTRY_BYTES + ENTRY_PART_BYTES) + KINDS_MAX * COUNT_BYTES +              \
 	 COUNTER_ROWS_MAX * COUNTER_BYTES + APPENDIX_BYTES_MAX + SIGNATURE_BYTES)
 #define END_BYTES_MAX                                                                                                  \
 	(END_AT_TABLES + KINDS_MAX * COUNT_BYTES + COUNTER_ROWS_MAX * COUNTER_BYTES + APPENDIX_BYTES_MAX +             \

@@ -24,9 +24,19 @@ static int copy(const struct source *src, uint64_t from, uint64_t to, struct sin
 	return 0;
 }
 
+static bool is_kept(const struct narrowing *n, uint32_t part)
+{
+	for (size_t i = 0; i < n->nparts; i++)
+		if (n->parts[i] == part)
+			return true;
+	return n->nparts == 0 || part == PART_OF_NONE;
+}
+
 bool narrowing_withholds(const struct narrowing *n, const struct chunk *c)
 {
 	if (c->class < 32 && n->classes >> c->class & 1)
+		return true;
+	if (!is_kept(n, c->part))
 		return true;
 	return c->class == CLASS_events && (c->last_ns < n->from_ns || c->first_ns >= n->to_ns);
 }

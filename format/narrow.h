@@ -11,6 +11,9 @@
 struct narrowing {
 	uint32_t classes;        /* bit CLASS_x: withhold all chunks of that class */
 	uint64_t from_ns, to_ns; /* keep only event chunks that reach into [from, to), boot clock; all: 0, UINT64_MAX */
+	/* Keep only chunks of these processes, and of none; NULL: all. Only of a capture with FEATURE_PARTS. */
+	const uint32_t *parts;
+	size_t nparts;
 };
 
 /* Whether it takes this chunk away; of one that is gone already: whether it would have. */

@@ -70,7 +70,26 @@ static int read_payload(const struct source *src, const struct frame *f, uint32_
 	return 0;
 }
 
-static int read_header(struct reader *r, uint64_t *next, struct fault *why)
+/* The first sector from which on the file is all zeros, if there is one. */
+static uint64_t zero_sector(const struct walk *w)
+{
+	return (w->zeros_at + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
+}
+
+/* Whether a frame that is wrong was not written whole: such a sector is inside it. */
+static bool ends_in_zeros(const struct reader *r, const struct walk *w, const struct frame *f)
+{
+	uint64_t end = f->payload + f->size;
+
+	return zero_sector(w) < end && end <= r->source->size;
+}
+
+static bool header_is_signed(const struct header *h)
+{
+	return crypt_signed(h, h->signature, domain_header, h->hash, h->identity);
+}
+
+static int read_header(struct reader *r, struct walk *w, struct fault *why)
 {
 	uint8_t start[EMPTY_FRAME_BYTES];
 	uint8_t *payload = NULL;
@@ -99,10 +118,13 @@ static int read_header(struct reader *r, uint64_t *next, struct fault *why)
 		return ret;
 	ret = header_parse(&r->header, payload, f.size, f.payload, why);
 	free(payload);
-	if (ret < 0)
-		return ret;
-	*next = f.payload + f.size;
-	return 0;
+	if (ends_in_zeros(r, w, &f) && (ret < 0 || !header_is_signed(&r->header))) {
+		header_clear(&r->header);
+		return fault_set(why, ERR_FORMAT, zero_sector(w),
+				 "the file ends inside its header: from here on it is all zeros");
+	}
+	w->at = f.payload + f.size;
+	return ret;
 }
 
 static int pending_add(struct pending *p, const struct chunk *c, struct fault *why)
@@ -194,20 +216,6 @@ static const uint8_t *next_key(const struct reader *r)
 	return r->nepochs ? r->epochs[r->nepochs - 1].next_key : r->header.first_key;
 }
 
-/* The first sector from which on the file is all zeros, if there is one. */
-static uint64_t zero_sector(const struct walk *w)
-{
-	return (w->zeros_at + SECTOR_BYTES - 1) / SECTOR_BYTES * SECTOR_BYTES;
-}
-
-/* Whether a frame that is wrong was not written whole: such a sector is inside it. */
-static bool ends_in_zeros(const struct reader *r, const struct walk *w, const struct frame *f)
-{
-	uint64_t end = f->payload + f->size;
-
-	return zero_sector(w) < end && end <= r->source->size;
-}
-
 /* Whether a SEAL or END of good form was cut all the same. Only for this is a signature looked at here. */
 static bool is_torn(const struct reader *r, const struct walk *w, const struct frame *f, const uint8_t *signature,
 		    const char *domain, const uint8_t *hash)
@@ -224,7 +232,8 @@ static int read_seal(struct reader *r, const struct frame *f, struct walk *w, st
 
 	if (ret < 0)
 		return ret;
-	ret = seal_parse(&e, payload, f->size, r->header.second.seal_bytes, f->payload, why);
+	ret = seal_parse(&e, payload, f->size, r->header.second.seal_bytes, r->header.incompatible & FEATURE_PARTS,
+			 f->payload, why);
 	free(payload);
 	if (ret < 0)
 		return ret;
@@ -341,35 +350,34 @@ static int find_cut(const struct reader *r, const struct walk *w, const struct f
 	return 0;
 }
 
-/* All frames. What is wrong with the last one is in *said; ERR_IO, ERR_MEMORY, or 0. */
-static int read_frames(struct reader *r, uint64_t from, struct fault *said)
+/* All frames behind the header. What is wrong with the last one is in *said; ERR_IO, ERR_MEMORY, or 0. */
+static int read_frames(struct reader *r, struct walk *w, struct fault *said)
 {
-	struct walk w = {.at = from};
 	struct frame f = {0};
-	int ret = tail_zeros(r->source, &w.zeros_at, said);
+	int ret;
 
-	if (ret < 0)
-		return ret;
 	do
-		ret = read_frame(r, &w, &f, said);
+		ret = read_frame(r, w, &f, said);
 	while (ret > 0);
 	if (ret < 0 && ret != ERR_IO && ret != ERR_MEMORY)
-		ret = find_cut(r, &w, &f, said);
-	free(w.pending.chunks);
+		ret = find_cut(r, w, &f, said);
+	free(w->pending.chunks);
 	return ret;
 }
 
 int reader_open(struct reader *r, struct source *source, struct fault *why)
 {
 	struct reader out = {.source = source, .tail = TAIL_BROKEN};
+	struct walk w = {0};
 	struct fault said = {0};
-	uint64_t at = 0;
-	int ret = read_header(&out, &at, why);
+	int ret = tail_zeros(source, &w.zeros_at, why);
 
+	if (ret == 0)
+		ret = read_header(&out, &w, why);
 	if (ret < 0)
 		return ret;
-	out.tail_offset = at;
-	ret = read_frames(&out, at, &said);
+	out.tail_offset = w.at;
+	ret = read_frames(&out, &w, &said);
 	if (ret < 0) {
 		reader_close(&out);
 		return fault_set(why, ret, said.offset, "%s", said.text);

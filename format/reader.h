@@ -29,7 +29,12 @@
 #define FEATURE_CONTINUES 1u  /* `previous` is in the header */
 #define FEATURE_EXTENSIONS 2u /* extensions are in the header */
 #define FEATURE_PREHASHED 4u  /* signatures are Ed25519ph; else plain Ed25519 */
-#define FEATURES_KNOWN (FEATURE_CONTINUES | FEATURE_EXTENSIONS | FEATURE_PREHASHED)
+#define FEATURE_PARTS 8u      /* chunks are separated by process: each has a part */
+#define FEATURES_KNOWN (FEATURE_CONTINUES | FEATURE_EXTENSIONS | FEATURE_PREHASHED | FEATURE_PARTS)
+
+/* The part of a chunk: the process that all its rows are of, by their field `pid`; or one of these. */
+#define PART_OF_NONE 0u            /* rows of kinds without that field; without FEATURE_PARTS all */
+#define PART_OF_SEVERAL UINT32_MAX /* rows of several processes */
 
 /* A second signature, of an algorithm that this build does not know: what it takes in each payload. */
 struct second_signature {
@@ -76,6 +81,7 @@ struct chunk {
 	uint32_t raw_bytes;
 	uint32_t packed_bytes;
 	uint32_t nrows;
+	uint32_t part;
 	uint64_t first_ns, last_ns; /* `at` of its earliest and latest row */
 	uint8_t commitment[HASH_BYTES];
 	uint8_t salt[SALT_BYTES]; /* zero when withheld */
@@ -115,6 +121,7 @@ struct epoch {
 	struct self_stats self;
 	struct chunk *chunks;
 	uint32_t nchunks;
+	bool parted;               /* the chunks have parts */
 	struct kind_count *counts; /* rows of this epoch by kind, withheld ones too; ascending */
 	uint32_t ncounts;
 	struct counter *counters; /* cumulative since the start; ascending by probe, id; none is 0 */

@@ -505,3 +505,11 @@ const char *schema_class_name(const struct schema *s, uint8_t id)
 			return s->classes[i].name;
 	return NULL;
 }
+
+uint8_t kind_pid_field(const struct kind *k)
+{
+	for (uint8_t f = 1; f < k->nfields; f++)
+		if (k->fields[f].encoding == ENC_UINT && strcmp(k->fields[f].name, "pid") == 0)
+			return f;
+	return 0;
+}

@@ -168,4 +168,7 @@ const char *reason_text(uint32_t reason);
 /* 1 to NAME_MAX_BYTES characters of those that a name may have. */
 bool schema_name_valid(const char *name, size_t n);
 
+/* Which field of a kind is the process that a row is of: the one called `pid`; 0: there is none. */
+uint8_t kind_pid_field(const struct kind *k);
+
 #endif

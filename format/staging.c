@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/staging.h"
 
+#include "format/reader.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,12 @@ void staging_clear(struct staging *s)
 	free(s->rows);
 	bytes_free(&s->texts);
 	*s = (struct staging){0};
+}
+
+void staging_separate(struct staging *s)
+{
+	for (size_t i = 0; i < s->schema->nkinds; i++)
+		s->kinds[i].pid = kind_pid_field(&s->schema->kinds[i]);
 }
 
 void staging_reset(struct staging *s)
@@ -75,6 +83,14 @@ static uint64_t keep_text(struct staging *s, const char *text, uint64_t n)
 	return value;
 }
 
+/* What no process has, or no part, is of several. */
+static uint32_t part_of(const struct staged_kind *t, const uint64_t *v)
+{
+	if (!t->pid)
+		return PART_OF_NONE;
+	return v[t->pid] == PART_OF_NONE || v[t->pid] >= PART_OF_SEVERAL ? PART_OF_SEVERAL : (uint32_t)v[t->pid];
+}
+
 int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, const char *const *text,
 		struct fault *why)
 {
@@ -93,7 +109,7 @@ int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, c
 		s->texts.failed = 0;
 		return fault_no_memory(why);
 	}
-	s->rows[s->nrows++] = (struct staged){v[0], s->seq++, kind, t->n++};
+	s->rows[s->nrows++] = (struct staged){v[0], s->seq++, kind, t->n++, part_of(t, v)};
 	return 0;
 }
 
@@ -102,6 +118,8 @@ static bool is_after(const struct staged *a, const struct staged *b)
 {
 	if (a->kind->class != b->kind->class)
 		return a->kind->class > b->kind->class;
+	if (a->part != b->part)
+		return a->part > b->part;
 	if (a->at_ns != b->at_ns)
 		return a->at_ns > b->at_ns;
 	if (a->kind->id != b->kind->id)

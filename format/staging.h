@@ -6,18 +6,20 @@
 #include "format/base/bytes.h"
 #include "format/schema.h"
 
-/* A staged row: where its values stand. Ordered by (class, at, kind, seq). */
+/* A staged row: where its values stand. Ordered by (class, part, at, kind, seq). */
 struct staged {
 	uint64_t at_ns;
 	uint64_t seq;
 	const struct kind *kind;
 	uint32_t index; /* row in the kind's table */
+	uint32_t part;  /* that its chunk will have */
 };
 
 /* Values by row: v[index * nfields + field]; a TEXT field holds (offset in texts << 16 | length). */
 struct staged_kind {
 	uint64_t *v;
 	uint32_t n, room;
+	uint8_t pid; /* the field with the process; 0: none, or parts are not asked for */
 };
 
 struct staging {
@@ -32,6 +34,8 @@ struct staging {
 /* Zero and set the schema. ERR_MEMORY. */
 int staging_init(struct staging *s, const struct schema *schema, struct fault *why);
 void staging_clear(struct staging *s);
+/* Rows get parts from now on. */
+void staging_separate(struct staging *s);
 /* Forget the rows, keep the memory. */
 void staging_reset(struct staging *s);
 
@@ -39,7 +43,7 @@ void staging_reset(struct staging *s);
 int staging_add(struct staging *s, const struct kind *kind, const uint64_t *v, const char *const *text,
 		struct fault *why);
 
-/* Sort by (class, at, kind, order of arrival). ERR_MEMORY: they stay as they are. */
+/* Sort by (class, part, at, kind, order of arrival). ERR_MEMORY: they stay as they are. */
 int staging_sort(struct staging *s, struct fault *why);
 
 const uint64_t *staging_values(const struct staging *s, const struct staged *row);

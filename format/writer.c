@@ -108,6 +108,14 @@ static int make(struct writer **out, struct sink sink, const struct identity *id
 	return 0;
 }
 
+/* Separate rows by process, from the header on. */
+static void separate(struct writer *w)
+{
+	w->header.incompatible |= FEATURE_PARTS;
+	staging_separate(&w->staging);
+	staging_separate(&w->leftover);
+}
+
 int writer_open(struct writer **out, struct sink sink, const struct identity *id, const struct probe *probes,
 		size_t nprobes, const struct clock_anchor *start, struct fault *why)
 {
@@ -130,6 +138,8 @@ int writer_open_from(struct writer **out, struct sink sink, const struct identit
 	}
 	memcpy(w->header.challenge, origin->challenge, origin->challenge_bytes);
 	w->header.challenge_bytes = origin->challenge_bytes;
+	if (origin->by_process)
+		separate(w);
 	r = put_header(w, id, why);
 	if (r < 0)
 		writer_close(w);
@@ -173,6 +183,8 @@ int writer_continue(struct writer **out, struct sink sink, const struct identity
 	memcpy(w->header.previous, before->previous, HASH_BYTES);
 	memcpy(w->header.challenge, before->header.challenge, sizeof(w->header.challenge));
 	w->header.challenge_bytes = before->header.challenge_bytes;
+	if (before->header.incompatible & FEATURE_PARTS)
+		separate(w);
 	if (before->header.series_number) {
 		memcpy(w->header.series, before->header.series, SERIES_ID_BYTES);
 		w->header.series_number = before->header.series_number + 1;
@@ -281,12 +293,13 @@ static size_t row_bytes_max(const struct staging *s, const struct staged *row)
 
 #define GROUP_BYTES_MAX (6 + FIELDS_MAX) /* of a group without its rows */
 
-/* How many of rows[0..n) (one class) fit in a chunk in any case. */
+/* How many of rows[0..n), of one class and part, fit in a chunk in any case. */
 static size_t rows_that_fit(const struct staging *s, const struct staged *rows, size_t n)
 {
 	size_t sum = (size_t)KINDS_MAX * GROUP_BYTES_MAX, i = 0;
 
-	while (i < n && i < CHUNK_ROWS_MAX && rows[i].kind->class == rows[0].kind->class) {
+	while (i < n && i < CHUNK_ROWS_MAX && rows[i].kind->class == rows[0].kind->class &&
+	       rows[i].part == rows[0].part) {
 		sum += row_bytes_max(s, &rows[i]);
 		if (sum > CHUNK_RAW_MAX)
 			break;
@@ -317,7 +330,7 @@ static void add_group(struct writer *w, const struct kind *kind, const struct st
 	}
 }
 
-/* The chunk of rows[0..n), sorted and of one class: its frames to `out`, its entry to *c. */
+/* The chunk of rows[0..n), sorted and of one class and part: its frames to `out`, its entry to *c. */
 static int add_chunk(struct writer *w, const struct staged *rows, size_t n, uint32_t index, struct chunk *c,
 		     struct fault *why)
 {
@@ -335,6 +348,7 @@ static int add_chunk(struct writer *w, const struct staged *rows, size_t n, uint
 	if (w->raw.failed)
 		return fault_no_memory(why);
 	*c = (struct chunk){.class = rows[0].kind->class,
+			    .part = rows[0].part,
 			    .raw_bytes = (uint32_t)w->raw.len,
 			    .nrows = (uint32_t)n,
 			    .first_ns = rows[0].at_ns,
@@ -381,6 +395,91 @@ static int add_chunks(struct writer *w, struct epoch *e, struct fault *why)
 		done += fit;
 	}
 	return 0;
+}
+
+/* A process of the epoch: its rows, and the classes that they are of. */
+struct share {
+	uint32_t part, nlanes;
+	uint64_t nrows;
+};
+
+static int by_rows(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return x->nrows != y->nrows ? (x->nrows < y->nrows ? 1 : -1) : (x->part > y->part) - (x->part < y->part);
+}
+
+static int by_part(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return (x->part > y->part) - (x->part < y->part);
+}
+
+/* How many lanes the sorted rows take; shares[]: one for each, of a row number each. */
+static size_t find_shares(const struct staging *s, struct share *shares)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct staged *row = &s->rows[i];
+
+		if (i == 0 || row->part != row[-1].part || row->kind->class != row[-1].kind->class)
+			shares[n++] = (struct share){row->part, 1, 0};
+		shares[n - 1].nrows++;
+	}
+	return n;
+}
+
+/* Those of one process become one; the number of processes. */
+static size_t join_shares(struct share *shares, size_t n)
+{
+	size_t joined = 0;
+
+	qsort(shares, n, sizeof(*shares), by_part);
+	for (size_t i = 0; i < n; i++) {
+		if (joined && shares[joined - 1].part == shares[i].part) {
+			shares[joined - 1].nlanes++;
+			shares[joined - 1].nrows += shares[i].nrows;
+		} else {
+			shares[joined++] = shares[i];
+		}
+	}
+	return joined;
+}
+
+/*
+ * An epoch has no more than EPOCH_LANES_MAX pairs of class and part: where there are more processes, those with most
+ * rows keep parts of their own. Sorted before, and after.
+ */
+static int limit_parts(struct writer *w, struct fault *why)
+{
+	const size_t shared = 2 * w->header.schema.nclasses; /* what all others have: none, and several */
+	struct staging *s = &w->staging;
+	struct share *shares = malloc((s->nrows ? s->nrows : 1) * sizeof(*shares));
+	size_t n, used = shared, kept = 0;
+
+	if (!shares)
+		return fault_no_memory(why);
+	n = find_shares(s, shares);
+	if (n <= EPOCH_LANES_MAX) {
+		free(shares);
+		return 0;
+	}
+	n = join_shares(shares, n);
+	qsort(shares, n, sizeof(*shares), by_rows);
+	while (kept < n && used + shares[kept].nlanes <= EPOCH_LANES_MAX)
+		used += shares[kept++].nlanes;
+	qsort(shares, kept, sizeof(*shares), by_part);
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct share key = {.part = s->rows[i].part};
+
+		if (key.part != PART_OF_NONE && !bsearch(&key, shares, kept, sizeof(*shares), by_part))
+			s->rows[i].part = PART_OF_SEVERAL;
+	}
+	free(shares);
+	return staging_sort(s, why);
 }
 
 /* Rows at or after end_ns go to the staging of the next epoch. */
@@ -481,6 +580,7 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 		return r;
 	w->broken = true; /* until all is done */
 	bytes_reset(&w->end);
+	e.parted = w->header.incompatible & FEATURE_PARTS;
 	memcpy(e.capture_id, w->header.capture_id, CAPTURE_ID_BYTES);
 	memcpy(e.previous, w->previous, HASH_BYTES);
 	memcpy(e.next_key, session_next_public(w->keys), PUBLIC_KEY_BYTES);
@@ -491,6 +591,8 @@ int writer_seal(struct writer *w, uint64_t end_ns, const struct clock_anchor *an
 	if (r < 0)
 		goto out;
 	r = staging_sort(&w->staging, why);
+	if (r == 0 && e.parted)
+		r = limit_parts(w, why);
 	if (r == 0)
 		r = add_chunks(w, &e, why);
 	if (r < 0)

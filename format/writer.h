@@ -39,6 +39,7 @@ struct origin {
 	bool has_series; /* the first capture of that series */
 	uint8_t challenge[CHALLENGE_BYTES_MAX];
 	size_t challenge_bytes;
+	bool by_process; /* chunks have parts, so that those of a process can be kept alone */
 };
 
 struct writer;

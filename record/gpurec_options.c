@@ -133,6 +133,8 @@ static const struct tool_option option_table[] = {
 	 TOOL_CLEAR, AT(o.follow)},
 	{"no-command-lines", 0, NULL, "do not record the arguments of processes, which may hold secrets", TOOL_CLEAR,
 	 AT(o.command_lines)},
+	{"by-process", 0, NULL, "keep processes apart, so that gpureplay --pid can hand over one of them; larger files",
+	 TOOL_SET, AT(o.by_process)},
 	{"no-paths", 0, NULL, "do not record where files are, nor the arguments of processes", TOOL_CLEAR, AT(o.paths)},
 	{"no-late-attach", 0, NULL, "give up every capability; libraries loaded later are not probed", TOOL_CLEAR,
 	 AT(o.late_attach)},

@@ -34,6 +34,7 @@ struct recording_options {
 	bool quota;         /* report when a CPU quota keeps threads from running */
 	bool command_lines; /* record the arguments of processes */
 	bool paths;         /* record where files are; else no arguments either */
+	bool by_process;    /* so that one process can be taken out of the capture */
 	bool late_attach;
 	bool no_children;   /* only the processes that were named */
 	bool wait_all;      /* until the last recorded process has ended, not only those that were named */

@@ -259,6 +259,7 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 		output_watch_hold(&s->capture.output, s->capture.path);
 		memcpy(origin.challenge, s->o.challenge, s->o.challenge_bytes);
 		origin.challenge_bytes = s->o.challenge_bytes;
+		origin.by_process = s->o.by_process;
 		if (origin.has_series)
 			randombytes_buf(origin.series, sizeof(origin.series));
 		r = writer_open_from(&s->writer, sink, id, probes, nprobes, start, &origin, &said);

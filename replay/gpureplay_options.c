@@ -194,12 +194,12 @@ static int check_options(const struct settings *s, const struct exporter *export
 
 	if (!is_narrowing(exporter))
 		return s->withhold ? tool_usage("--withhold is for a narrower capture: -o FILE.cap") : -1;
-	if (s->kinds || s->where || s->filter.npids || s->filter.ntids || s->clock != CLOCK_NONE)
+	if (s->kinds || s->where || s->filter.ntids || s->clock != CLOCK_NONE)
 		return tool_usage("a narrower capture is cut between chunks, not events: of the filters it takes only "
-				  "--from, --to and --withhold");
-	if (!sliced && !s->withhold)
-		return tool_usage("a narrower capture than FILE: what is to be left out? Give --withhold, --from or "
-				  "--to");
+				  "--from, --to, --pid and --withhold");
+	if (!sliced && !s->withhold && !s->filter.npids)
+		return tool_usage("a narrower capture than FILE: what is to be left out? Give --withhold, --from, --to "
+				  "or --pid");
 	return -1;
 }
 

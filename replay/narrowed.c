@@ -152,7 +152,11 @@ static void count_chunks(struct narrowed *n, uint64_t *first_ns, uint64_t *last_
 			if (narrowing_withholds(&n->what, c)) {
 				withheld_add(&n->classes[k].gone, e, c);
 				n->nwithheld++;
-			} else if (c->class == CLASS_events) {
+				n->nmixed += c->part == PART_OF_SEVERAL ? c->nrows : 0;
+				continue;
+			}
+			n->classes[k].shared_rows += c->part == PART_OF_NONE ? c->nrows : 0;
+			if (c->class == CLASS_events) {
 				count_kept(n, c);
 			} else {
 				n->classes[k].kept_rows += c->nrows;
@@ -174,9 +178,13 @@ int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault 
 		return ret;
 	*n = (struct narrowed){
 		.reader = r,
-		.what = {replay->withhold, f->from_ns, f->to_ns},
+		.what = {replay->withhold, f->from_ns, f->to_ns, f->npids ? f->pids : NULL, f->npids},
 		.nclasses = r->header.schema.nclasses,
 	};
+	if (f->npids && !(r->header.incompatible & FEATURE_PARTS))
+		return fault_set(why, ERR_INPUT, FAULT_NOWHERE,
+				 "this capture is not separated by process, so that none can be kept alone: 'gpurec "
+				 "--by-process' makes one that is");
 	ret = check_host(n, why);
 	if (ret)
 		return ret;
@@ -239,6 +247,26 @@ bool narrowed_describe_beyond(const struct narrowed *n, char *buf, size_t size)
 			"did nothing in that time: --withhold %s removes them",
 			rows, names);
 	return used > 0;
+}
+
+bool narrowed_describe_parts(const struct narrowed *n, char *buf, size_t size)
+{
+	size_t used = 0;
+
+	buf[0] = '\0';
+	if (!n->what.nparts)
+		return false;
+	used = (size_t)snprintf(buf, size, "of other processes, all goes; what is of no single process stays");
+	for (size_t i = 0, listed = 0; i < n->nclasses && used < size; i++)
+		if (n->classes[i].shared_rows)
+			used += (size_t)snprintf(buf + used, size - used, "%s%" PRIu64 " row%s of %s",
+						 listed++ ? ", " : ": ", n->classes[i].shared_rows,
+						 plural(n->classes[i].shared_rows), n->classes[i].name);
+	if (n->nmixed && used < size)
+		snprintf(buf + used, size - used,
+			 "; %" PRIu64 " row%s of several processes together go, too, and some may be of those kept",
+			 n->nmixed, plural(n->nmixed));
+	return true;
 }
 
 bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size)

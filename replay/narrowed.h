@@ -15,6 +15,7 @@ struct narrowed_class {
 	uint8_t id;
 	bool asked;               /* to be withheld as a whole */
 	uint64_t kept_rows;       /* of a class that is not asked for: what stays */
+	uint64_t shared_rows;     /* of what is kept: of no single process */
 	struct withheld_run gone; /* what goes now; what was withheld before does not count */
 };
 
@@ -26,6 +27,7 @@ struct narrowed {
 	uint64_t nwithheld;                   /* chunks, the sum */
 	uint64_t kept_chunks;                 /* of class events */
 	uint64_t kept_first_ns, kept_last_ns; /* their earliest and latest row, boot clock */
+	uint64_t nmixed;                      /* rows that go, in chunks of several processes */
 	bool host_leaks; /* class host goes, too: its rows have paths or names that were asked to go */
 };
 
@@ -53,6 +55,11 @@ bool narrowed_describe_beyond(const struct narrowed *n, char *buf, size_t size);
 
 /* Why class host goes though nobody asked, in a sentence; false: it does not. */
 bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size);
+
+/* For a part by process: what stays that is of none, and what goes that may be theirs, in a sentence; false: it is
+ * none.
+ */
+bool narrowed_describe_parts(const struct narrowed *n, char *buf, size_t size);
 
 /* From when to when events are kept, in a sentence; false: all are, or none. */
 bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size);

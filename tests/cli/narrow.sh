@@ -352,7 +352,10 @@ check "which replaces it" cmp path.cap process.cap
 check_exit 2 "--withhold is for captures" "$replay" run.cap -o none.db --withhold process
 check_says '--withhold is for a narrower capture: -o FILE\.cap' "which is said"
 check_exit 2 "also on standard output" "$replay" run.cap --withhold process
-for filter in "--kind launch" "--pid 100" "--tid 100" "--time wall"; do
+check_exit 2 "a process cannot be kept of a capture that is not separated" "$replay" run.cap -o none.cap --pid 100
+check_says 'not separated by process' "which is said"
+check_says 'gpurec --by-process' "with what makes one that is"
+for filter in "--kind launch" "--tid 100" "--time wall"; do
 	# shellcheck disable=SC2086 # two words
 	check_exit 2 "$filter is no way to narrow" "$replay" run.cap -o none.cap $filter
 	check_says 'cut between chunks, not events' "which is said"

@@ -33,7 +33,7 @@ static bool is_ok(enum verdict v)
 /* An authentic capture without its host class is authentic, and says that something was withheld. */
 static void check_narrow(const struct reader *r)
 {
-	struct narrowing n = {1u << CLASS_host, 0, UINT64_MAX};
+	struct narrowing n = {1u << CLASS_host, 0, UINT64_MAX, NULL, 0};
 	struct memory_sink m = {.fail_at = 0};
 	uint64_t nwithheld = 0;
 	struct fault why;

@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 
 	if (n < LOOSE_AT)
 		return 0;
-	narrowing = (struct narrowing){get_le32(bytes), get_le64(bytes + 4), get_le64(bytes + 12)};
+	narrowing = (struct narrowing){get_le32(bytes), get_le64(bytes + 4), get_le64(bytes + 12), NULL, 0};
 	repair(&capture, bytes + LOOSE_AT, n - LOOSE_AT);
 	source_open_memory(&src, capture.data, capture.len);
 	if (reader_open(&r, &src, &why) == 0) {
@@ -106,9 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 unsigned fuzz_seeds(void (*give)(void *arg, const uint8_t *bytes, size_t n), void *arg)
 {
 	static const struct narrowing some[] = {
-		{1u << CLASS_host, 0, UINT64_MAX},
-		{0, SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND},
-		{0, SAMPLE_BOOT + 200, SAMPLE_BOOT + 300}, /* inside a chunk */
+		{1u << CLASS_host, 0, UINT64_MAX, NULL, 0},
+		{0, SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND, NULL, 0},
+		{0, SAMPLE_BOOT + 200, SAMPLE_BOOT + 300, NULL, 0}, /* inside a chunk */
 	};
 	unsigned n = 0;
 

@@ -42,7 +42,7 @@ static void try_seal(const uint8_t *payload, size_t n)
 	struct fault why;
 	struct epoch e;
 
-	if (seal_parse(&e, payload, n, 0, 0, &why) < 0)
+	if (seal_parse(&e, payload, n, 0, n % 2, 0, &why) < 0)
 		return;
 	seal_encode(&out, &e);
 	must_equal(&out, payload, n);

@@ -206,8 +206,8 @@ static void narrow_to(struct bytes *out, const struct narrowing *plan)
 
 static int make_all(void **state)
 {
-	struct narrowing redacting = {1u << CLASS_process | 1u << CLASS_host, 0, UINT64_MAX};
-	struct narrowing slicing = {0, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX};
+	struct narrowing redacting = {1u << CLASS_process | 1u << CLASS_host, 0, UINT64_MAX, NULL, 0};
+	struct narrowing slicing = {0, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX, NULL, 0};
 	uint8_t unused[PUBLIC_KEY_BYTES];
 
 	(void)state;

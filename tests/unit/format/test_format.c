@@ -246,10 +246,10 @@ static void a_narrowed_capture_verifies_without_what_is_withheld(void **state)
 		enum verdict verdict;
 		uint64_t nwithheld;
 	} cases[] = {
-		{{0, 0, UINT64_MAX}, VERDICT_OK, 0},
-		{{1u << CLASS_process, 0, UINT64_MAX}, VERDICT_OK_REDACTED, 3},
-		{{1u << CLASS_events, 0, UINT64_MAX}, VERDICT_OK_REDACTED, 3},
-		{{0, SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND}, VERDICT_OK_SLICE, 2},
+		{{0, 0, UINT64_MAX, NULL, 0}, VERDICT_OK, 0},
+		{{1u << CLASS_process, 0, UINT64_MAX, NULL, 0}, VERDICT_OK_REDACTED, 3},
+		{{1u << CLASS_events, 0, UINT64_MAX, NULL, 0}, VERDICT_OK_REDACTED, 3},
+		{{0, SAMPLE_BOOT + SAMPLE_SECOND, SAMPLE_BOOT + 2 * SAMPLE_SECOND, NULL, 0}, VERDICT_OK_SLICE, 2},
 	};
 	struct memory_sink m = {0};
 

@@ -332,6 +332,25 @@ CHANGE(end_after_chunk, end_instead_of_seal(f))
 CHANGE(zeros_behind_a_seal, (cut_at(f, FRAME(f, END, 0)), put_le64(bytes_grow(&f->out, 8), 0)))
 CHANGE(cut_in_a_magic, cut_at(f, FRAME(f, END, 7)))
 
+/* With the feature, and each chunk of the first epoch of this part. */
+static void separate(struct forged *f, uint32_t part)
+{
+	f->header.incompatible |= FEATURE_PARTS;
+	for (unsigned e = 0; e < FORGED_EPOCHS; e++) {
+		f->epochs[e].parted = true;
+		for (uint32_t c = 0; c < f->epochs[e].nchunks; c++)
+			f->epochs[e].chunks[c].part = part;
+	}
+}
+CHANGE(parts_none, separate(f, PART_OF_NONE))
+CHANGE(parts_one, separate(f, 5))
+CHANGE(parts_of_several, separate(f, PART_OF_SEVERAL))
+CHANGE(parts_other, (separate(f, 5), f->withheld = 1))
+CHANGE(parts_unannounced, (separate(f, 5), f->header.incompatible &= ~(uint64_t)FEATURE_PARTS))
+CHANGE(parts_missing, f->header.incompatible |= FEATURE_PARTS)
+CHANGE(parts_back,
+       (separate(f, 5), f->epochs[0].chunks[1].class = f->epochs[0].chunks[0].class, f->epochs[0].chunks[1].part = 4))
+
 static const struct forgery forgeries[] = {
 	{"nothing at all", ON_CONTENT, nothing, VERDICT_OK, NULL},
 	{"column 9 bytes wide", ON_CONTENT, width_9, VERDICT_MALFORMED, "3 values 9 bytes wide does not fit"},
@@ -564,7 +583,7 @@ static const struct forgery forgeries[] = {
 	{"a seal too small for its parts", ON_BYTES, seal_tiny, VERDICT_MALFORMED,
 	 "a seal of 235 bytes is out of bounds"},
 	{"a seal longer than the file", ON_BYTES, seal_max, VERDICT_MALFORMED,
-	 "the file ends inside a frame of 498412 bytes, but its capture goes on at byte"},
+	 "the file ends inside a frame of 514796 bytes, but its capture goes on at byte"},
 	{"a seal above the limit", ON_BYTES, seal_huge, VERDICT_MALFORMED, "a frame claims"},
 	{"too many chunks in a seal", ON_BYTES, seal_chunks, VERDICT_MALFORMED,
 	 "a seal's tables are longer than allowed"},
@@ -572,6 +591,19 @@ static const struct forgery forgeries[] = {
 	 "a seal's tables are longer than allowed"},
 	{"too many counters in a seal", ON_BYTES, seal_counters, VERDICT_MALFORMED,
 	 "a seal's tables are longer than allowed"},
+	{"rows of a process in a chunk of none", ON_RECORDS, parts_none, VERDICT_MALFORMED,
+	 "rows that are of no process, or has no process"},
+	{"a chunk of a process with rows of all sorts", ON_RECORDS, parts_one, VERDICT_MALFORMED,
+	 "a chunk of process 5 has a row of another one"},
+	{"rows of none in a chunk of a process", ON_RECORDS, parts_of_several, VERDICT_MALFORMED,
+	 "rows that are of no process, or has no process"},
+	{"a row of another process", ON_RECORDS, parts_other, VERDICT_MALFORMED,
+	 "a chunk of process 5 has a row of another one"},
+	{"parts that the header does not announce", ON_RECORDS, parts_unannounced, VERDICT_MALFORMED,
+	 "a seal's length does not fit its tables"},
+	{"parts that are announced and missing", ON_RECORDS, parts_missing, VERDICT_MALFORMED,
+	 "a seal's length does not fit its tables"},
+	{"parts that go down", ON_RECORDS, parts_back, VERDICT_MALFORMED, "the chunks of an epoch are out of order"},
 	{"another signature of a seal", ON_BYTES, seal_signature, VERDICT_FORGED, "the seal of epoch 1 is not signed"},
 	{"an end record one byte longer", ON_BYTES, end_longer, VERDICT_MALFORMED,
 	 "the end record's length does not fit"},

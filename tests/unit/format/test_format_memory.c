@@ -212,7 +212,7 @@ static void a_capture_that_finds_no_memory_is_not_opened_in_part(void **state)
 
 static void a_copy_without_memory_says_so(void **state)
 {
-	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX, NULL, 0};
 	struct memory_sink m = {0}, out = {0};
 	struct source src;
 	struct reader r;

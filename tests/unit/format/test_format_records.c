@@ -215,9 +215,9 @@ static void a_record_longer_than_its_limit_is_refused(void **state)
 	assert_int_equal(header_parse(&h, big, HEADER_BYTES_MAX + 1, 0, &why), ERR_FORMAT);
 	assert_non_null(strstr(why.text, "not one of ours"));
 	memset(big, 0, HEADER_BYTES_MAX);
-	assert_int_equal(seal_parse(&e, big, SEAL_BYTES_MAX, 0, 0, &why), ERR_FORMAT);
+	assert_int_equal(seal_parse(&e, big, SEAL_BYTES_MAX, 0, false, 0, &why), ERR_FORMAT);
 	assert_non_null(strstr(why.text, "does not fit its tables"));
-	assert_int_equal(seal_parse(&e, big, SEAL_BYTES_MAX + 1, 0, 0, &why), ERR_FORMAT);
+	assert_int_equal(seal_parse(&e, big, SEAL_BYTES_MAX + 1, 0, false, 0, &why), ERR_FORMAT);
 	assert_non_null(strstr(why.text, "out of bounds"));
 	big[END_AT_REASON] = 1;
 	assert_int_equal(end_parse(&end, big, END_BYTES_MAX, 0, 0, &why), ERR_FORMAT);

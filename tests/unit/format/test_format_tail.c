@@ -138,6 +138,29 @@ static void a_file_whose_last_sectors_were_not_written_is_cut_where_they_begin(v
 	assert_true(ended > 0 && in_signature > 0);
 }
 
+/* Nothing can be checked then, whatever is left of it: that is no forgery, and no later version. */
+static void a_header_whose_last_sectors_were_not_written_is_no_capture(void **state)
+{
+	struct tail_test t;
+	size_t header, tried = 0;
+
+	(void)state;
+	tail_begin(&t, 1, true);
+	header = (size_t)t.r.epochs[0].chunks[0].offset;
+	for (size_t at = 0; at < header; at += SECTOR)
+		for (size_t size = header; size <= t.m.bytes.len + SECTOR; size += 200) {
+			struct verification v;
+
+			keep(&t, at);
+			add_zeros(&t, size - at);
+			assert_int_equal(sample_verdict(t.file.data, size, &v), VERDICT_MALFORMED);
+			assert_int_equal(v.nepochs, 0);
+			tried++;
+		}
+	assert_true(tried > 8);
+	tail_end(&t);
+}
+
 /* A seal that is not signed, and is whole: that is no cut, whatever its last bytes are. */
 static void zeros_that_fill_no_sector_cut_nothing(void **state)
 {
@@ -272,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(zeros_or_rubbish_behind_any_seal_are_no_part_of_the_capture),
 		cmocka_unit_test(a_file_whose_last_sectors_were_not_written_is_cut_where_they_begin),
+		cmocka_unit_test(a_header_whose_last_sectors_were_not_written_is_no_capture),
 		cmocka_unit_test(zeros_that_fill_no_sector_cut_nothing),
 		cmocka_unit_test(only_zeros_may_follow_the_end),
 		cmocka_unit_test(a_gap_before_more_of_the_capture_is_malformed),

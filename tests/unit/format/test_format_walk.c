@@ -213,7 +213,7 @@ static void a_text_is_compared_as_a_whole(void **state)
 
 static void more_classes_than_may_be_are_refused_without_verification_too(void **state)
 {
-	struct chunk chunks[CLASSES_MAX + 1] = {0}, *own;
+	struct chunk chunks[EPOCH_LANES_MAX + 1] = {0}, *own;
 	struct walk w = {0};
 	struct event ev;
 	struct fault why;
@@ -221,14 +221,14 @@ static void more_classes_than_may_be_are_refused_without_verification_too(void *
 	(void)state;
 	assert_int_equal(sample_write(&w.m, 1, false), 0);
 	walk_open(&w);
-	for (uint8_t i = 0; i <= CLASSES_MAX; i++)
+	for (uint8_t i = 0; i <= EPOCH_LANES_MAX; i++)
 		chunks[i] = (struct chunk){.class = i, .withheld = true};
 	own = w.r.epochs[0].chunks;
 	w.r.epochs[0].chunks = chunks;
-	w.r.epochs[0].nchunks = CLASSES_MAX;
+	w.r.epochs[0].nchunks = EPOCH_LANES_MAX;
 	assert_int_equal(cursor_next(w.cur, &ev, &why), 1);
 	assert_int_equal(cursor_next(w.cur, &ev, &why), 0);
-	w.r.epochs[0].nchunks = CLASSES_MAX + 1;
+	w.r.epochs[0].nchunks = EPOCH_LANES_MAX + 1;
 	cursor_seek(w.cur, 0);
 	assert_int_equal(cursor_next(w.cur, &ev, &why), ERR_FORMAT);
 	w.r.epochs[0].chunks = own;
@@ -550,7 +550,7 @@ static void what_changes_after_the_verification_is_found_unless_that_is_waived(v
 
 static void withheld_chunks_are_passed_over(void **state)
 {
-	static const struct narrowing plan = {1u << CLASS_process, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX};
+	static const struct narrowing plan = {1u << CLASS_process, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX, NULL, 0};
 	struct walk whole = {0}, w = {0};
 	unsigned threads = 0, launches = 0, facts = 0;
 	struct event ev;
@@ -577,7 +577,7 @@ static void withheld_chunks_are_passed_over(void **state)
 
 static void a_copy_that_cannot_be_written_is_an_error(void **state)
 {
-	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX, NULL, 0};
 	struct memory_sink whole = {0};
 	struct walk w = {0};
 	struct fault why;
@@ -602,7 +602,7 @@ static void a_copy_that_cannot_be_written_is_an_error(void **state)
 
 static void a_copy_ends_with_the_last_whole_epoch(void **state)
 {
-	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	static const struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX, NULL, 0};
 
 	(void)state;
 	for (unsigned nepochs = 0; nepochs < 3; nepochs++) {
@@ -634,7 +634,7 @@ static void a_copy_ends_with_the_last_whole_epoch(void **state)
 /* Four epochs with rows at 0 and 2, 5 and 7, 10 and 12, 15 and 17; a slice keeps [from, to). */
 static enum verdict slice(uint64_t from, uint64_t to, uint64_t *nwithheld)
 {
-	const struct narrowing plan = {0, SAMPLE_BOOT + from, SAMPLE_BOOT + to};
+	const struct narrowing plan = {0, SAMPLE_BOOT + from, SAMPLE_BOOT + to, NULL, 0};
 	struct walk whole = {0};
 	struct memory_sink out = {0};
 	struct writer *writer = start_writer(&whole.m);

@@ -200,7 +200,7 @@ static void of_what_is_withheld_neither_salt_nor_content_is_left(void **state)
 	make_capture(&whole);
 	for (uint32_t classes = 0; classes <= ALL_CLASSES; classes += 2) {
 		for (size_t t = 0; t < 2; t++) {
-			struct narrowing plan = {classes, times[t][0], times[t][1]};
+			struct narrowing plan = {classes, times[t][0], times[t][1], NULL, 0};
 			struct memory_sink part = {0};
 			struct verification v;
 			uint64_t n = narrow_bytes(&whole.bytes, &plan, &part);
@@ -230,9 +230,10 @@ static void steps_in_any_order_give_the_same_bytes(void **state)
 	for (uint32_t pair = 0; pair < 1u << 2 * NCLASSES; pair++) {
 		uint32_t a = pair % (1u << NCLASSES), b = pair >> NCLASSES, t = (a + b) % 9;
 		const uint64_t *ta = times[t % 3], *tb = times[t / 3];
-		struct narrowing first = {a << 1, ta[0], ta[1]}, second = {b << 1, tb[0], tb[1]};
+		struct narrowing first = {a << 1, ta[0], ta[1], NULL, 0};
+		struct narrowing second = {b << 1, tb[0], tb[1], NULL, 0};
 		struct narrowing both = {first.classes | second.classes, ta[0] > tb[0] ? ta[0] : tb[0],
-					 ta[1] < tb[1] ? ta[1] : tb[1]};
+					 ta[1] < tb[1] ? ta[1] : tb[1], NULL, 0};
 		struct memory_sink one = {0}, two = {0}, once = {0};
 		uint64_t n = narrow_bytes(&whole.bytes, &first, &one);
 
@@ -319,7 +320,8 @@ static void check_result(int r, const struct bytes *want, const struct fault *wh
 
 static void survive_each_fault(enum sort sort, unsigned at_least)
 {
-	struct narrowing plan = {1u << CLASS_process | 1u << CLASS_path, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX};
+	struct narrowing plan = {1u << CLASS_process | 1u << CLASS_path, SAMPLE_BOOT + SAMPLE_SECOND, UINT64_MAX, NULL,
+				 0};
 	struct memory_sink whole = {0}, want = {0};
 	unsigned long n, errors = 0;
 	struct fault why;
@@ -394,7 +396,7 @@ out:
 
 static void use_despite_each_fault(enum sort sort, int error, unsigned at_least)
 {
-	struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX};
+	struct narrowing plan = {1u << CLASS_process, 0, UINT64_MAX, NULL, 0};
 	struct memory_sink whole = {0}, part = {0};
 	unsigned want, got;
 	unsigned long n;
