@@ -35,6 +35,7 @@ static void add_about(const struct report *r, struct json *j)
 		else
 			json_null(j, members[i].name);
 	}
+	text_clear(&one); /* an empty one has room all the same */
 }
 
 static void add_completeness(const struct completeness *c, struct json *j)
