@@ -14,6 +14,7 @@
 #include "replay/model/stacks.h"
 
 #define PENDING_MAX 64 /* calls inside one call that wait for it to return */
+#define NUMBER_BITS 56 /* of a node's key; the tag is above */
 #define LINE_MAX_BYTES ((size_t)64 << 10)
 
 /* What a node of the tree is: which table its number belongs to. */
@@ -52,7 +53,8 @@ struct folded {
 /* The child of `parent` (0: the root) with this key: made if there is none. 0 without memory. */
 static uint32_t child(struct folded *f, uint32_t parent, enum tag tag, uint64_t number)
 {
-	uint64_t key = (uint64_t)tag << 56 | number;
+	/* A capture's numbers may have more bits: none of them is a probe's. */
+	uint64_t key = (uint64_t)tag << NUMBER_BITS | (number & ((UINT64_C(1) << NUMBER_BITS) - 1));
 	uint32_t n = map_get(&f->by_key, parent, key);
 	struct node *new;
 
@@ -152,12 +154,12 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 
 static void describe(const struct folded *f, const struct walk *w, uint64_t key, char *buf, size_t size)
 {
-	uint64_t number = key & (((uint64_t)1 << 56) - 1);
+	uint64_t number = key & ((UINT64_C(1) << NUMBER_BITS) - 1);
 	const struct process *process;
 	const struct thread *thread;
 	const struct probe *probe;
 
-	switch ((enum tag)(key >> 56)) {
+	switch ((enum tag)(key >> NUMBER_BITS)) {
 	case TAG_PROCESS:
 		process = number ? &w->tasks.processes[number] : NULL;
 		if (process)
@@ -172,7 +174,7 @@ static void describe(const struct folded *f, const struct walk *w, uint64_t key,
 			 thread ? thread->tid : 0);
 		break;
 	case TAG_PROBE:
-		probe = schema_probe(f->schema, (uint16_t)number);
+		probe = number <= UINT16_MAX ? schema_probe(f->schema, (uint16_t)number) : NULL;
 		snprintf(buf, size, "%s", probe ? probe->name : "?");
 		break;
 	case TAG_FRAME:
