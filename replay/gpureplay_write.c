@@ -136,6 +136,8 @@ static int write_narrower(const struct settings *s, const struct replay *replay,
 		tool_note("%s: %s", s->output, sentence);
 	if (narrowed_describe_parts(&n, sentence, sizeof(sentence)))
 		tool_note("%s: %s", s->output, sentence);
+	if (narrowed_describe_reused(&n, sentence, sizeof(sentence)))
+		tool_note("%s: %s", s->output, sentence);
 	if (narrowed_describe_beyond(&n, sentence, sizeof(sentence)))
 		tool_note("%s: %s", s->output, sentence);
 	if (narrowed_describe_host(&n, sentence, sizeof(sentence)))

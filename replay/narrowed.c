@@ -9,6 +9,7 @@
 #include "format/cursor.h"
 #include "keys/tool/nearest.h"
 #include "replay/export/exporter.h"
+#include "replay/model/tasks.h"
 #include "replay/verify/withheld.h"
 
 /* Arguments were of class path before they had a class of their own. */
@@ -119,6 +120,43 @@ static int check_host(struct narrowed *n, struct fault *why)
 	return ret < 0 ? ret : 0;
 }
 
+/* Sets n->reused_pid: a number is reused, and a part is all that bears it. */
+static int find_reused(struct narrowed *n, struct fault *why)
+{
+	static const uint16_t kinds[] = {KIND_fork, KIND_exec, KIND_exit, KIND_process};
+	const struct schema *schema = &n->reader->header.schema;
+	uint32_t fields[KINDS_MAX] = {0};
+	const struct cursor_wish wish = {.fields = fields, .to_ns = UINT64_MAX, .unnumbered = true};
+	struct tasks tasks = {0};
+	struct cursor *cur;
+	struct event ev;
+	int ret;
+
+	for (size_t k = 0; k < schema->nkinds; k++)
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+			if (schema->kinds[k].id == kinds[i])
+				fields[k] = UINT32_MAX;
+	ret = cursor_open(&cur, n->reader, false, why);
+	if (ret < 0)
+		return ret;
+	cursor_ask(cur, &wish);
+	while ((ret = cursor_next(cur, &ev, why)) > 0 && !(ret = tasks_feed(&tasks, &ev, why)))
+		;
+	cursor_close(cur);
+	for (size_t i = 0; i < n->what.nparts; i++) {
+		uint32_t number = 0;
+
+		for (uint32_t p = 1; p <= tasks.nprocesses; p++)
+			number += tasks.processes[p].pid == n->what.parts[i];
+		if (number > 1 && number > n->reused_number) {
+			n->reused_pid = n->what.parts[i];
+			n->reused_number = number;
+		}
+	}
+	tasks_clear(&tasks);
+	return ret;
+}
+
 static void count_kept(struct narrowed *n, const struct chunk *c)
 {
 	if (n->kept_chunks++ == 0 || c->first_ns < n->kept_first_ns)
@@ -186,6 +224,8 @@ int narrowed_plan(struct narrowed *n, const struct replay *replay, struct fault 
 				 "this capture is not separated by process, so that none can be kept alone: 'gpurec "
 				 "--by-process' makes one that is");
 	ret = check_host(n, why);
+	if (!ret && f->npids)
+		ret = find_reused(n, why);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < n->nclasses; i++) {
@@ -267,6 +307,17 @@ bool narrowed_describe_parts(const struct narrowed *n, char *buf, size_t size)
 			 "; %" PRIu64 " row%s of several processes together go, too, and some may be of those kept",
 			 n->nmixed, plural(n->nmixed));
 	return true;
+}
+
+bool narrowed_describe_reused(const struct narrowed *n, char *buf, size_t size)
+{
+	buf[0] = '\0';
+	if (n->reused_pid)
+		snprintf(buf, size,
+			 "the number %" PRIu32 " was that of %" PRIu32 " processes in turn, as numbers of processes are "
+			 "reused: all of them stay",
+			 n->reused_pid, n->reused_number);
+	return n->reused_pid != 0;
 }
 
 bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size)

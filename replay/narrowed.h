@@ -28,6 +28,8 @@ struct narrowed {
 	uint64_t kept_chunks;                 /* of class events */
 	uint64_t kept_first_ns, kept_last_ns; /* their earliest and latest row, boot clock */
 	uint64_t nmixed;                      /* rows that go, in chunks of several processes */
+	uint32_t reused_pid;    /* of those that are kept, the one that most processes had in turn; 0: each was of one */
+	uint32_t reused_number; /* of that one's processes */
 	bool host_leaks; /* class host goes, too: its rows have paths or names that were asked to go */
 };
 
@@ -60,6 +62,9 @@ bool narrowed_describe_host(const struct narrowed *n, char *buf, size_t size);
  * none.
  */
 bool narrowed_describe_parts(const struct narrowed *n, char *buf, size_t size);
+
+/* That more than one process had a number that is kept, in a sentence; false: none had. */
+bool narrowed_describe_reused(const struct narrowed *n, char *buf, size_t size);
 
 /* From when to when events are kept, in a sentence; false: all are, or none. */
 bool narrowed_describe_kept(const struct narrowed *n, char *buf, size_t size);

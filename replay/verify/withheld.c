@@ -27,16 +27,8 @@ uint64_t withheld_runs(const struct reader *r, uint64_t nepochs, uint8_t class,
 				run = (struct withheld_run){0};
 				continue;
 			}
-			if (run.chunks == 0) {
-				run = (struct withheld_run){.first_epoch = e, .first_ns = c->first_ns};
-				n++;
-			}
-			run.chunks++;
-			run.rows += c->nrows;
-			run.last_epoch = e;
-			/* Chunks of a class follow each other in time, but one may end after its successor does. */
-			if (c->last_ns > run.last_ns)
-				run.last_ns = c->last_ns;
+			n += run.chunks == 0;
+			withheld_add(&run, e, c);
 		}
 	}
 	if (run.chunks > 0)
@@ -105,7 +97,10 @@ static void print_some(void *arg, const struct withheld_run *run)
 	p->rest.rows += run->rows;
 	p->rest.chunks += run->chunks;
 	p->rest.last_epoch = run->last_epoch;
-	p->rest.last_ns = run->last_ns;
+	if (run->first_ns < p->rest.first_ns)
+		p->rest.first_ns = run->first_ns;
+	if (run->last_ns > p->rest.last_ns)
+		p->rest.last_ns = run->last_ns;
 }
 
 void withheld_print(FILE *f, const struct reader *r, const struct summary *s)

@@ -355,6 +355,16 @@ check_exit 2 "also on standard output" "$replay" run.cap --withhold process
 check_exit 2 "a process cannot be kept of a capture that is not separated" "$replay" run.cap -o none.cap --pid 100
 check_says 'not separated by process' "which is said"
 check_says 'gpurec --by-process' "with what makes one that is"
+
+# A number of a process is reused: a part is all that bears it, which may be more than was meant.
+sed 's/^process/by-process\n&/' run.script >parts.script
+sed '/^epoch +1s/a exit at=+1.1s pid=100 tid=100 last=1\nprocess at=+1.15s pid=100 start=+1.15s uid=1001 tracked=1 name="other"' \
+	parts.script >reused.script
+"$mkcap" -o parts.cap parts.script && "$mkcap" -o reused.cap reused.script || exit 1
+check_exit 0 "a process is kept of a capture that is separated" "$replay" parts.cap -o kept.cap --pid 100
+check "no number was reused there" sh -c '! grep -q reused err'
+check_exit 0 "one that was reused is kept" "$replay" --force reused.cap -o kept.cap --pid 7 --pid 100
+check_says 'kept\.cap: the number 100 was that of 2 processes in turn, .*: all of them stay' "which is said"
 for filter in "--kind launch" "--tid 100" "--time wall"; do
 	# shellcheck disable=SC2086 # two words
 	check_exit 2 "$filter is no way to narrow" "$replay" run.cap -o none.cap $filter

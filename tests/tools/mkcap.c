@@ -33,6 +33,7 @@
  *	pace LENGTH            from now on, seal by itself each LENGTH; rows must then come in time order
  *	series HEX             the capture is the first one of this series: 32 hex digits. Before rows
  *	challenge HEX          bytes for the header, as of gpurec --challenge. Before rows
+ *	by-process             chunks are separated by process, as with gpurec --by-process. Before rows
  *	next FILE              seal what is open, and go on in FILE, as a recorder does with --rotate; --no-end is of
  *	                       the last capture alone
  *	end REASON [STATUS]    END: a name of REASONS in format/kinds.h; STATUS: wait(2) status of the command.
@@ -534,6 +535,14 @@ static void do_challenge(struct maker *m, char *p)
 		die(m, "'%s' is not at most %d hex digits", hex, 2 * CHALLENGE_BYTES_MAX);
 }
 
+static void do_by_process(struct maker *m, char *p)
+{
+	(void)p;
+	if (m->w)
+		die(m, "by-process comes before every row");
+	m->origin.by_process = true;
+}
+
 /* What is open is sealed; the anchor of the END that may follow. */
 static struct clock_anchor seal_open(struct maker *m)
 {
@@ -606,6 +615,7 @@ static const struct {
 	{"probe", do_probe},   {"start", do_start},         {"repeat", do_repeat}, {"lost", do_lost}, {"self", do_self},
 	{"asleep", do_asleep}, {"jump", do_jump},           {"epoch", do_epoch},   {"pace", do_pace}, {"end", do_end},
 	{"series", do_series}, {"challenge", do_challenge}, {"next", do_next},
+	{"by-process", do_by_process},
 };
 
 static void run_line(struct maker *m, char *p)
