@@ -136,7 +136,7 @@ void setting_text(const struct setting *setting, uint64_t value, struct text *t)
 
 const char *call_name(const struct schema *schema, uint64_t probe)
 {
-	const struct probe *p = probe <= UINT16_MAX ? schema_probe(schema, (uint16_t)probe) : NULL;
+	const struct probe *p = schema_probe(schema, probe);
 
 	return p ? p->name : "";
 }

@@ -488,7 +488,7 @@ size_t kind_nvalues(const struct kind *k)
 	return n;
 }
 
-const struct probe *schema_probe(const struct schema *s, uint16_t id)
+const struct probe *schema_probe(const struct schema *s, uint64_t id)
 {
 	FIND(s->probes, s->nprobes, id);
 }

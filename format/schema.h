@@ -151,9 +151,9 @@ int schema_encode(const struct schema *s, uint8_t **out, size_t *len, struct fau
  */
 int schema_parse(struct schema *s, const uint8_t *bytes, size_t len, uint64_t at, struct fault *why);
 
-/* By id; NULL if the capture's schema has none. */
+/* By id; NULL if the capture's schema has none. A row may have any number for its probe. */
 const struct kind *schema_kind(const struct schema *s, uint16_t id);
-const struct probe *schema_probe(const struct schema *s, uint16_t id);
+const struct probe *schema_probe(const struct schema *s, uint64_t id);
 const struct counter_type *schema_counter(const struct schema *s, uint8_t id);
 const char *schema_class_name(const struct schema *s, uint8_t id); /* NULL if none */
 

@@ -184,7 +184,7 @@ int gpucap_field(const struct gpucap_kind *k, const char *name)
 const char *gpucap_probe(const struct gpucap *c, uint64_t probe)
 {
 	const struct probe *p =
-		probe <= UINT16_MAX ? schema_probe(&c->evidence.reader.header.schema, (uint16_t)probe) : NULL;
+		schema_probe(&c->evidence.reader.header.schema, probe);
 
 	return p ? p->name : NULL;
 }

@@ -72,7 +72,7 @@ static int feed_attach(struct moments *m, const struct event *ev)
 
 static void feed_in_flight(struct moments *m, const struct schema *schema, const struct event *ev)
 {
-	const struct probe *p = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
+	const struct probe *p = schema_probe(schema, ev->v[F_in_flight_probe]);
 	const struct kind *kind = p ? schema_kind(schema, p->kind) : NULL;
 	struct thread_moments *t = table_find(&m->threads, ev->v[F_in_flight_tid], 0);
 

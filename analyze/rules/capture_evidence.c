@@ -25,7 +25,7 @@ static const struct setting settings[] = {
 struct seen {
 	uint64_t begin_mono_ns; /* the monotonic clock when the capture begins; 0: not known */
 	uint64_t nrefused;      /* functions of libraries that could not be probed */
-	uint16_t refused[NAMED_PROBES];
+	uint64_t refused[NAMED_PROBES];
 	struct moments moments;
 	struct text skipped; /* probe runs that the kernel left out, as the recorder reported them */
 };
@@ -62,7 +62,7 @@ static int evidence_feed(void *state, const struct context *ctx, const uint64_t 
 		take_suspended(seen, ctx, ev);
 	if (ev->kind == KIND_attach && ev->v[F_attach_error] != 0) {
 		if (seen->nrefused < NAMED_PROBES)
-			seen->refused[seen->nrefused] = (uint16_t)ev->v[F_attach_probe];
+			seen->refused[seen->nrefused] = ev->v[F_attach_probe];
 		seen->nrefused++;
 	}
 	if (moments_feed(&seen->moments, ctx->schema, ev) < 0)

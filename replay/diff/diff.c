@@ -133,7 +133,7 @@ static int new_row(struct diff_side *s, const char *process, const char *functio
 	return row->process && row->function ? 0 : fault_no_memory(why);
 }
 
-static int row_of(struct diff_side *s, const struct walk *w, uint32_t process, uint16_t probe, struct diff_row **out,
+static int row_of(struct diff_side *s, const struct walk *w, uint32_t process, uint64_t probe, struct diff_row **out,
 		  struct fault *why)
 {
 	uint32_t known = map_get(&s->gather->rows, process, probe);
@@ -250,7 +250,7 @@ static int see_call(struct diff_side *s, const struct walk *w, const struct even
 	uint64_t dur_ns = ev->v[F_call_dur], *now;
 	struct diff_split split;
 	struct diff_row *row = NULL;
-	int r = row_of(s, w, process, (uint16_t)ev->v[F_call_probe], &row, why), index;
+	int r = row_of(s, w, process, ev->v[F_call_probe], &row, why), index;
 
 	if (r < 0)
 		return r;

@@ -102,7 +102,7 @@ const char *export_process_name(const struct walk *w, uint32_t pid)
 const char *export_event_name(const struct schema *s, const struct event *ev)
 {
 	const struct probe *probe =
-		ev->shape->flags == KIND_CALL ? schema_probe(s, (uint16_t)ev->v[F_call_probe]) : NULL;
+		ev->shape->flags == KIND_CALL ? schema_probe(s, ev->v[F_call_probe]) : NULL;
 
 	return probe ? probe->name : ev->shape->name;
 }

@@ -124,7 +124,7 @@ static void write_field(struct csv *c, const struct event *ev, uint8_t f)
 	} else if (field->unit == UNIT_ADDRESS) {
 		out_hex(c->out, ev->v[f]);
 	} else if (field->unit == UNIT_ID && !strcmp(field->name, "probe")) {
-		probe = schema_probe(c->schema, (uint16_t)ev->v[f]);
+		probe = schema_probe(c->schema, ev->v[f]);
 		out_string(c->out, probe ? probe->name : "");
 	} else {
 		out_u64(c->out, ev->v[f]);

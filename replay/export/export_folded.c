@@ -174,7 +174,7 @@ static void describe(const struct folded *f, const struct walk *w, uint64_t key,
 			 thread ? thread->tid : 0);
 		break;
 	case TAG_PROBE:
-		probe = number <= UINT16_MAX ? schema_probe(f->schema, (uint16_t)number) : NULL;
+		probe = schema_probe(f->schema, number);
 		snprintf(buf, size, "%s", probe ? probe->name : "?");
 		break;
 	case TAG_FRAME:

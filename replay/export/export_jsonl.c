@@ -140,7 +140,7 @@ static void write_member(struct out *o, const struct schema *schema, const struc
 		write_text(o, m, ev->shape->fields[f].name, ev->text[f], v);
 		break;
 	case FORM_PROBE:
-		probe = schema_probe(schema, (uint16_t)v);
+		probe = schema_probe(schema, v);
 		out_char(o, '"');
 		out_string(o, probe ? probe->name : "");
 		out_string(o, "\",\"probe_id\":");

@@ -75,7 +75,7 @@ static size_t begin_own(struct perfetto *p, const struct walk *w, const struct e
 	char note[SENTENCE_MAX];
 	size_t event = trace_event(&p->trace, at_ns, type, track), kind = (size_t)(ev->shape - p->schema->kinds);
 	const struct probe *probe =
-		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, (uint16_t)ev->v[F_call_probe]) : NULL;
+		ev->shape->flags == KIND_CALL ? schema_probe(p->schema, ev->v[F_call_probe]) : NULL;
 
 	proto_u64(&p->trace.packet, EVENT_CATEGORY_IID, kind + 1);
 	if (title_of(w, ev, note, sizeof(note)))

@@ -77,7 +77,7 @@ static void write_counter(struct text *t, uint64_t id)
 
 static void write_probe(struct text *t, uint64_t id)
 {
-	const struct probe *p = id <= UINT16_MAX ? schema_probe(t->schema, (uint16_t)id) : NULL;
+	const struct probe *p = schema_probe(t->schema, id);
 
 	write_named(t->out, p ? p->name : NULL, id);
 }
@@ -232,7 +232,7 @@ static int on_event(void *self, struct walk *w, const struct event *ev, struct f
 	out_pad(o, from, WHO_WIDTH);
 	out_char(o, ' ');
 	from = o->len;
-	probe = p->what != NO_FIELD ? schema_probe(t->schema, (uint16_t)ev->v[p->what]) : NULL;
+	probe = p->what != NO_FIELD ? schema_probe(t->schema, ev->v[p->what]) : NULL;
 	out_string(o, probe ? probe->name : ev->shape->name);
 	if (p->nsteps > 0)
 		out_pad(o, from, WHAT_WIDTH);

@@ -16,8 +16,7 @@ struct batch { /* spans of a process that wait for their line */
 
 struct calls { /* of a function in a process */
 	uint32_t process;
-	uint16_t probe;
-	uint64_t n, nfailed, sum_ns, buckets[NBOUNDS + 1];
+	uint64_t probe, n, nfailed, sum_ns, buckets[NBOUNDS + 1];
 };
 
 struct otlp_gpu {

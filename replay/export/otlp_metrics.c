@@ -45,7 +45,7 @@ int otlp_count_call(struct otlp *t, const struct event *ev, uint32_t process, st
 		if (!new || map_put(&t->by_call, process, ev->v[F_call_probe], n))
 			return fault_no_memory(why);
 		t->ncalls = n;
-		*new = (struct calls){.process = process, .probe = (uint16_t)ev->v[F_call_probe]};
+		*new = (struct calls){.process = process, .probe = ev->v[F_call_probe]};
 	}
 	while (bucket < NBOUNDS && dur_ns > bound_ns) {
 		bucket++;

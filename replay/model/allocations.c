@@ -353,7 +353,7 @@ static int wait_for_outer(struct allocations *m, struct nested *w, const struct 
 /* Whether a call took a context away, and what was allocated in it: by the name of its function. */
 static bool destroys_context(const struct schema *schema, const struct event *ev)
 {
-	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_context_probe]);
+	const struct probe *probe = schema_probe(schema, ev->v[F_context_probe]);
 
 	return probe && (strstr(probe->name, "Reset") ||
 			 (strstr(probe->name, "CtxDestroy") && !strstr(probe->name, "GreenCtx")));
@@ -375,7 +375,7 @@ static uint8_t find_object_call(const char *name)
 static int object_call_of(struct allocations *m, const struct event *ev, const struct object_call **out,
 			  struct fault *why)
 {
-	const struct probe *probe = schema_probe(m->schema, (uint16_t)ev->v[F_call_probe]);
+	const struct probe *probe = schema_probe(m->schema, ev->v[F_call_probe]);
 	uint8_t *known;
 
 	if (!probe)

@@ -92,16 +92,21 @@ static bool ends_in(const char *name, const char *end)
 #define PER_THREAD 0x40 /* each caller has a default stream of its own */
 #define RETURNS_AT_ONCE 0x80
 
-static uint8_t find_doings(struct gpu_work *w, const struct schema *schema, uint16_t probe)
+static uint8_t find_doings(const struct schema *schema, uint64_t probe)
 {
 	const struct probe *p = schema_probe(schema, probe);
 	const char *name = p ? p->name : "";
 
-	w->doings[probe] = (uint8_t)(find_act(name) + 1);
-	if (ends_in(name, "_ptsz") || ends_in(name, "_ptds"))
-		w->doings[probe] |= PER_THREAD;
-	if (strstr(name, "Async"))
-		w->doings[probe] |= RETURNS_AT_ONCE;
+	return (uint8_t)((find_act(name) + 1) | (ends_in(name, "_ptsz") || ends_in(name, "_ptds") ? PER_THREAD : 0) |
+			 (strstr(name, "Async") ? RETURNS_AT_ONCE : 0));
+}
+
+static uint8_t doings_of(struct gpu_work *w, const struct schema *schema, uint64_t probe)
+{
+	if (probe > UINT16_MAX) /* of none, then */
+		return find_doings(schema, probe);
+	if (!w->doings[probe])
+		w->doings[probe] = find_doings(schema, probe);
 	return w->doings[probe];
 }
 
@@ -349,7 +354,6 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 		   const struct event *ev)
 {
 	struct calling c = {.work = w, .process = p, .ev = ev, .device = *device, .begin_ns = call_begin_ns(ev)};
-	uint16_t probe = (uint16_t)ev->v[F_call_probe];
 
 	if (!w->doings)
 		w->doings = calloc(UINT16_MAX + 1, 1);
@@ -357,7 +361,7 @@ void gpu_work_call(struct gpu_work *w, struct gpu_process *p, uint32_t *device, 
 	p->shown = GPU_NOTHING;
 	if (p->unknown || !w->doings)
 		return;
-	c.doings = w->doings[probe] ? w->doings[probe] : find_doings(w, schema, probe);
+	c.doings = doings_of(w, schema, ev->v[F_call_probe]);
 	if (gpu_work_feeds(ev->kind)) {
 		feed(&c);
 	} else if (ev->v[F_call_ret] == 0) {

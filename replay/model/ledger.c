@@ -96,7 +96,7 @@ uint64_t ledger_since(const struct tasks *tasks, const struct thread *thread)
 
 uint16_t ledger_open_call(const struct schema *schema, const struct event *ev)
 {
-	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
+	const struct probe *probe = schema_probe(schema, ev->v[F_in_flight_probe]);
 	const struct kind *kind = probe ? schema_kind(schema, probe->kind) : NULL;
 
 	return kind && kind->flags == KIND_CALL && ev->v[F_in_flight_moment] == MOMENT_END ? probe->kind : 0;

@@ -69,7 +69,7 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 
 void timeline_feed_in_flight(struct timeline *tl, const struct schema *schema, const struct event *ev)
 {
-	const struct probe *probe = schema_probe(schema, (uint16_t)ev->v[F_in_flight_probe]);
+	const struct probe *probe = schema_probe(schema, ev->v[F_in_flight_probe]);
 
 	if (probe && probe->kind == KIND_futex && ev->v[F_in_flight_moment] == MOMENT_END)
 		timeline_in_futex(tl, event_begin_ns(ev, ev->v[F_in_flight_dur]), as_tid(ev->v[F_in_flight_tid]),
