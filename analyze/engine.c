@@ -77,6 +77,8 @@ static uint32_t proves_tracked(const struct event *ev)
 		return as_tid(ev->v[F_futex_tid]);
 	case KIND_fault:
 		return as_tid(ev->v[F_fault_tid]);
+	case KIND_reclaim:
+		return as_tid(ev->v[F_reclaim_tid]);
 	case KIND_exit:
 		return as_tid(ev->v[F_exit_tid]);
 	case KIND_follow:
@@ -94,6 +96,8 @@ static uint32_t proves_process(const struct event *ev)
 		return (uint32_t)ev->v[F_futex_pid];
 	case KIND_fault:
 		return (uint32_t)ev->v[F_fault_pid];
+	case KIND_reclaim:
+		return (uint32_t)ev->v[F_reclaim_pid];
 	case KIND_exit:
 		return (uint32_t)ev->v[F_exit_pid];
 	case KIND_follow:
@@ -385,10 +389,10 @@ static void lay_listeners(struct engine *e)
 static void lay_routes(struct engine *e)
 {
 	static int (*const takes[KINDS_SEEN])(struct engine *, const struct event *, struct fault *) = {
-		[KIND_switch] = take_switch, [KIND_waking] = take_waking,   [KIND_futex] = take_timed,
-		[KIND_fault] = take_timed,   [KIND_cpu] = take_timed,       [KIND_fork] = take_fork,
-		[KIND_exit] = take_exit,     [KIND_throttled] = take_timed, [KIND_in_flight] = take_in_flight,
-		[KIND_exec] = take_exec,
+		[KIND_switch] = take_switch,       [KIND_waking] = take_waking, [KIND_futex] = take_timed,
+		[KIND_reclaim] = take_timed,       [KIND_fault] = take_timed,   [KIND_cpu] = take_timed,
+		[KIND_fork] = take_fork,           [KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
+		[KIND_in_flight] = take_in_flight, [KIND_exec] = take_exec,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {

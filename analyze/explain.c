@@ -255,6 +255,32 @@ static void add_stopped(struct text *t, const struct explained *e, const struct 
 	}
 }
 
+static const struct {
+	uint32_t flag;
+	const char *word, *why;
+} shortages[] = {
+	{SPAN_LIMIT, "limit", "its control group, or one above, is at a memory limit"},
+	{SPAN_HOST, "host", "the host, or the part of it that it may use, has too little free"},
+	{SPAN_COMPACT, "compaction", "none is free in one piece: compaction"},
+};
+#define NSHORTAGES (sizeof(shortages) / sizeof(shortages[0]))
+
+const char *shortage_word(uint32_t flags)
+{
+	for (size_t i = 0; i < NSHORTAGES; i++)
+		if (flags & shortages[i].flag)
+			return shortages[i].word;
+	return "unknown";
+}
+
+/* " (the host has too little free)": of the longest part of those that a link's thread had to get memory in. */
+static void add_shortage(struct text *t, const struct split *s, const struct part *p)
+{
+	for (size_t i = 0; p && i < NSHORTAGES; i++)
+		if (p->flags & shortages[i].flag)
+			text_add(t, " (%s%s)", p->ns == s->ns[CAUSE_MEMORY] ? "" : "most of it as ", shortages[i].why);
+}
+
 /* "13.0 ms asleep in futex 0x7f..."; how the time of one class went, without who is behind it. */
 static void add_class(struct text *t, const struct explained *e, const struct split *s, enum cause_class class)
 {
@@ -286,6 +312,10 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 	case CAUSE_FAULT:
 		text_add(t, " asleep in a page fault%s", one && p->flags & SPAN_IO ? ", reading from disk" : "");
 		add_disk(t, e, s);
+		break;
+	case CAUSE_MEMORY:
+		text_add(t, " short of memory");
+		add_shortage(t, s, p);
 		break;
 	case CAUSE_IO:
 		text_add(t, " waiting for a disk");
@@ -404,6 +434,12 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		text_add_ns(t, p->ns);
 		text_add(t, " had been ");
 		add_stopped(t, e, s);
+		break;
+	case CAUSE_MEMORY:
+		text_add(t, ", which was short of memory");
+		add_shortage(t, s, p);
+		text_add(t, " for ");
+		text_add_ns(t, s->ns[class]);
 		break;
 	case CAUSE_FUTEX:
 	case CAUSE_FAULT:

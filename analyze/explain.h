@@ -44,6 +44,9 @@ void text_add_disk(struct text *t, const struct disk_use *use);
 /* "vda: 38 reads of 4.75 MiB, which took 480 ms, of that 470 ms in the device". There are requests in it. */
 void text_add_disk_use(struct text *t, const struct disk_use *use);
 
+/* Why a thread had to free memory, by a part's flags: "limit", "host", "compaction"; "unknown". */
+const char *shortage_word(uint32_t flags);
+
 /* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);
 

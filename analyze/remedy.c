@@ -69,6 +69,21 @@ const char *disk_remedy(const struct disk_use *use)
 	return NULL;
 }
 
+const char *memory_remedy(uint32_t flags)
+{
+	if (flags & SPAN_LIMIT)
+		return "Raise the limit of that control group (memory.max, memory.high), or let what is in it use less: files "
+		       "that it reads and writes count, too";
+	if (flags & SPAN_COMPACT)
+		return "Do not have huge pages made at once (transparent_hugepage/defrag: defer), or reserve them";
+	return "See what has the memory (/proc/meminfo, memory.stat), and let it have less, or the host more";
+}
+
+static uint32_t flags_of(const struct part *p)
+{
+	return p ? p->flags : 0;
+}
+
 const char *cause_remedy(const struct explained *e, enum cause_class class)
 {
 	switch (class) {
@@ -80,6 +95,8 @@ const char *cause_remedy(const struct explained *e, enum cause_class class)
 	case CAUSE_FAULT:
 		return "Touch or pin the memory before (MAP_POPULATE, mlock, pin_memory), and keep the host from "
 		       "swapping";
+	case CAUSE_MEMORY:
+		return memory_remedy(e ? flags_of(split_longest(&e->cause.links[0], class)) : 0);
 	case CAUSE_RUNNABLE:
 		return e ? explained_cpu_remedy(e) : NULL;
 	case CAUSE_IO:

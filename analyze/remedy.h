@@ -22,6 +22,9 @@ const char *explained_cpu_remedy(const struct explained *e);
 /* What helps a thread that slept for these requests; NULL: nothing of them explains it. `use` may be NULL. */
 const char *disk_remedy(const struct disk_use *use);
 
+/* What helps a thread that has to free memory; flags: SPAN_LIMIT and others. */
+const char *memory_remedy(uint32_t flags);
+
 /*
  * Priority inversion: the last link had no CPU because of a thread that goes before it, and kept one waiting that goes
  * before both. Only where it is known of all three.

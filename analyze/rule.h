@@ -107,6 +107,7 @@ struct rule {
 	R(straggler)                                                                                                   \
 	R(throttle)                                                                                                    \
 	R(cpu_quota)                                                                                                   \
+	R(memory_pressure)                                                                                             \
 	R(object_leak)
 
 #define RULE_NUMBER(name) RULE_##name,

@@ -9,6 +9,7 @@
 #include "bpf/follow.h"
 #include "bpf/metrics.h"
 #include "bpf/names.h"
+#include "bpf/reclaim.h"
 #include "bpf/signals.h"
 #include "bpf/states.h"
 #include "bpf/syscalls.h"
@@ -140,6 +141,8 @@ static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 state, __u32
 
 	if (BPF_CORE_READ_BITFIELD(t, in_iowait))
 		*flags |= SWITCH_IO;
+	if (bpf_core_field_exists(t->in_memstall) && BPF_CORE_READ_BITFIELD(t, in_memstall))
+		*flags |= SWITCH_MEMORY;
 	if (is_frozen(t, state)) {
 		*flags |= SWITCH_FROZEN;
 		return 0;

@@ -258,7 +258,8 @@ struct task_struct {
 	int nr_cpus_allowed;
 	struct cpumask cpus_mask;
 	unsigned int in_iowait : 1;
-	bool throttled; /* of kernels with CPU quotas, since 6.18 */
+	unsigned int in_memstall : 1; /* with CONFIG_PSI */
+	bool throttled;               /* of kernels with CPU quotas, since 6.18 */
 	struct sched_entity se;
 	struct mm_struct *mm;
 	unsigned int flags;

@@ -76,6 +76,7 @@ enum host_probe {
 	PROBE_FOLLOW = 18,
 	PROBE_SCHEDULING = 19,
 	PROBE_DISK = 20,
+	PROBE_RECLAIM = 21,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -136,6 +137,7 @@ enum ring_type {
 	RING_FOLLOW,
 	RING_SCHEDULING,
 	RING_DISK,
+	RING_RECLAIM,
 	RING_TYPES
 };
 
@@ -309,6 +311,16 @@ struct ring_disk {
 	__u32 error;
 	__u32 device;
 	char name[DISK_BYTES]; /* of the device */
+};
+
+/* As the fields of kind reclaim. */
+struct ring_reclaim {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+	__u64 pages;
+	__u32 cause;
+	__u32 pad;
 };
 
 struct ring_oom {

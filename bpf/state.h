@@ -89,6 +89,12 @@ struct throttle {
 	__u64 account_ns; /* that queue's, at the beginning */
 };
 
+/* What a thread does to get memory. */
+struct reclaiming {
+	__u64 start_ns; /* 0: nothing */
+	__u64 cause;    /* RECLAIM_* */
+};
+
 /* Of a thread: the calls that it is in. */
 struct open_calls {
 	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
@@ -110,6 +116,7 @@ struct thread_state {
 	struct open_futex futex;
 	struct last_fault fault;
 	struct throttle throttle;
+	struct reclaiming reclaim;
 	__u64 left_ns; /* it left its CPU, to sleep, and has not run again since; 0: it has, or that is not known */
 };
 

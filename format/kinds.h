@@ -63,6 +63,7 @@
 	K(32, process, process, PLAIN)                                                                                 \
 	K(33, thread, process, PLAIN)                                                                                  \
 	K(34, namespaces, process, PLAIN)                                                                              \
+	K(35, reclaim, events, COUNTED)                                                                                \
 	K(40, module, path, PLAIN)                                                                                     \
 	K(41, executable, path, PLAIN)                                                                                 \
 	K(42, attach, path, PLAIN)                                                                                     \
@@ -255,7 +256,8 @@
 #define SWITCH_MOVED 16    /* still runnable: the kernel moves it to another CPU */
 #define SWITCH_YIELDED 32  /* still runnable: it gave the CPU up (sched_yield) */
 #define SWITCH_FROZEN 64   /* asleep because its control group is frozen */
-#define SWITCH_KNOWN 127   /* all of these */
+#define SWITCH_MEMORY 128  /* asleep for memory, as the kernel counts that (pressure stall information) */
+#define SWITCH_KNOWN 255   /* all of these */
 
 /*
  * A thread of a tracked process is made runnable; others' wakings are not recorded. waker_tid: the thread that ran on
@@ -309,6 +311,23 @@
 	F(throttled, tid, UINT, ID)                                                                                    \
 	F(throttled, cpu, UINT, CPU)                                                                                   \
 	F(throttled, wait, UINT, NS)
+
+/*
+ * A thread had to free memory by itself, in the kernel, before it could go on, for `dur` until now: it may have had
+ * a CPU meanwhile, waited for one, or slept. cause: RECLAIM_*. pages: that it got free; 0 of RECLAIM_COMPACT.
+ */
+#define FIELDS_reclaim(F)                                                                                              \
+	F(reclaim, at, TIME, BOOT_NS)                                                                                  \
+	F(reclaim, pid, UINT, ID)                                                                                      \
+	F(reclaim, tid, UINT, ID)                                                                                      \
+	F(reclaim, cpu, UINT, CPU)                                                                                     \
+	F(reclaim, dur, UINT, NS)                                                                                      \
+	F(reclaim, cause, UINT, ENUM)                                                                                  \
+	F(reclaim, pages, UINT, NUMBER)
+
+#define RECLAIM_HOST 1    /* the host has too little (direct reclaim) */
+#define RECLAIM_GROUP 2   /* its control group, or one above, is at a limit (memory.max, memory.high) */
+#define RECLAIM_COMPACT 3 /* there is enough, but not in one piece (compaction) */
 
 /*
  * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so

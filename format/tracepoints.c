@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define TRACING "CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS"
+#define RECLAIM "when threads had to free memory by themselves"
 #define SYSCALLS "CONFIG_FTRACE_SYSCALLS"
 
 const struct tracepoint tracepoints[] = {
@@ -18,6 +19,12 @@ const struct tracepoint tracepoints[] = {
 	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
 	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},
 	{"block_rq_complete", "for which request to which disk a thread slept", TRACING " and CONFIG_BLOCK", true},
+	{"mm_vmscan_direct_reclaim_begin", RECLAIM, TRACING, true},
+	{"mm_vmscan_direct_reclaim_end", RECLAIM, TRACING, true},
+	{"mm_vmscan_memcg_reclaim_begin", RECLAIM " at a limit", TRACING " and CONFIG_MEMCG", true},
+	{"mm_vmscan_memcg_reclaim_end", RECLAIM " at a limit", TRACING " and CONFIG_MEMCG", true},
+	{"mm_compaction_begin", RECLAIM " in one piece", TRACING " and CONFIG_COMPACTION", true},
+	{"mm_compaction_end", RECLAIM " in one piece", TRACING " and CONFIG_COMPACTION", true},
 	{"sys_enter", "waits in futexes, and in which system call a thread slept", SYSCALLS, false},
 	{"sys_exit", "waits in futexes, and when libraries are loaded (they are found within a second)", SYSCALLS,
 	 false},

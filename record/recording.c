@@ -234,6 +234,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.quota = s->o.quota,
 		.signals = s->o.signals,
 		.disks = s->o.disks,
+		.reclaim = s->o.reclaim,
 		.follow = s->o.follow,
 		.notice_maps = s->o.futex && s->o.late_attach,
 		.track_all = records_all(s),

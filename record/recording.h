@@ -29,6 +29,7 @@ struct recording_options {
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
 	bool disks;         /* report for which request to a disk a thread slept */
+	bool reclaim;       /* report when a thread has to free memory by itself */
 	bool signals;       /* report of signals that stop, continue or end processes, and of their senders */
 	bool follow;        /* threads that are not recorded, once they end long sleeps of recorded ones */
 	bool quota;         /* report when a CPU quota keeps threads from running */
@@ -60,7 +61,7 @@ struct missing {
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
 	bool calls;    /* calls may be missing for it, not only names */
 };
-#define MISSING_MAX 28
+#define MISSING_MAX 30
 
 /* A recorded process that still ran when recording ended. */
 struct survivor {

@@ -173,6 +173,10 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			  : attach_lacks(s->attach, "block_rq_complete")
 				  ? "not recorded: this kernel does not report it"
 				  : "recorded"},
+		{"reclaim", !s->o.reclaim ? "not recorded"
+			    : attach_lacks(s->attach, "mm_vmscan_direct_reclaim_end")
+				    ? "not recorded: this kernel does not report it"
+				    : "recorded"},
 		{"follow", !s->o.follow      ? "not recorded"
 			   : !kernel->follow ? "not recorded: this kernel does not report who wakes whom"
 					     : "recorded"},

@@ -193,6 +193,18 @@ static void fill_fault(struct row *row, const void *record)
 	row->v[F_fault_addr] = f->addr;
 }
 
+static void fill_reclaim(struct row *row, const void *record)
+{
+	const struct ring_reclaim *m = record;
+
+	row->v[F_reclaim_pid] = m->pid;
+	row->v[F_reclaim_tid] = m->tid;
+	row->v[F_reclaim_cpu] = m->head.cpu;
+	row->v[F_reclaim_dur] = m->dur_ns;
+	row->v[F_reclaim_cause] = m->cause;
+	row->v[F_reclaim_pages] = m->pages;
+}
+
 static void fill_throttled(struct row *row, const void *record)
 {
 	const struct ring_throttled *h = record;
@@ -448,6 +460,7 @@ static const struct record_type {
 	[RING_PROCESS] = {FILLED(process, PROBE_PROCESS_NAME), .noticed = true},
 	[RING_MAPPED] = {sizeof(struct ring_mapped), .take = take_mapped, .noticed = true},
 	[RING_FAULT] = {FILLED(fault, PROBE_FAULT)},
+	[RING_RECLAIM] = {FILLED(reclaim, PROBE_RECLAIM)},
 	[RING_OOM] = {FILLED(oom, PROBE_OOM)},
 	[RING_METRIC] = {FILLED(metric, PROBE_METRIC)},
 	[RING_THROTTLED] = {FILLED(throttled, PROBE_THROTTLED), .noticed = true},

@@ -61,7 +61,7 @@ static void draw_piece(void *arg, const struct span *span)
 
 	switch ((enum state)span->state) {
 	case STATE_RUNNING:
-		p.class = CAUSE_CPU;
+		p.class = gets_memory(span) ? CAUSE_MEMORY : CAUSE_CPU;
 		break;
 	case STATE_RUNNABLE:
 		p.class = span->flags & SPAN_THROTTLED ? CAUSE_QUOTA : CAUSE_RUNNABLE;

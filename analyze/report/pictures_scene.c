@@ -69,7 +69,8 @@ static const char *word_of(unsigned class)
 	static const char *const words[CAUSE_CLASSES] = {
 		[CAUSE_CPU] = "on CPU",      [CAUSE_RUNNABLE] = "no CPU", [CAUSE_FUTEX] = "futex",
 		[CAUSE_FAULT] = "fault",     [CAUSE_IO] = "disk",         [CAUSE_ASLEEP] = "asleep",
-		[CAUSE_QUOTA] = "throttled", [CAUSE_STOPPED] = "stopped", [CAUSE_UNKNOWN] = "unknown"};
+		[CAUSE_QUOTA] = "throttled", [CAUSE_STOPPED] = "stopped", [CAUSE_UNKNOWN] = "unknown",
+		[CAUSE_MEMORY] = "memory"};
 
 	return words[class];
 }

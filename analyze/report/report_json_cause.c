@@ -68,6 +68,9 @@ static void add_part(struct json *j, const struct explained *e, const struct par
 	case CAUSE_CPU:
 		json_u64(j, "cpu", p->cpu);
 		break;
+	case CAUSE_MEMORY:
+		json_string(j, "why", shortage_word(p->flags));
+		break;
 	case CAUSE_QUOTA:
 		json_bool(j, "at_most", !(p->flags & SPAN_TIMED));
 		break;
@@ -121,8 +124,8 @@ static void add_split(struct json *j, const struct explained *e, const struct sp
 	json_u64(j, "end_ns", s->end_ns);
 	json_string(j, "main", cause_class_name(split_main(s)));
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
-		if (s->ns[c] ||
-		    (c != CAUSE_QUOTA && c != CAUSE_STOPPED)) /* which captures of earlier versions do not report */
+		if (s->ns[c] || (c != CAUSE_QUOTA && c != CAUSE_STOPPED &&
+				 c != CAUSE_MEMORY)) /* which captures of earlier versions do not report */
 			json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
 	add_stop(j, e, &e->stop[s - e->cause.links]);
 	add_disk(j, &e->disk[s - e->cause.links]);

@@ -201,6 +201,9 @@ static const char *advice_for_sleep(enum chain_end end)
 		return "The task that it waits for had used up the CPU quota of its control group: raise that quota";
 	case CHAIN_STOPPED:
 		return "The task that it waits for was stopped meanwhile: find out by whom, and why";
+	case CHAIN_MEMORY:
+		return "The task that it waits for had to free memory meanwhile: see what has the memory "
+		       "(/proc/meminfo, memory.stat)";
 	case CHAIN_NO_CPU:
 		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
 		       "take the lock out of the launch's way";

@@ -235,6 +235,17 @@ static void check_quota(struct check *c)
 				     : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
 }
 
+/* That cannot be tried out: a machine would have to be short of memory. */
+static void check_reclaim(struct check *c)
+{
+	if (!c->o->reclaim || attach_lacks(c->attach, "mm_vmscan_direct_reclaim_end"))
+		return;
+	check_report(c, "memory", CHECK_OK, "the kernel reports when a thread has to free memory%s",
+		     access("/proc/pressure/memory", F_OK) == 0
+			     ? ", or sleeps for memory"
+			     : ", but not when it sleeps for memory: no /proc/pressure here");
+}
+
 static void check_events(struct check *c, int probe_error, bool refused)
 {
 	const struct attach_facts *facts = attach_facts(c->attach);
@@ -260,6 +271,7 @@ static void check_events(struct check *c, int probe_error, bool refused)
 		}
 	}
 	check_quota(c);
+	check_reclaim(c);
 	if (attach_lacks(c->attach, "sched_waking"))
 		return;
 	if (facts->interrupts_known)
@@ -335,6 +347,7 @@ static void check_recording(struct check *c)
 					 .quota = c->o->quota,
 					 .signals = c->o->signals,
 					 .disks = c->o->disks,
+					 .reclaim = c->o->reclaim,
 					 .notice_maps = c->o->futex && c->o->late_attach,
 					 .single = c->o->single,
 					 .metrics_ns = c->o->metrics_ns,

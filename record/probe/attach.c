@@ -36,7 +36,8 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 12
+#define NTRACEPOINTS 18
+#define NRECLAIMS 6 /* the last of them: see bpf/reclaim.h */
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -44,9 +45,25 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 {
 	/* Of those at a switch metrics come first: the time that they read is that of the switch. */
 	struct bpf_program *const all[NTRACEPOINTS] = {
-		s->progs.on_fork,    s->progs.on_exec,   s->progs.on_exit,   s->progs.on_rename,
-		s->progs.on_metrics, s->progs.on_switch, s->progs.on_waking, s->progs.on_wakeup,
-		s->progs.on_oom,     s->progs.on_fault,  s->progs.on_signal, s->progs.on_request,
+		s->progs.on_fork,
+		s->progs.on_exec,
+		s->progs.on_exit,
+		s->progs.on_rename,
+		s->progs.on_metrics,
+		s->progs.on_switch,
+		s->progs.on_waking,
+		s->progs.on_wakeup,
+		s->progs.on_oom,
+		s->progs.on_fault,
+		s->progs.on_signal,
+		s->progs.on_request,
+		/* For an end without its begin nothing is recorded. */
+		s->progs.on_reclaim_end,
+		s->progs.on_limit_end,
+		s->progs.on_compact_end,
+		s->progs.on_reclaim_begin,
+		s->progs.on_limit_begin,
+		s->progs.on_compact_begin,
 	};
 
 	memcpy(programs, all, sizeof(all));
@@ -139,7 +156,8 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 	for (size_t i = 0; i < NTRACEPOINTS; i++) {
 		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults) &&
 			      (tracepoints[i] != s->progs.on_signal || o->signals) &&
-			      (tracepoints[i] != s->progs.on_request || o->disks);
+			      (tracepoints[i] != s->progs.on_request || o->disks) &&
+			      (i < NTRACEPOINTS - NRECLAIMS || o->reclaim);
 
 		if (tracepoints[i] != s->progs.on_metrics)
 			(void)bpf_program__set_autoload(tracepoints[i], wanted && offered(a, btf, tracepoints[i]));

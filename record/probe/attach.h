@@ -26,6 +26,7 @@ struct attach_options {
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
 	bool disks;          /* report for which request to a disk a thread slept */
+	bool reclaim;        /* report when a thread has to free memory by itself */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */
 	bool follow;         /* threads that are not tracked, once they end long sleeps of tracked ones (RING_FOLLOW) */
@@ -138,7 +139,7 @@ struct attach_facts {
 	 * The tracepoints that were asked for and whose events are missing, because this kernel does not have them or
 	 * refuses the program for them: "mark_victim, sys_enter"; "": all are there. What each is for: tracepoints.h.
 	 */
-	char absent[256];
+	char absent[512];
 };
 const struct attach_facts *attach_facts(const struct attach *a);
 

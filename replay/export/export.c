@@ -9,6 +9,7 @@
 
 _Static_assert((int)F_futex_dur == (int)F_call_dur && (int)F_futex_cpu == (int)F_call_cpu, "call_begin_ns()");
 _Static_assert((int)F_fault_dur == (int)F_call_dur && (int)F_fault_cpu == (int)F_call_cpu, "call_begin_ns()");
+_Static_assert((int)F_reclaim_dur == (int)F_call_dur && (int)F_reclaim_cpu == (int)F_call_cpu, "and this");
 
 int export_file(const struct replay *replay, int fd,
 		int (*write)(const struct replay *replay, struct out *o, struct fault *why), struct fault *why)
@@ -101,8 +102,7 @@ const char *export_process_name(const struct walk *w, uint32_t pid)
 
 const char *export_event_name(const struct schema *s, const struct event *ev)
 {
-	const struct probe *probe =
-		ev->shape->flags == KIND_CALL ? schema_probe(s, ev->v[F_call_probe]) : NULL;
+	const struct probe *probe = ev->shape->flags == KIND_CALL ? schema_probe(s, ev->v[F_call_probe]) : NULL;
 
 	return probe ? probe->name : ev->shape->name;
 }

@@ -63,7 +63,8 @@ void export_wall(struct out *o, struct wall_text *t, uint64_t wall_ns);
 /* Kinds with a duration: calls, futex calls and page faults. All begin as calls do, so call_begin_ns() takes any. */
 static inline bool export_has_duration(const struct event *ev)
 {
-	return ev->shape->flags == KIND_CALL || ev->kind == KIND_futex || ev->kind == KIND_fault;
+	return ev->shape->flags == KIND_CALL || ev->kind == KIND_futex || ev->kind == KIND_fault ||
+	       ev->kind == KIND_reclaim;
 }
 
 /* The number field of that name, 0: the kind has none (field 0 is `at`). */

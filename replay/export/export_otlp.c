@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * OpenTelemetry: lines of OTLP JSON as the Collector's file receiver reads them, each spans, metrics or log records. A
- * process is a resource with the process conventions' attributes; a call, futex call or page fault is a span; sums over
- * a process, the memory it held, figures of GPUs and CPUs and the recorder's own are metrics; what happens to the host
- * is a log record. There are no conventions for calls into a GPU's library: what they do not name is called gpurec.*.
- * Switches and wake-ups are no spans: their numbers are metrics.
+ * process is a resource with the process conventions' attributes; a call, futex call, page fault or reclaim is a span;
+ * sums over a process, the memory it held, figures of GPUs and CPUs and the recorder's own are metrics; what happens to
+ * the host is a log record. There are no conventions for calls into a GPU's library: what they do not name is called
+ * gpurec.*. Switches and wake-ups are no spans: their numbers are metrics.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,17 +10,18 @@
 
 const char *cause_class_name(enum cause_class class)
 {
-	static const char *const names[CAUSE_CLASSES] = {
-		"on-cpu", "waiting-for-cpu", "throttled", "stopped", "futex", "page-fault", "io", "asleep", "unknown"};
+	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "throttled", "stopped",
+							 "futex",  "page-fault",      "memory",    "io",
+							 "asleep", "unknown"};
 
 	return names[class];
 }
 
 const char *cause_class_key(enum cause_class class)
 {
-	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns",  "waiting_for_cpu_ns", "throttled_ns",
-							"stopped_ns", "futex_ns",           "page_fault_ns",
-							"io_ns",      "asleep_ns",          "unknown_ns"};
+	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "throttled_ns", "stopped_ns",
+							"futex_ns",  "page_fault_ns",      "memory_ns",    "io_ns",
+							"asleep_ns", "unknown_ns"};
 
 	return keys[class];
 }
@@ -28,24 +29,27 @@ const char *cause_class_key(enum cause_class class)
 const char *cause_class_label(enum cause_class class)
 {
 	static const char *const labels[CAUSE_CLASSES] = {
-		"on CPU",          "waiting for a CPU", "throttled by CPU quota", "stopped", "asleep in a futex",
-		"in a page fault", "waiting for disk",  "asleep otherwise",       "unknown"};
+		"on CPU",          "waiting for a CPU", "throttled by CPU quota",
+		"stopped",         "asleep in a futex", "in a page fault",
+		"short of memory", "waiting for disk",  "asleep otherwise",
+		"unknown"};
 
 	return labels[class];
 }
 
 const char *cause_class_doing(enum cause_class class)
 {
-	static const char *const doing[CAUSE_CLASSES] = {"at work",    "without a CPU",   "out of CPU quota", "stopped",
-							 "in a futex", "in a page fault", "waiting for disk", "asleep"};
+	static const char *const doing[CAUSE_CLASSES] = {"at work",         "without a CPU",    "out of CPU quota",
+							 "stopped",         "in a futex",       "in a page fault",
+							 "short of memory", "waiting for disk", "asleep"};
 
 	return doing[class];
 }
 
 const char *chain_end_name(enum chain_end end)
 {
-	static const char *const names[] = {"ran",     "no-cpu", "interrupt", "timed-out", "signal",
-					    "unknown", "cycle",  "too-long",  "quota",     "stopped"};
+	static const char *const names[] = {"ran",   "no-cpu",   "interrupt", "timed-out", "signal", "unknown",
+					    "cycle", "too-long", "quota",     "stopped",   "memory"};
 
 	return names[end];
 }
@@ -166,11 +170,18 @@ enum cause_class class_of_sleep(const struct span *sleep)
 {
 	if (sleep->flags & SPAN_FROZEN || sleep->task_state & TASK_STOPPED_BITS)
 		return CAUSE_STOPPED;
+	if (sleep->flags & SPAN_MEMORY)
+		return CAUSE_MEMORY;
 	if (sleep->flags & SPAN_FAULT)
 		return CAUSE_FAULT;
 	if (sleep->flags & SPAN_FUTEX)
 		return CAUSE_FUTEX;
 	return sleep->flags & SPAN_IO ? CAUSE_IO : CAUSE_ASLEEP;
+}
+
+bool gets_memory(const struct span *piece)
+{
+	return piece->flags & SPAN_MEMORY && class_of_sleep(piece) == CAUSE_MEMORY;
 }
 
 bool cause_class_sleeps(enum cause_class class)
@@ -189,6 +200,12 @@ static void visit_piece(void *arg, const struct span *piece)
 		.tid = TID_NONE,
 	};
 
+	if (gets_memory(piece)) {
+		p.class = CAUSE_MEMORY;
+		p.flags = piece->flags & SPAN_MEMORY_BITS;
+		add_part(w->split, &p);
+		return;
+	}
 	switch ((enum state)piece->state) {
 	case STATE_RUNNING:
 		p.class = CAUSE_CPU;
@@ -248,9 +265,9 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class reporting[] = {CAUSE_FUTEX,    CAUSE_STOPPED, CAUSE_QUOTA,
-						     CAUSE_RUNNABLE, CAUSE_FAULT,   CAUSE_IO,
-						     CAUSE_ASLEEP,   CAUSE_CPU,     CAUSE_UNKNOWN};
+	static const enum cause_class reporting[] = {CAUSE_FUTEX,  CAUSE_STOPPED, CAUSE_QUOTA, CAUSE_RUNNABLE,
+						     CAUSE_MEMORY, CAUSE_FAULT,   CAUSE_IO,    CAUSE_ASLEEP,
+						     CAUSE_CPU,    CAUSE_UNKNOWN};
 	enum cause_class best = reporting[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)
@@ -305,6 +322,8 @@ static const struct part *next_link(struct cause *c)
 		c->end = CHAIN_QUOTA;
 	else if (class == CAUSE_STOPPED)
 		c->end = CHAIN_STOPPED;
+	else if (class == CAUSE_MEMORY)
+		c->end = CHAIN_MEMORY;
 	if (!p || !cause_class_sleeps(class))
 		return NULL;
 	if (p->flags & SPAN_TIMED_OUT)

@@ -22,6 +22,7 @@ enum cause_class {
 	CAUSE_STOPPED,  /* stopped by a signal or a debugger, or frozen with its control group */
 	CAUSE_FUTEX,    /* asleep in a futex */
 	CAUSE_FAULT,    /* asleep in a page fault */
+	CAUSE_MEMORY,   /* short of memory: freeing some, on a CPU or asleep, or waiting for it */
 	CAUSE_IO,       /* asleep until a disk has answered */
 	CAUSE_ASLEEP,   /* asleep in something else */
 	CAUSE_UNKNOWN,
@@ -37,7 +38,9 @@ const char *cause_class_doing(enum cause_class class); /* what one is then: "at 
 
 /* What such a sleep is. */
 enum cause_class class_of_sleep(const struct span *sleep);
-/* FUTEX, FAULT, IO, ASLEEP. */
+/* It runs, or sleeps, in order to get memory. */
+bool gets_memory(const struct span *piece);
+/* FUTEX, FAULT, IO, ASLEEP: that somebody or something else ends. */
 bool cause_class_sleeps(enum cause_class class);
 
 /* Time of one class with one cause. */
@@ -102,6 +105,7 @@ enum chain_end {
 	CHAIN_TOO_LONG, /* the last thread was woken by another, and so on: more than CAUSE_LINKS_MAX */
 	CHAIN_QUOTA,    /* the last thread was kept from running by a CPU quota */
 	CHAIN_STOPPED,  /* the last thread was stopped or frozen */
+	CHAIN_MEMORY,   /* the last thread was short of memory */
 };
 
 const char *chain_end_name(enum chain_end end);

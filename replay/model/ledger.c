@@ -280,6 +280,8 @@ static inline enum ledger_part part_of(const struct ledger *l, const struct ledg
 	static const enum ledger_part running[] = {
 		[LEDGER_OUTSIDE] = LEDGER_OWN, [LEDGER_IN_CALL] = LEDGER_CALLS, [LEDGER_IN_WAIT] = LEDGER_GPU};
 
+	if (gets_memory(s))
+		return LEDGER_MEMORY;
 	switch ((enum state)s->state) {
 	case STATE_RUNNING:
 		return running[where];

@@ -24,8 +24,10 @@ void timeline_close(struct timeline *tl)
 {
 	if (!tl)
 		return;
-	for (size_t i = 0; i < tl->threads.nitems; i++)
+	for (size_t i = 0; i < tl->threads.nitems; i++) {
 		ring_clear(&((struct track *)tl->threads.items[i])->spans);
+		ring_clear(&((struct track *)tl->threads.items[i])->reclaims);
+	}
 	for (size_t i = 0; i < tl->cpus.nitems; i++) {
 		ring_clear(&((struct cpu *)tl->cpus.items[i])->occupants);
 		ring_clear(&((struct cpu *)tl->cpus.items[i])->thefts);
@@ -40,6 +42,7 @@ static void thread_reset(struct track *th)
 {
 	th->spans.next = th->spans.items;
 	th->spans.truncated = false;
+	ring_clear(&th->reclaims);
 	*open_of(th) = (struct span){.begin_ns = NEVER, .other_tid = TID_NONE};
 	th->first_ns = NEVER;
 	th->began_running = false;
@@ -223,10 +226,11 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 		next.state = STATE_ASLEEP;
 		next.task_state = state;
 		next.syscall = syscall <= UINT16_MAX ? (uint16_t)syscall : 0;
-		if (flags & (SWITCH_FAULT | SWITCH_IO | SWITCH_FROZEN))
+		if (flags & (SWITCH_FAULT | SWITCH_IO | SWITCH_FROZEN | SWITCH_MEMORY))
 			next.flags = (uint32_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
 						(sleeps_for_device(flags, syscall) ? SPAN_IO : 0) |
-						(flags & SWITCH_FROZEN ? SPAN_FROZEN : 0));
+						(flags & SWITCH_FROZEN ? SPAN_FROZEN : 0) |
+						(flags & SWITCH_MEMORY ? SPAN_MEMORY : 0));
 	}
 	return next;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each thread was doing when: running on a CPU, runnable and waiting for one, or asleep, built in one pass from
- * the rows of kinds switch, waking, throttled, futex, fault, fork, exit and the calls. All times are boot clock, ns.
+ * the rows of kinds switch, waking, throttled, futex, fault, reclaim, fork, exit and the calls. All times are boot
+ * clock, ns.
  *
  * A call or futex row arrives at its end, so the past of every thread is kept for a while: the last
  * TIMELINE_SPANS_MAX changes of state. What is older, lost, withheld or contradictory is *unknown*, never fine.
@@ -36,6 +37,7 @@
 #define TIMELINE_SPANS_MAX 512       /* kept for a thread */
 #define TIMELINE_OCCUPANTS_MAX 4096  /* changes of occupant kept for a CPU */
 #define TIMELINE_THEFTS_MAX 4096     /* looks at a CPU from which time was stolen */
+#define TIMELINE_RECLAIMS_MAX 512    /* kept for a thread */
 #define TIMELINE_BLIND_MAX 1024      /* blind intervals kept; older ones are joined, with what is between them */
 #define TIMELINE_THREADS_MAX 1048576 /* threads followed; the others are unknown */
 #define TIMELINE_CPUS_MAX 8192
@@ -80,7 +82,11 @@ enum span_flags {
 	SPAN_MOVED = 8192,    /* runnable: moved from the CPU that it left to the one where it ran next, at some time */
 	SPAN_YIELDED = 16384, /* runnable: it gave the CPU up of its own accord */
 	SPAN_FROZEN = 32768,  /* asleep: its control group is frozen */
-	SPAN_WATCHED = 65536, /* runnable: all switches on the CPU that it waited for have rows */
+	SPAN_MEMORY = 131072, /* running or asleep: to get memory, in the kernel; why, if that is known: */
+	SPAN_LIMIT = 262144,  /* its control group, or one above, is at a limit */
+	SPAN_COMPACT = 524288, /* there is none in one piece */
+	SPAN_HOST = 1048576,   /* the host has too little */
+	SPAN_WATCHED = 65536,  /* runnable: all switches on the CPU that it waited for have rows */
 };
 
 /* A piece of a thread's time. */
@@ -97,6 +103,8 @@ struct span {
 	uint8_t reason;      /* unknown: enum unknown_reason */
 };
 
+#define SPAN_MEMORY_BITS (SPAN_MEMORY | SPAN_LIMIT | SPAN_COMPACT | SPAN_HOST)
+
 #define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in task_state, from include/linux/sched.h */
 
 /* A thread ended the sleep. */
@@ -112,7 +120,7 @@ void timeline_close(struct timeline *tl);
 
 /*
  * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, throttled rows, switches, other
- * wakings, futex and fault rows, calls. `v` are the values of the row, by field. All return 0 or ERR_MEMORY.
+ * wakings, futex, fault and reclaim rows, calls. `v` are the values of the row, by field. All return 0 or ERR_MEMORY.
  */
 /* *waited_ns: how long who got the CPU had been ready for one; 0: not at all, or not known. */
 int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns, struct fault *why);
@@ -174,6 +182,13 @@ void timeline_in_futex(struct timeline *tl, uint64_t begin_ns, uint32_t tid, uin
  * the row comes just before that of the switch, and does not prove that it has a CPU.
  */
 void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid);
+
+/*
+ * The thread ran at both ends of [begin_ns, at_ns], the later one on `cpu`, and got memory in between. flags:
+ * SPAN_MEMORY, with why. Of a thread the last TIMELINE_RECLAIMS_MAX such intervals are kept.
+ */
+int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, uint32_t flags,
+		     struct fault *why);
 
 /* A `cpu` row: what the hypervisor has taken from this CPU since boot. */
 int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, struct fault *why);

@@ -195,6 +195,28 @@ void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint
 		s->flags |= SPAN_FAULT;
 }
 
+int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, uint32_t flags,
+		     struct fault *why)
+{
+	int r = timeline_call(tl, begin_ns, at_ns, tid, cpu, why);
+	struct track *th = table_find(&tl->threads, tid, 0);
+	const struct reclaim *last =
+		th && ring_n(&th->reclaims) ? ring_at(&th->reclaims, ring_n(&th->reclaims) - 1) : NULL;
+	struct reclaim *one;
+
+	if (last && begin_ns < last->end_ns)
+		begin_ns = last->end_ns;
+	if (r < 0 || !th || begin_ns >= at_ns)
+		return r;
+	if (tl->full && ring_is_full(&th->reclaims, sizeof(*one), TIMELINE_RECLAIMS_MAX))
+		tl->full(tl->full_arg, tid,
+			 ((struct reclaim *)ring_at(&th->reclaims, ring_n(&th->reclaims) - RING_SPARE / 2))->begin_ns);
+	one = add(tl, &th->reclaims, sizeof(*one), TIMELINE_RECLAIMS_MAX, false);
+	if (one)
+		*one = (struct reclaim){begin_ns, at_ns, flags};
+	return outcome(tl, why);
+}
+
 int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
 {
 	struct cpu *cpu = cpu_get(tl, number);

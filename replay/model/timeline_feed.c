@@ -14,6 +14,7 @@ bool timeline_wants(const struct event *ev)
 	case KIND_throttled:
 	case KIND_futex:
 	case KIND_fault:
+	case KIND_reclaim:
 	case KIND_cpu:
 	case KIND_fork:
 	case KIND_exit:
@@ -38,6 +39,17 @@ static int feed_futex(struct timeline *tl, const struct event *ev, struct fault 
 	return timeline_futex(tl, &row, why);
 }
 
+static int feed_reclaim(struct timeline *tl, const struct event *ev, struct fault *why)
+{
+	static const uint32_t flags[] = {
+		[RECLAIM_HOST] = SPAN_HOST, [RECLAIM_GROUP] = SPAN_LIMIT, [RECLAIM_COMPACT] = SPAN_COMPACT};
+	uint64_t cause = ev->v[F_reclaim_cause];
+
+	return timeline_reclaim(tl, event_begin_ns(ev, ev->v[F_reclaim_dur]), ev->at_ns, as_tid(ev->v[F_reclaim_tid]),
+				(uint32_t)ev->v[F_reclaim_cpu],
+				SPAN_MEMORY | (cause < sizeof(flags) / sizeof(flags[0]) ? flags[cause] : 0), why);
+}
+
 int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why)
 {
 	uint64_t waited_ns;
@@ -54,6 +66,8 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 	case KIND_fault:
 		timeline_fault(tl, event_begin_ns(ev, ev->v[F_fault_dur]), ev->at_ns, as_tid(ev->v[F_fault_tid]));
 		return 0;
+	case KIND_reclaim:
+		return feed_reclaim(tl, ev, why);
 	case KIND_cpu:
 		return timeline_steal(tl, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ev->v[F_cpu_steal], why);
 	case KIND_fork:
@@ -102,7 +116,7 @@ int timeline_feed_epoch(struct timeline *tl, const struct reader *reader, const 
 
 int timeline_feed_fact(struct timeline *tl, const struct event *ev, struct fault *why)
 {
-	char absent[256];
+	char absent[512];
 	size_t n = ev->v[F_fact_value] < sizeof(absent) ? ev->v[F_fact_value] : sizeof(absent) - 1;
 
 	if (!event_text_is(ev, F_fact_name, "tracepoints_absent") || !ev->text[F_fact_value])
@@ -171,6 +185,7 @@ static enum rank rank_of(const struct timeline *tl, const struct event *ev)
 		return RANK_SWITCH;
 	case KIND_futex:
 	case KIND_fault:
+	case KIND_reclaim:
 		return RANK_FUTEX;
 	default:
 		return event_is_call(ev) && !event_is_nested(ev) ? RANK_CALL : RANK_INNER;

@@ -12,6 +12,7 @@
 
 struct track {
 	struct table_key key; /* a: tid */
+	struct ring reclaims; /* struct reclaim, disjoint */
 	struct ring spans;    /* struct span; where the next one goes stands what it does now: see open_of() */
 	uint64_t first_ns;    /* from when on its state is known */
 	bool began_running;   /* the first row about it shows that it ran at first_ns, on `first_cpu` */
@@ -20,6 +21,12 @@ struct track {
 	uint64_t tracked_since_ns; /* NEVER: nothing shows that it is tracked */
 	bool pinned;               /* when it last left a CPU while it could run on */
 	bool woken_while_running;  /* a waking row came since it last began to run */
+};
+
+/* The thread got memory meanwhile. */
+struct reclaim {
+	uint64_t begin_ns, end_ns;
+	uint32_t flags; /* SPAN_MEMORY, with why */
 };
 
 /* Between two looks at a CPU that was not left alone. */

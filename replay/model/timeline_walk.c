@@ -3,7 +3,8 @@
 
 struct piecewise {
 	const struct timeline *tl;
-	uint64_t at_ns; /* all before is reported */
+	const struct ring *reclaims; /* of the thread; NULL: nothing is known of it */
+	uint64_t at_ns;              /* all before is reported */
 	uint64_t end_ns;
 	void (*visit)(void *arg, const struct span *piece);
 	void *arg;
@@ -30,6 +31,25 @@ static void report_unknown(struct piecewise *w, enum unknown_reason reason, uint
 	report(w, &unknown, until_ns);
 }
 
+/* Up to `until_ns` it was so; where it got memory, for that. */
+static void report_state(struct piecewise *w, const struct span *model, uint64_t until_ns)
+{
+	bool may = model->state == STATE_RUNNING || model->state == STATE_ASLEEP;
+	unsigned n = may && w->reclaims ? ring_n(w->reclaims) : 0;
+
+	for (unsigned i = n ? ring_first_after(w->reclaims, w->at_ns) : 0; i < n; i++) {
+		const struct reclaim *one = ring_at(w->reclaims, i);
+		struct span marked = *model;
+
+		if (one->begin_ns >= until_ns)
+			break;
+		report(w, model, one->begin_ns);
+		marked.flags |= one->flags;
+		report(w, &marked, one->end_ns < until_ns ? one->end_ns : until_ns);
+	}
+	report(w, model, until_ns);
+}
+
 /* Up to `until_ns` it was so, but for what is blind. */
 static void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
@@ -43,10 +63,10 @@ static void report_seen(struct piecewise *w, const struct span *model, uint64_t 
 
 		if (zone->begin_ns >= until_ns)
 			break;
-		report(w, model, zone->begin_ns);
+		report_state(w, model, zone->begin_ns);
 		report_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
 	}
-	report(w, model, until_ns);
+	report_state(w, model, until_ns);
 }
 
 /* What lies before the first span that is kept. */
@@ -71,10 +91,11 @@ static void report_early(struct piecewise *w, const struct track *th)
 bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns)
 {
 	const struct track *th = table_find(&tl->threads, tid, 0);
-	unsigned nblind = ring_n(&tl->blind);
+	unsigned nblind = ring_n(&tl->blind), nreclaims = th ? ring_n(&th->reclaims) : 0;
 
 	return th && open_of(th)->state == STATE_RUNNING && open_of(th)->begin_ns <= since_ns &&
 	       th->tracked_since_ns <= since_ns && th->first_ns <= since_ns &&
+	       (!nreclaims || ((const struct reclaim *)ring_at(&th->reclaims, nreclaims - 1))->end_ns <= since_ns) &&
 	       (!nblind || ((const struct interval *)ring_at(&tl->blind, nblind - 1))->end_ns <= since_ns);
 }
 
@@ -83,7 +104,12 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 {
 	const struct track *th = table_find(&tl->threads, tid, 0);
 	unsigned nspans = th ? ring_n(&th->spans) : 0;
-	struct piecewise w = {.tl = tl, .at_ns = begin_ns, .end_ns = end_ns, .visit = visit, .arg = arg};
+	struct piecewise w = {.tl = tl,
+			      .reclaims = th ? &th->reclaims : NULL,
+			      .at_ns = begin_ns,
+			      .end_ns = end_ns,
+			      .visit = visit,
+			      .arg = arg};
 	uint64_t tracked_ns;
 
 	if (!th || th->first_ns == NEVER) {

@@ -59,6 +59,8 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE disk_requests(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER,"
 	" service_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, operation INTEGER,"
 	" bytes INTEGER, error INTEGER, device INTEGER)",
+	"CREATE TABLE reclaims(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, pid INTEGER,"
+	" process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, cause INTEGER, pages INTEGER)",
 	"CREATE TABLE throttles(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, cpu INTEGER, wait_ns INTEGER)",
 	"CREATE TABLE signals(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"

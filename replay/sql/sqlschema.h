@@ -30,6 +30,7 @@
 	T(32, process, process_rows, pid, NULL, NULL)                                                                  \
 	T(33, thread, thread_rows, pid, tid, NULL)                                                                     \
 	T(34, namespaces, namespaces, pid, NULL, NULL)                                                                 \
+	T(35, reclaim, reclaims, pid, tid, dur_ns)                                                                     \
 	T(40, module, modules, NULL, NULL, NULL)                                                                       \
 	T(41, executable, executables, pid, NULL, NULL)                                                                \
 	T(42, attach, attachments, NULL, NULL, NULL)                                                                   \

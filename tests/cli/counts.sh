@@ -95,9 +95,9 @@ fi
 check "and the SQLite module, without a copy" same in_module
 spans() { # those with a duration
 	grep -o '"key":"gpurec.kind","value":{"stringValue":"[a-z_]*"' run.otlp.json | cut -d'"' -f10 | sum_up >got
-	diff <(awk 'FILENAME == "kinds" { if ($3 == "CALL") call[$2]; next } $1 in call || $1 == "futex" || $1 == "fault"' kinds want) got
+	diff <(awk 'FILENAME == "kinds" { if ($3 == "CALL") call[$2]; next } $1 in call || $1 == "futex" || $1 == "fault" || $1 == "reclaim"' kinds want) got
 }
-check "OpenTelemetry has a span for each call, futex call and page fault" spans
+check "OpenTelemetry has a span for each call, futex call, page fault and reclaim" spans
 time_of_calls() { awk '{ sum += $NF } END { print sum }' run.folded; }
 check "folded stacks have the time of all calls" [ "$(time_of_calls)" = "$(awk 'FILENAME == "kinds" { if ($3 == "CALL") call[$2]; next }
 	$1 in call { sum += 5000 * $2 } END { print sum }' kinds want)" ]

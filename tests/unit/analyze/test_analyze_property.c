@@ -92,7 +92,9 @@ static void feed_nonsense(struct feed *f, struct rng *r, uint64_t *at)
 		feed_launch(f, *at - back, *at, tid, cpu);
 		break;
 	default:
-		if (draw(r, 20) == 0)
+		if (draw(r, 3) == 0)
+			FEED(f, KIND_reclaim, *at, 100, tid, cpu, back, draw(r, 5), 1);
+		else if (draw(r, 20) == 0)
 			FEED(f, KIND_fork, *at, 100, other, 100, tid);
 		else if (draw(r, 20) == 0)
 			FEED(f, KIND_exit, *at, 100, tid, 0, 0);

@@ -66,6 +66,7 @@ union record {
 	struct ring_follow follow;
 	struct ring_scheduling scheduling;
 	struct ring_disk disk;
+	struct ring_reclaim reclaim;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -97,6 +98,7 @@ static const struct {
 	[RING_SIGNAL] = {sizeof(struct ring_signal), KIND_signal, PROBE_SIGNAL, false},
 	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
 	[RING_DISK] = {sizeof(struct ring_disk), KIND_disk, PROBE_DISK, false},
+	[RING_RECLAIM] = {sizeof(struct ring_reclaim), KIND_reclaim, PROBE_RECLAIM, false},
 	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING, false},
 	[RING_FOLLOW] = {sizeof(struct ring_follow), KIND_follow, PROBE_FOLLOW, true},
 	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},

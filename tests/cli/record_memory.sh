@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Threads that have to free memory by themselves: a control group's limit, and compaction. A program that reads more
+# through the page cache than it may have must have got free what it read: how many pages is known beforehand.
+# records: each checks only what it started itself
+. "$(dirname "$0")/lib.sh"
+cap=$TMP/run.cap
+group=
+remove_group() { [ -z "$group" ] || until_true rmdir "$group"; }
+trap 'remove_group; lib_cleanup' EXIT
+
+needs_recording "threads that free memory"
+if ! grep -qs . /sys/kernel/tracing/events/vmscan/mm_vmscan_memcg_reclaim_end/id /sys/kernel/debug/tracing/events/vmscan/mm_vmscan_memcg_reclaim_end/id &&
+	"$BUILD/gpurec" --check 2>&1 | grep -q mm_vmscan_memcg_reclaim; then
+	skip "threads that free memory" "this kernel does not report it"
+	finish
+fi
+python=$(python3 -c "import sys; print(sys.executable)" 2>"$TMP/err")
+cuda=$BUILD/workload/libcuda.so.1
+if [ -z "$python" ] || [ ! -e "$cuda" ]; then
+	skip "threads that free memory" "there is no python3, or no test double here"
+	finish
+fi
+# limit_group MIB: a control group of our own below the root, with so much memory
+limit_group() {
+	local root file=memory.limit_in_bytes
+	root=$(awk '$3 == "cgroup" && $4 ~ /(^|,)memory(,|$)/ { print $2; exit }' /proc/mounts)
+	if [ -z "$root" ]; then
+		root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts) file=memory.max
+		[ -n "$root" ] && echo +memory >"$root/cgroup.subtree_control"
+	fi
+	[ -n "$root" ] && mkdir "$root/gpurec-memory-$$" && group=$root/gpurec-memory-$$ && echo "$1M" >"$group/$file"
+}
+if ! limit_group 64 2>"$TMP/err"; then
+	skip "threads that free memory" "no control group with a memory limit can be made here"
+	finish
+fi
+MIB=96 TIMES=4
+# On a disk: what is in memory only cannot be got free there.
+for folder in "$BUILD" /var/tmp; do
+	blob=$(mktemp "$folder/gpurec-memory.XXXXXX" 2>"$TMP/err") || continue
+	[ "$(stat -f -c %T "$blob")" != tmpfs ] && dd if=/dev/zero of="$blob" bs=1M count=$MIB conv=fsync 2>"$TMP/err" && break
+	rm -f "$blob"
+	blob=
+done
+trap 'rm -f "$blob"; remove_group; lib_cleanup' EXIT
+if [ -z "$blob" ]; then
+	skip "threads that free memory" "there is no disk here"
+	finish
+fi
+PAGE=$(getconf PAGESIZE)
+sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
+is() { # WANTED SQL
+	local got
+	got=$(sql "$2")
+	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
+}
+# record OPTION... -- COMMAND
+record() {
+	"$BUILD/gpurec" --force -o "$cap" "$@" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
+	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
+}
+squeezed() { record "$@" -- sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$python" tests/workload/squeezed.py "$cuda" "$blob" $TIMES; }
+counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM reclaims) FROM probe_counts WHERE name = 'memory_reclaim'"
+feeder="(SELECT tid FROM calls GROUP BY tid)"
+
+check "a program is recorded that reads more than it may have" squeezed
+# What it read last may still be there, and of its own memory some was got free, too: a part of the limit either way.
+check "it got free what it read, for the limit's sake" is 1 "SELECT abs(sum(pages) * $PAGE - $TIMES * $MIB * 1048576) <= 64 * 1048576 FROM reclaims WHERE cause = 2 AND tid IN $feeder"
+check "nobody else is in it" is 0 "SELECT count(*) FROM reclaims WHERE cause = 2 AND process NOT IN (SELECT process FROM processes)"
+check "each took some time, and not more than the recording" is 0 "SELECT count(*) FROM reclaims WHERE dur_ns = 0 OR start_ns < (SELECT min(at_ns) FROM facts) - 1000000000 OR start_ns + dur_ns <> at_ns"
+check "those of a thread do not overlap" is 0 "SELECT count(*) FROM (SELECT start_ns, lag(at_ns) OVER (PARTITION BY tid ORDER BY at_ns) AS before FROM reclaims) WHERE start_ns < before"
+check "what is counted is there" is 1 "$counted"
+check "the text shows them" sh -c '"$1" -q "$2" | grep -q "reclaim .*cause=limit pages=.*dur="' sh "$BUILD/gpureplay" "$cap"
+# What of it the thread had no CPU for is a wait for a CPU.
+check "where the time went has it, and no more than that" is 1 "SELECT ns > 0 AND ns <= (SELECT sum(dur_ns) FROM reclaims WHERE tid IN $feeder)
+	AND ns >= (SELECT sum(dur_ns) FROM reclaims WHERE tid IN $feeder) - (SELECT coalesce(sum(ns), 0) FROM ledger WHERE part IN ('cpu', 'quota', 'unknown') AND tid IN $feeder)
+	FROM ledger WHERE part = 'memory' AND tid IN $feeder"
+check "all of its time has a part" is 0 "SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns HAVING sum(ns) <> end_ns - begin_ns)"
+check "the report has a line for it" sh -c '"$1" "$2" --report | grep -q " m  short of memory"' sh "$BUILD/gpuanalyze" "$cap"
+
+check "the same with --no-reclaim" squeezed --no-reclaim
+check "has none" is 0 "SELECT count(*) FROM reclaims"
+check "says what is missing" grep -q 'when threads had to free memory by themselves (--no-reclaim)' "$TMP/err"
+check "the capture holds that, too" is "not recorded" "SELECT value FROM facts WHERE name = 'reclaim'"
+
+check "many, with a small buffer" squeezed --ring 64K
+check "are recorded or counted" is 1 "$counted"
+
+if [ -w /proc/sys/vm/compact_memory ]; then
+	check "a program is recorded that has memory put together" record -- sh -c 'echo 1 >/proc/sys/vm/compact_memory'
+	check "that is compaction, and got no page free" is 1 "SELECT count(*) > 0 AND sum(pages) = 0 FROM reclaims WHERE cause = 3"
+	check "and counted" is 1 "$counted"
+else
+	skip "compaction" "this kernel has no compaction"
+fi
+finish
