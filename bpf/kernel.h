@@ -250,7 +250,7 @@ struct cpumask {
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
-	int on_cpu; /* of kernels for several CPUs */
+	unsigned int on_cpu; /* of kernels for several CPUs; since 7.2 a byte */
 	int prio;
 	int static_prio; /* KERNEL_NICE_0 and its nice value */
 	unsigned int rt_priority;

@@ -78,7 +78,7 @@ static __always_inline bool metrics_idles(const struct metrics_cpu *c)
 
 	if (!bpf_core_field_exists(idle->on_cpu))
 		return !(__u32)bpf_get_current_pid_tgid();
-	return BPF_CORE_READ(idle, on_cpu);
+	return BPF_CORE_READ_BITFIELD_PROBED(idle, on_cpu); /* whatever its size */
 }
 
 static __always_inline void metrics_mend(struct metrics_cpu *c, __u64 word)

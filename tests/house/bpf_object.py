@@ -9,8 +9,9 @@ import struct
 HELPER_MAP_LOOKUP, HELPER_MAP_UPDATE, HELPER_MAP_DELETE, HELPER_RING_RESERVE = 1, 2, 3, 131
 RING = "memory of a ring"
 STACK_MAX = 512
-PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC = 2, 3, 4, 5, 6, 8, 9, 10, 11, 12
-RELO_FIELD_EXISTS, RELO_TYPE_ID_LOCAL, RELO_TYPE_ID_TARGET, RELO_TYPE_EXISTS, RELO_TYPE_SIZE = 2, 6, 7, 8, 9
+INT, PTR, ARRAY, STRUCT, UNION, ENUM, TYPEDEF, VOLATILE, CONST, RESTRICT, FUNC = 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12
+RELO_FIELD_OFFSET, RELO_FIELD_SIZE, RELO_FIELD_EXISTS = 0, 1, 2
+RELO_TYPE_ID_LOCAL, RELO_TYPE_ID_TARGET, RELO_TYPE_EXISTS, RELO_TYPE_SIZE = 6, 7, 8, 9
 
 
 def string_at(data, at):
@@ -31,7 +32,11 @@ class Btf:
             kind, count = info >> 24 & 31, info & 0xffff
             at += 12
             more = None
-            if kind == 1 or kind == 14 or kind == 17:
+            if kind == INT:
+                more, = struct.unpack_from("<I", data, at)
+                more = bool(more >> 24 & 1)  # signed
+                at += 4
+            elif kind == 14 or kind == 17:
                 at += 4
             elif kind == ARRAY:
                 more = struct.unpack_from("<III", data, at)
@@ -67,7 +72,10 @@ class Btf:
         return None
 
     def path(self, i, access):
-        """struct and members of an access string, "0:3:1": a name for a member, a number in an array"""
+        """
+        struct and members of an access string, "0:3:1": a name for a member, a number in an array; kind of the last, and
+        of an integer its size and whether it is signed
+        """
         i = self.plain(i)
         root, steps = self.types[i], []
         for index in [int(n) for n in access.split(":")[1:]]:
@@ -80,10 +88,13 @@ class Btf:
                 i = self.plain(inner)
                 if name:
                     steps.append(name)
-        return root, steps, self.types[i][0]
+        return root, steps, self.types[i][0], self.integer(i)
 
-    def has(self, root, steps, last):
-        """whether there is such a member here, of the same kind of type"""
+    def integer(self, i):
+        return (self.types[i][2], self.types[i][4]) if self.types[i][0] == INT else None
+
+    def find(self, root, steps, last):
+        """such members here, of the same kind of type"""
         for i in self.by_name.get(root[1].split("___")[0], []):
             if self.types[i][0] != root[0]:
                 continue
@@ -97,15 +108,14 @@ class Btf:
                     break
             composite = (STRUCT, UNION)
             if i is not None and (self.types[i][0] == last or self.types[i][0] in composite and last in composite):
-                return True
-        return False
+                yield i
 
 
 class Function:
     def __init__(self, name, code):
         self.name, self.code, self.section, self.at = name, code, "", 0
         self.calls, self.callbacks = {}, {}  # by instruction: the function
-        self.relos = {}                      # by instruction: kind, root, steps, kind of the last
+        self.relos = {}                      # by instruction: kind, and as Btf.path()
 
     def loop_by_falling(self):
         """
