@@ -71,6 +71,10 @@ for head in "$TMP"/block-*.head; do
 	fi
 done
 check "there are recipes" [ "$n" -ge 14 ]
+# Also those that are not built here: the number of the recipe's kind may have been given to another one since.
+sed -n 's/^\tK(\([0-9]*\), .*/\1/p' "$copy/format/kinds.h" >"$TMP/numbers"
+check "kinds have numbers of their own, in order" sort -c -n -u "$TMP/numbers"
+check "the recipe's too" [ "$(wc -l <"$TMP/numbers")" -gt "$(grep -c "^	K([0-9]" format/kinds.h)" ]
 for recipe in "A kind of event" "A probed function" "A rule" "An output"; do
 	check "each is followed: $recipe" sh -c 'awk -v r="## $1" "/^## / { here = \$0 == r } here && /\`\`\`(c|sh) (new|in|after|before|instead|run)/ { n++ } END { exit n < 3 }" "$2"' \
 		sh "$recipe" "$page"
