@@ -81,6 +81,17 @@ starved_by() { # FEEDER WHOM: nobody else, but for want of a CPU
 		WHERE f.value ->> 'rule' = 'starved' AND f.value ->> 'tid' = $1 AND p.value ->> 'part' = 'waker'
 			AND (p.value ->> 'tid' IN ($2) OR f.value ->> 'class' <> 'waiting-for-cpu') ORDER BY 1)"
 }
+# named FEEDER WHOM: by a finding of that rule, and nobody else; or, where the machine is so busy that they lacked a CPU
+# most of the time, by one of another rule, to which starved leaves them then (docs/RULES.md)
+named() {
+	local findings="json_each((SELECT value ->> '$.findings' FROM json_each(CAST(readfile('$TMP/waits.json') AS TEXT), '$.reports'))) f"
+	starved=$(starved_by "$1" "$2")
+	[ "$2" = "$starved" ] && return
+	[ -z "$starved" ] && [ "$(sqlite3 :memory: "SELECT count(*) > 0 FROM $findings, json_each(f.value, '$.parties') p WHERE f.value ->> 'rule' IN ('futex-stall', 'hang')
+		AND p.value ->> 'part' <> 'waiter' AND p.value ->> 'tid' IN ($2)")" = 1 ] && return
+	sqlite3 :memory: "SELECT f.value ->> 'rule', f.value ->> 'class', f.value ->> 'headline' FROM $findings"
+	return 1
+}
 starved_by_children() { # FEEDER: a finding says so, and no other one of it does
 	sqlite3 :memory: "SELECT f.value ->> 'headline' FROM json_each((SELECT value ->> '$.findings' FROM json_each(CAST(readfile('$TMP/waits.json') AS TEXT),
 		'$.reports'))) f WHERE f.value ->> 'rule' = 'starved' AND f.value ->> 'tid' = $1" >"$TMP/rows"
@@ -112,7 +123,7 @@ while read -r way feeder whom ns; do
 	esac
 	check "$way: most of the time that it waited is of whom it waited for" for_whom "$feeder" "$whom" "$ns" "$percent" "$at_work"
 	check "$way: and nobody else has much of it" others "$feeder" "$whom" "$ns"
-	check "$way: a finding names that one, and nobody else" test "$whom" = "$(starved_by "$feeder" "$whom")"
+	check "$way: a finding names that one, and nobody else" named "$feeder" "$whom"
 done <"$TMP/waits"
 "$BUILD/gpuanalyze" --report "$cap" >"$TMP/report"
 longest=$(awk '$1 == "gil_long" {print $3}' "$TMP/waits")
