@@ -368,4 +368,13 @@ check "second by second, too" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread
 	SELECT thread, part, sum(ns) FROM ledger_seconds GROUP BY thread, part)")"
 "$replay" -q --force --kind launch run.cap -o run.db
 check "but not what a filter left of it" is 0 "$(in_db "SELECT count(*) FROM ledger")"
+
+# A row may have any number for its probe: one beyond all is of no function, in no output.
+printf '%s\n' 'probe 16 cudaLaunchKernel launch' 'launch at=+1ms pid=1 tid=1 dur=1us' 'launch at=+2ms pid=1 tid=1 dur=1us probe=65552' \
+	'epoch +1s' 'end duration' | "$BUILD/tests/mkcap" -o run.cap --pub "$GPUREC_HOME/trust/lab.pub" - || exit 1
+for way in csv folded otlp.json; do
+	"$replay" -q --force run.cap -o "run.$way"
+	check "one call is cudaLaunchKernel's: $way" is 1 "$(grep -oE '^launch.*cudaLaunchKernel|;cudaLaunchKernel |"name":"cudaLaunchKernel"' "run.$way" | wc -l)"
+done
+check "one call is cudaLaunchKernel's: lines of JSON" is 1 "$("$replay" -q --json run.cap | grep -c '"probe":"cudaLaunchKernel"')"
 finish
