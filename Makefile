@@ -121,7 +121,7 @@ help:
 	@echo 'make check       the fast tests                          (no root needed)'
 	@echo 'make test        every claim, plain and under sanitizers (as root, to trace; eight minutes on two CPUs)'
 	@echo 'make test-changed   the tests that concern what differs from main                  (as root; SINCE=COMMIT: from that one)'
-	@echo 'make test-long   all of it at length, packages, guests, faults, a browser; nothing may be unstable  (25 minutes)'
+	@echo 'make test-long   all of it at length, packages, guests, faults, a browser; nothing may be unstable  (an hour)'
 	@echo 'make static      tools with their libraries inside, to copy to other machines: $(BUILD)/static/'
 	@echo 'make mutants     mutation-test the verifier'
 	@echo 'make bench       figures beside peers and limits, into docs/BENCHMARKS.md  (as root, on an idle machine)'

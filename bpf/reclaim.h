@@ -18,10 +18,13 @@ static __always_inline int reclaim_begins(__u32 cause)
 	if (!running || !is_scheduled(t, track_of(t->tgid)))
 		return 0;
 	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (s) {
-		s->reclaim.cause = cause;
-		s->reclaim.start_ns = now_ns();
+	if (!s) {
+		count(PROBE_RECLAIM, COUNT_fired);
+		count(PROBE_RECLAIM, COUNT_no_state);
+		return 0;
 	}
+	s->reclaim.cause = cause;
+	s->reclaim.start_ns = now_ns();
 	return 0;
 }
 
