@@ -211,7 +211,7 @@ static int read_sections(struct image *img, Elf *elf, struct fault *why)
 			img->sections[img->nsections++] = (struct section){sh.sh_addr, sh.sh_size};
 		if (sh.sh_type == SHT_GNU_HASH && in_file(img, sh.sh_offset, sh.sh_size) &&
 		    !(sh.sh_flags & SHF_COMPRESSED))
-			img->hash = (struct hash_table){sh.sh_offset, sh.sh_size};
+			img->hash = (struct hash_table){.at = sh.sh_offset, .bytes = sh.sh_size};
 		if (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM)
 			continue;
 		t = &img->tables[sh.sh_type == SHT_SYMTAB ? TABLE_SYMTAB : TABLE_DYNSYM];
@@ -278,6 +278,7 @@ void image_close(struct image *img)
 	elf_end(img->elf);
 	if (img->fd >= 0)
 		close(img->fd);
+	free(img->hash.copy);
 	free(img->functions);
 	free(img);
 }

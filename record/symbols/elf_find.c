@@ -202,7 +202,7 @@ static int take_hashed(void *self, const Elf64_Sym *sym, struct fault *why)
 static int search_hash(struct search *s, struct image *img, struct fault *why)
 {
 	size_t before = s->n;
-	int r = 1;
+	int err = image_hash_read(img, s->nwanted, why), r = err ? err : 1;
 
 	for (size_t i = 0; i < s->nwanted && r > 0; i++) {
 		struct hashed h = {s, img, &s->wanted[i]};

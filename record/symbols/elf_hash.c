@@ -6,10 +6,12 @@
  */
 #include "record/symbols/elf_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_MAX 256 /* words of one bucket; linkers make buckets of a few */
 #define FILTER_BITS 64
+#define COPY_BYTES 512 /* a table of so many for each name is read at once, a larger one word by word */
 
 struct hash_head {
 	uint32_t nbuckets;
@@ -30,12 +32,34 @@ static uint32_t hash_of(const char *name, size_t len)
 /* n bytes, `at` bytes behind the table's begin: 1; 0: they are not in it; negative. */
 static int read_at(struct image *img, uint64_t at, void *buf, size_t n, struct fault *why)
 {
-	int err;
+	int err = 0;
 
 	if (at > img->hash.bytes || n > img->hash.bytes - at)
 		return 0;
-	err = image_pread(img, buf, n, img->hash.at + at, why);
+	if (img->hash.copy)
+		memcpy(buf, img->hash.copy + at, n);
+	else
+		err = image_pread(img, buf, n, img->hash.at + at, why);
 	return err ? err : 1;
+}
+
+int image_hash_read(struct image *img, size_t nnames, struct fault *why)
+{
+	struct hash_table *h = &img->hash;
+	unsigned char *copy;
+	int err;
+
+	if (h->copy || !h->bytes || h->bytes / COPY_BYTES > nnames)
+		return 0;
+	copy = malloc((size_t)h->bytes);
+	if (!copy)
+		return fault_no_memory(why);
+	err = image_pread(img, copy, (size_t)h->bytes, h->at, why);
+	if (err)
+		free(copy);
+	else
+		h->copy = copy;
+	return err;
 }
 
 /* 1, with *absent when the filter knows that the name is not there; 0: the table contradicts itself; negative. */

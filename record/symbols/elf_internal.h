@@ -26,7 +26,8 @@ struct table {
 /* The hash table of .dynsym, by which the dynamic linker finds a name. */
 struct hash_table {
 	uint64_t at;
-	uint64_t bytes; /* 0: there is none */
+	uint64_t bytes;      /* 0: there is none */
+	unsigned char *copy; /* NULL: it is read by the word */
 };
 
 enum { TABLE_SYMTAB, TABLE_DYNSYM, NTABLES };
@@ -74,6 +75,9 @@ bool image_offset_of(const struct image *img, uint64_t address, uint64_t *offset
 
 /* Whether it is a function that is defined in this file; *offset is where it stands. */
 bool image_defines(const struct image *img, const Elf64_Sym *sym, uint64_t *offset);
+
+/* Before so many names are looked up: a hash table that is not too large for them is read at once. 0 or negative. */
+int image_hash_read(struct image *img, size_t nnames, struct fault *why);
 
 /*
  * The symbols of .dynsym that have this name, by the hash table: each is handed to found(), whose negative result ends

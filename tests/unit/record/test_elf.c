@@ -12,14 +12,15 @@
 
 #include "record/symbols/elf.h"
 
-/* Every byte that is read is counted. */
-static uint64_t bytes_read;
+/* Every byte that is read is counted, and how often. */
+static uint64_t bytes_read, reads;
 
 ssize_t pread(int fd, void *buf, size_t n, off_t at)
 {
 	ssize_t got = syscall(SYS_pread64, fd, buf, n, at);
 
 	bytes_read += got > 0 ? (uint64_t)got : 0;
+	reads++;
 	return got;
 }
 
@@ -769,6 +770,29 @@ static void a_name_is_looked_up_by_its_hash_and_not_by_reading_all(void **state)
 	image_close(img);
 }
 
+/* Of the hash table nothing is read twice; a symbol that is found takes two reads. */
+static void for_many_names_the_hash_table_is_read_at_once(void **state)
+{
+	enum { THERE = 100, NAMES = 1000 };
+	static char text[NAMES][16];
+	const char *names[NAMES];
+	struct image *img = open_image(many());
+	struct image_match *m;
+
+	(void)state;
+	for (int i = 0; i < NAMES; i++) {
+		snprintf(text[i], sizeof(text[i]), i < THERE ? "f%d" : "none%d", i);
+		names[i] = text[i];
+	}
+	reads = 0;
+	assert_int_equal(find(img, names, NAMES, &m), THERE);
+	for (size_t i = 0; i < THERE; i++)
+		assert_int_equal(m[i].name, i);
+	assert_true(reads < 3 * THERE);
+	free(m);
+	image_close(img);
+}
+
 /* What is found must not depend on the hash table: with it, without it, and with one whose words are nonsense. */
 static void a_hash_table_that_contradicts_itself_is_left_aside(void **state)
 {
@@ -1018,6 +1042,7 @@ int main(void)
 		cmocka_unit_test(a_name_outside_its_table_is_no_name),
 		cmocka_unit_test(names_in_a_very_large_table_are_found_through_windows),
 		cmocka_unit_test(a_name_is_looked_up_by_its_hash_and_not_by_reading_all),
+		cmocka_unit_test(for_many_names_the_hash_table_is_read_at_once),
 		cmocka_unit_test(a_hash_table_that_contradicts_itself_is_left_aside),
 		cmocka_unit_test(a_file_that_makes_us_read_without_end_is_refused),
 		cmocka_unit_test(all_of_cudarts_functions_are_found_where_nm_says),
