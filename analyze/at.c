@@ -70,6 +70,8 @@ static bool is_of_thread(const struct at *a, const struct event *ev)
 		return as_tid(ev->v[F_fault_tid]) == a->tid;
 	case KIND_reclaim:
 		return as_tid(ev->v[F_reclaim_tid]) == a->tid;
+	case KIND_network:
+		return as_tid(ev->v[F_network_tid]) == a->tid;
 	default:
 		return event_is_call(ev) && as_tid(ev->v[F_call_tid]) == a->tid;
 	}

@@ -79,6 +79,8 @@ static uint32_t proves_tracked(const struct event *ev)
 		return as_tid(ev->v[F_fault_tid]);
 	case KIND_reclaim:
 		return as_tid(ev->v[F_reclaim_tid]);
+	case KIND_network:
+		return as_tid(ev->v[F_network_tid]);
 	case KIND_exit:
 		return as_tid(ev->v[F_exit_tid]);
 	case KIND_follow:
@@ -98,6 +100,8 @@ static uint32_t proves_process(const struct event *ev)
 		return (uint32_t)ev->v[F_fault_pid];
 	case KIND_reclaim:
 		return (uint32_t)ev->v[F_reclaim_pid];
+	case KIND_network:
+		return (uint32_t)ev->v[F_network_pid];
 	case KIND_exit:
 		return (uint32_t)ev->v[F_exit_pid];
 	case KIND_follow:
@@ -211,7 +215,8 @@ static int take_name(struct engine *e, const struct event *ev, struct fault *why
 	return r < 0 ? r : to_rules(e, ev, why);
 }
 
-static int take_fork(struct engine *e, const struct event *ev, struct fault *why)
+/* What has a name, and the timeline takes, too. */
+static int take_both(struct engine *e, const struct event *ev, struct fault *why)
 {
 	int r = take_named(e, ev, why);
 
@@ -344,6 +349,7 @@ static bool has_texts(uint16_t kind)
 		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true,     [KIND_fact] = true,
 		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,      [KIND_kernel] = true,
 		[KIND_cgroup] = true,       [KIND_quota] = true,   [KIND_scheduling] = true, [KIND_disk_device] = true,
+		[KIND_connection] = true,
 	};
 
 	return texts[kind];
@@ -391,8 +397,8 @@ static void lay_routes(struct engine *e)
 	static int (*const takes[KINDS_SEEN])(struct engine *, const struct event *, struct fault *) = {
 		[KIND_switch] = take_switch,       [KIND_waking] = take_waking, [KIND_futex] = take_timed,
 		[KIND_reclaim] = take_timed,       [KIND_fault] = take_timed,   [KIND_cpu] = take_timed,
-		[KIND_fork] = take_fork,           [KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
-		[KIND_in_flight] = take_in_flight, [KIND_exec] = take_exec,
+		[KIND_fork] = take_both,           [KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
+		[KIND_in_flight] = take_in_flight, [KIND_exec] = take_exec,     [KIND_network] = take_both,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {

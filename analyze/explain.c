@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format/base/cpu_list.h"
+#include "format/base/units.h"
 #include "replay/model/enum_names.h"
 
 #define TASK_TRACED_BIT 0x8 /* in prev_state, from include/linux/sched.h */
@@ -36,6 +37,15 @@ static struct disk_use disk_of(const struct names *names, const struct split *s)
 	return use;
 }
 
+static struct network_use network_of(const struct names *names, const struct split *s)
+{
+	struct network_use use = {0};
+
+	if (s->ns[CAUSE_NETWORK] || s->ns[CAUSE_ASLEEP])
+		network_waits_sum(&names->network, s->tid, s->begin_ns, s->end_ns, &use);
+	return use;
+}
+
 void explain(struct explained *e, const struct timeline *tl, const struct names *names, uint32_t tid, uint64_t begin_ns,
 	     uint64_t end_ns)
 {
@@ -50,6 +60,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 		e->quota[i] = s->ns[CAUSE_QUOTA] ? names_quota_of(names, s->tid) : NULL;
 		e->stop[i] = stop_of(names, s);
 		e->disk[i] = disk_of(names, s);
+		e->network[i] = network_of(names, s);
 		if (e->stop[i].number && !e->stop[i].by_kernel)
 			remember(e, names, e->stop[i].sender_tid);
 	}
@@ -70,6 +81,7 @@ void explained_copy(struct explained *to, const struct explained *from)
 	memcpy(to->quota, from->quota, cause->nlinks * sizeof(from->quota[0]));
 	memcpy(to->stop, from->stop, cause->nlinks * sizeof(from->stop[0]));
 	memcpy(to->disk, from->disk, cause->nlinks * sizeof(from->disk[0]));
+	memcpy(to->network, from->network, cause->nlinks * sizeof(from->network[0]));
 	memcpy(to->whos, from->whos, from->nwhos * sizeof(from->whos[0]));
 	to->machine = from->machine;
 	to->unreported = from->unreported;
@@ -231,6 +243,46 @@ static void add_disk(struct text *t, const struct explained *e, const struct spl
 	text_add(t, ")");
 }
 
+void text_add_peer(struct text *t, const struct network_peer *peer)
+{
+	if (peer)
+		text_add_escaped(t, peer->s, peer->nbytes);
+	else
+		text_add(t, "an unknown peer");
+}
+
+void text_add_network_use(struct text *t, const struct network_use *use)
+{
+	text_add_peer(t, use->longest.peer);
+	text_add(t, "%s: ", use->more ? " and others" : "");
+	if (use->waits == 1)
+		text_add(t, "once");
+	else
+		text_add(t, "%" PRIu64 " times", use->waits);
+	if (use->dur_ns) {
+		text_add(t, ", ");
+		text_add_ns(t, use->dur_ns);
+		text_add(t, " in all");
+	}
+	if (use->retransmitted)
+		text_add(t, "; %" PRIu64 " segment%s had to be sent again", use->retransmitted,
+			 plural(use->retransmitted));
+	if (use->disordered)
+		text_add(t, "; %" PRIu64 " came out of order", use->disordered);
+}
+
+/* What a link's thread waited for. */
+static void add_network(struct text *t, const struct explained *e, const struct split *s)
+{
+	const struct network_use *use = &e->network[s - e->cause.links];
+
+	if (!use->waits)
+		return;
+	text_add(t, " (");
+	text_add_network_use(t, use);
+	text_add(t, ")");
+}
+
 /* "stopped by SIGSTOP from 25143 bash, let go on by 25143 bash": the longest stretch that a link was stopped for. */
 static void add_stopped(struct text *t, const struct explained *e, const struct split *s)
 {
@@ -323,6 +375,10 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 			add_sleep(t, e, p);
 		add_disk(t, e, s);
 		break;
+	case CAUSE_NETWORK:
+		text_add(t, " waiting for the network");
+		add_network(t, e, s);
+		break;
 	case CAUSE_ASLEEP:
 		text_add(t, " asleep");
 		if (one)
@@ -383,12 +439,17 @@ static void add_no_cpu(struct text *t, const struct explained *e, uint32_t tid, 
 }
 
 /* Who ended the sleep that the chain follows. */
-static void add_waker(struct text *t, const struct explained *e, const struct part *p)
+static void add_waker(struct text *t, const struct explained *e, const struct split *s, const struct part *p)
 {
+	const struct network_use *use = &e->network[s - e->cause.links];
+
 	if (p->flags & SPAN_IRQ && (p->class == CAUSE_IO || p->class == CAUSE_FAULT))
 		return; /* a disk's answer is an interrupt */
 	if (p->flags & SPAN_TIMED_OUT) {
 		text_add(t, " until its time was up");
+	} else if (p->flags & SPAN_IRQ && use->waits && use->longest.at_ns == p->longest_end_ns) {
+		text_add(t, " until something came from ");
+		text_add_peer(t, use->longest.peer);
 	} else if (p->flags & SPAN_IRQ) {
 		text_add(t, " until an interrupt (a timer or a device)");
 	} else if (p->flags & SPAN_SIGNALLED) {
@@ -441,6 +502,12 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		text_add(t, " for ");
 		text_add_ns(t, s->ns[class]);
 		break;
+	case CAUSE_NETWORK:
+		text_add(t, ", which waited for the network");
+		add_network(t, e, s);
+		text_add(t, " for ");
+		text_add_ns(t, s->ns[class]);
+		break;
 	case CAUSE_FUTEX:
 	case CAUSE_FAULT:
 	case CAUSE_IO:
@@ -459,7 +526,7 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		}
 		text_add(t, " for ");
 		text_add_ns(t, p->ns);
-		add_waker(t, e, p);
+		add_waker(t, e, s, p);
 		break;
 	default:
 		text_add(t, "; what that one was doing is not known (%s)", why_unknown(e, p));
@@ -483,7 +550,7 @@ void text_add_cause(struct text *t, const struct explained *e)
 		text_add(t, ", ");
 		add_no_cpu(t, e, first->tid, p);
 	} else if (cause_class_sleeps(class)) {
-		add_waker(t, e, p);
+		add_waker(t, e, first, p);
 	}
 	for (unsigned i = 1; i < e->cause.nlinks; i++)
 		add_link(t, e, &e->cause.links[i]);

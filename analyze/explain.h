@@ -14,8 +14,9 @@ struct explained {
 	struct who whos[EXPLAINED_WHOS_MAX];
 	unsigned nwhos;
 	const struct cpu_group *quota[1 + CAUSE_LINKS_MAX]; /* that bounds the link's thread; NULL: not known */
-	struct stop_signal stop[1 + CAUSE_LINKS_MAX]; /* the signal that stopped it; number 0: none, or not known */
-	struct disk_use disk[1 + CAUSE_LINKS_MAX];    /* the requests that its thread slept for */
+	struct stop_signal stop[1 + CAUSE_LINKS_MAX];    /* the signal that stopped it; number 0: none, or not known */
+	struct disk_use disk[1 + CAUSE_LINKS_MAX];       /* the requests that its thread slept for */
+	struct network_use network[1 + CAUSE_LINKS_MAX]; /* what came for it through connections */
 	enum machine machine;
 	bool unreported; /* the kernel has no tracepoint of switches or wakings: what is unknown is so for that */
 };
@@ -43,6 +44,11 @@ void text_add_how(struct text *t, const char *before, const struct scheduling *h
 void text_add_disk(struct text *t, const struct disk_use *use);
 /* "vda: 38 reads of 4.75 MiB, which took 480 ms, of that 470 ms in the device". There are requests in it. */
 void text_add_disk_use(struct text *t, const struct disk_use *use);
+
+/* "10.0.0.1:80"; "an unknown peer". */
+void text_add_peer(struct text *t, const struct network_peer *peer);
+/* "10.0.0.1:80: 3 times, 120 ms in all; 2 segments had to be sent again". There are waits in it. */
+void text_add_network_use(struct text *t, const struct network_use *use);
 
 /* Why a thread had to free memory, by a part's flags: "limit", "host", "compaction"; "unknown". */
 const char *shortage_word(uint32_t flags);

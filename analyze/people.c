@@ -141,6 +141,8 @@ bool names_wants(uint16_t kind)
 	case KIND_signal:
 	case KIND_disk:
 	case KIND_disk_device:
+	case KIND_network:
+	case KIND_connection:
 	case KIND_kernel:
 		return true;
 	default:
@@ -179,6 +181,9 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_disk:
 	case KIND_disk_device:
 		return disk_waits_feed(&n->disks, ev, why);
+	case KIND_network:
+	case KIND_connection:
+		return network_waits_feed(&n->network, ev, why);
 	case KIND_kernel:
 		return kernels_see(&n->kernels, &n->tasks, ev, why);
 	case KIND_fact:
@@ -267,6 +272,7 @@ void names_clear(struct names *n)
 	about_clear(&n->about);
 	cpu_groups_clear(&n->cpu_groups);
 	disk_waits_clear(&n->disks);
+	network_waits_clear(&n->network);
 	kernels_clear(&n->kernels);
 	tasks_clear(&n->tasks);
 	table_clear(&n->stacks);

@@ -11,6 +11,7 @@
 #include "analyze/facts/capture_facts.h"
 #include "analyze/facts/cpu_groups.h"
 #include "analyze/facts/disk_waits.h"
+#include "analyze/facts/network_waits.h"
 #include "analyze/facts/stop_signals.h"
 #include "analyze/facts/syscall_names.h"
 #include "format/base/table.h"
@@ -80,6 +81,7 @@ struct names {
 	struct cpu_groups cpu_groups;
 	struct stop_signals stops;
 	struct disk_waits disks;
+	struct network_waits network;
 	struct table nameless; /* struct nameless; filled by its owner */
 	struct about about;    /* the host, and what the recorder could not see */
 };

@@ -69,6 +69,14 @@ const char *disk_remedy(const struct disk_use *use)
 	return NULL;
 }
 
+const char *network_remedy(const struct network_use *use)
+{
+	if (use && (use->retransmitted || use->disordered))
+		return "Segments were lost on the way: see the network between here and there (ss -ti, ip -s link, nstat)";
+	return "See what the other end did then (gpurec there, or its logs); ask earlier, for more at once, or through "
+	       "more connections, so that nobody waits for one answer";
+}
+
 const char *memory_remedy(uint32_t flags)
 {
 	if (flags & SPAN_LIMIT)
@@ -101,6 +109,8 @@ const char *cause_remedy(const struct explained *e, enum cause_class class)
 		return e ? explained_cpu_remedy(e) : NULL;
 	case CAUSE_IO:
 		return disk_remedy(e ? &e->disk[0] : NULL);
+	case CAUSE_NETWORK:
+		return network_remedy(e ? &e->network[0] : NULL);
 	default:
 		return NULL;
 	}

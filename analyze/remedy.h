@@ -22,6 +22,9 @@ const char *explained_cpu_remedy(const struct explained *e);
 /* What helps a thread that slept for these requests; NULL: nothing of them explains it. `use` may be NULL. */
 const char *disk_remedy(const struct disk_use *use);
 
+/* What helps a thread that waited for the network, for what is known of that; `use` may be NULL. */
+const char *network_remedy(const struct network_use *use);
+
 /* What helps a thread that has to free memory; flags: SPAN_LIMIT and others. */
 const char *memory_remedy(uint32_t flags);
 

@@ -108,6 +108,7 @@ struct rule {
 	R(throttle)                                                                                                    \
 	R(cpu_quota)                                                                                                   \
 	R(memory_pressure)                                                                                             \
+	R(network_wait)                                                                                                \
 	R(object_leak)
 
 #define RULE_NUMBER(name) RULE_##name,

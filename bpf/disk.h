@@ -99,12 +99,11 @@ static __noinline void emit_disk(struct task_struct *t, struct cpu_state *here)
 /* A thread whose switches are recorded is woken: from a sleep, by the disk's answer? */
 static __always_inline void disk_woken(struct task_struct *t, bool interrupted)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
 	struct cpu_state *here;
 
 	if (!disks_on || !BPF_CORE_READ_BITFIELD(t, in_iowait) || (bpf_core_field_exists(t->on_cpu) && t->on_cpu))
 		return;
-	here = bpf_map_lookup_elem(&cpus, &cpu);
+	here = cpu_state(bpf_get_smp_processor_id());
 	if (here && here->request.done_ns && here->request.by == request_by(interrupted))
 		emit_disk(t, here);
 }

@@ -26,7 +26,7 @@ static __always_inline bool is_scheduled(struct task_struct *t, bool is_tracked)
 /* A tracked thread goes to sleep. */
 static __always_inline void follow_sleep(struct task_struct *t)
 {
-	struct thread_state *s = follow_wakers ? bpf_task_storage_get(&threads, t, 0, 0) : 0;
+	struct thread_state *s = follow_wakers || network_on ? bpf_task_storage_get(&threads, t, 0, 0) : 0;
 
 	if (s)
 		s->left_ns = now_ns();

@@ -9,6 +9,7 @@
 #include "bpf/follow.h"
 #include "bpf/metrics.h"
 #include "bpf/names.h"
+#include "bpf/network.h"
 #include "bpf/reclaim.h"
 #include "bpf/signals.h"
 #include "bpf/states.h"
@@ -49,11 +50,6 @@ int on_return_multi(struct pt_regs *ctx)
 }
 
 /* --- the scheduler --- */
-
-static __always_inline struct cpu_state *cpu_state(__u32 cpu)
-{
-	return bpf_map_lookup_elem(&cpus, &cpu);
-}
 
 /* On which CPU a thread is, or in whose queue; of a kernel that does not say so no CPU's number. */
 static __always_inline __u32 task_cpu(struct task_struct *t)
@@ -112,6 +108,7 @@ static __always_inline bool note_waits(struct task_struct *prev, bool prev_track
 	bool waiting = here && here->waiting;
 
 	disk_forget(here);
+	network_forget(here);
 	if (prev_tracked && preempted)
 		wait_begins(bpf_task_storage_get(&threads, prev, 0, 0), cpu);
 	if (next_tracked) {
@@ -334,6 +331,7 @@ static __always_inline int waking(struct task_struct *t, bool is_tracked, bool i
 	emit(t, is_tracked);
 	emit(waker, by_tracked);
 	disk_woken(t, interrupted);
+	interrupted = network_woken(t, interrupted);
 	if (follow_wakers && is_tracked && !by_tracked && interrupts_known && !interrupted)
 		follow_waker(t);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);

@@ -58,6 +58,8 @@ enum {
 #define KERNEL_REQUEST_OPERATION 0xffu /* in request.cmd_flags */
 #define KERNEL_NICE_0 120              /* task_struct.static_prio */
 #define KERNEL_PF_KTHREAD 0x00200000u  /* in task_struct.flags */
+#define KERNEL_AF_INET 2
+#define KERNEL_IPPROTO_TCP 6
 
 /* The kernel's own, known to the verifier by name and size. */
 struct bpf_timer {
@@ -93,6 +95,7 @@ struct inode {
 struct file {
 	struct path f_path;
 	struct inode *f_inode;
+	void *private_data;
 };
 
 struct linux_binprm {
@@ -241,6 +244,82 @@ struct request {
 
 struct request___until_5_17 {
 	struct gendisk *rq_disk;
+};
+
+struct list_head {
+	struct list_head *next;
+};
+
+struct wait_queue_head {
+	struct list_head head;
+};
+
+struct wait_queue_entry {
+	void *private; /* the task that waits; of poll() and select() a struct poll_wqueues; of epoll 0 */
+	struct list_head entry;
+};
+
+struct poll_wqueues {
+	struct task_struct *polling_task;
+};
+
+struct eventpoll {
+	struct wait_queue_head wq;
+};
+
+struct epitem {
+	struct eventpoll *ep;
+};
+
+struct eppoll_entry {
+	struct epitem *base;
+	struct wait_queue_entry wait;
+};
+
+struct socket_wq {
+	struct wait_queue_head wait;
+};
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct net {
+	struct ns_common ns;
+};
+
+struct in6_addr {
+};
+
+struct sock_common {
+	__be32 skc_daddr, skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num; /* the local port */
+	unsigned short skc_family;
+	struct {
+		struct net *net;
+	} skc_net;
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr; /* of kernels with IPv6 */
+};
+
+struct socket;
+
+struct sock {
+	struct sock_common __sk_common;
+	struct socket_wq *sk_wq;
+	__u16 sk_protocol;
+	struct socket *sk_socket;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct tcp_sock {
+	__u32 rcv_nxt, copied_seq;
+	__u32 total_retrans;
+	__u32 rcv_ooopack;
+	__u32 srtt_us; /* eight times as much */
 };
 
 struct cpumask {

@@ -77,6 +77,7 @@ enum host_probe {
 	PROBE_SCHEDULING = 19,
 	PROBE_DISK = 20,
 	PROBE_RECLAIM = 21,
+	PROBE_NETWORK = 22,
 	PROBE_HOST_END = 32, /* the first id of a library function */
 };
 
@@ -138,6 +139,7 @@ enum ring_type {
 	RING_SCHEDULING,
 	RING_DISK,
 	RING_RECLAIM,
+	RING_NETWORK,
 	RING_TYPES
 };
 
@@ -311,6 +313,24 @@ struct ring_disk {
 	__u32 error;
 	__u32 device;
 	char name[DISK_BYTES]; /* of the device */
+};
+
+/* Addresses as IPv6 has them. */
+struct network_ends {
+	__u8 local[16], peer[16];
+	__u16 local_port, peer_port;
+};
+
+/* As the fields of kinds network and connection. */
+struct ring_network {
+	struct ring_head head;
+	__u32 pid, tid;
+	__u64 dur_ns;
+	__u32 unread;
+	__u32 retransmitted, disordered;
+	__u32 rtt_us;
+	__u32 net; /* namespace */
+	struct network_ends ends;
 };
 
 /* As the fields of kind reclaim. */

@@ -23,6 +23,7 @@ const volatile __u32 own_pid;         /* the recorder's: it is not followed */
 const volatile __u32 cpu_words;       /* of a set of this machine's CPUs; 0: they are too many */
 const volatile bool futex_on;
 const volatile bool disks_on;         /* note for which request to a disk a thread slept */
+const volatile bool network_on;       /* note through which connection came what a thread slept for */
 const volatile bool quota_on;         /* note when a CPU quota keeps a thread from running */
 const volatile bool notice_maps;      /* report when a CUDA library is mapped */
 const volatile bool reducing;         /* events are left out on purpose: `keep` of a plan, or */
@@ -209,10 +210,19 @@ struct disk_request {
 	__u32 by; /* request_by() */
 };
 
+/* What came in last on a CPU, until that turns to another thread: see bpf/network.h. Monotonic clock. */
+struct segment {
+	__u64 sk; /* address of its kernel's struct sock; 0: there is none */
+	__u64 at_ns;
+	__u32 changed; /* the connection got to another state */
+	struct network_ends ends;
+};
+
 struct cpu_state {
 	__u64 waiting;      /* tracked threads that wait for it */
 	__u64 own_stack_at; /* see in_interrupt() */
 	struct disk_request request;
+	struct segment segment;
 };
 
 struct {
@@ -221,6 +231,11 @@ struct {
 	__type(key, __u32);
 	__type(value, struct cpu_state);
 } cpus SEC(".maps");
+
+static __always_inline struct cpu_state *cpu_state(__u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -376,6 +391,18 @@ static __always_inline void submit_life(void *record, bool urgent)
 		flags = BPF_RB_FORCE_WAKEUP;
 	}
 	bpf_ringbuf_submit(record, flags);
+}
+
+/* The file behind descriptor `fd` of the current task, or NULL. */
+static __always_inline struct file *file_of(struct task_struct *t, __u32 fd)
+{
+	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
+	struct file **files = BPF_CORE_READ(fdt, fd);
+	struct file *file = 0;
+
+	if (fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+		return 0;
+	return file;
 }
 
 #endif

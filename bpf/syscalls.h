@@ -103,18 +103,6 @@ static __always_inline void futex_leave(__s64 ret)
 	submit_bulk(r);
 }
 
-/* The file behind descriptor `fd` of the current task, or NULL. */
-static __always_inline struct file *file_of(struct task_struct *t, __u32 fd)
-{
-	struct fdtable *fdt = BPF_CORE_READ(t, files, fdt);
-	struct file **files = BPF_CORE_READ(fdt, fd);
-	struct file *file = 0;
-
-	if (fd >= BPF_CORE_READ(fdt, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
-		return 0;
-	return file;
-}
-
 /* Whether its name begins as those of CUDA's libraries do: libcuda, libcudart, libnccl. */
 static __always_inline bool has_cuda_name(struct file *file)
 {

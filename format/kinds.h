@@ -64,6 +64,7 @@
 	K(33, thread, process, PLAIN)                                                                                  \
 	K(34, namespaces, process, PLAIN)                                                                              \
 	K(35, reclaim, events, COUNTED)                                                                                \
+	K(37, network, events, COUNTED)                                                                                \
 	K(40, module, path, PLAIN)                                                                                     \
 	K(41, executable, path, PLAIN)                                                                                 \
 	K(42, attach, path, PLAIN)                                                                                     \
@@ -74,6 +75,7 @@
 	K(50, xid, host, PLAIN)                                                                                        \
 	K(51, scheduling, host, PLAIN)                                                                                 \
 	K(52, disk_device, host, PLAIN)                                                                                \
+	K(53, connection, host, PLAIN)                                                                                 \
 	K(56, frame, symbol, PLAIN)                                                                                    \
 	K(57, kernel, symbol, PLAIN)                                                                                   \
 	K(64, cgroup, cgroup, PLAIN)                                                                                   \
@@ -328,6 +330,30 @@
 #define RECLAIM_HOST 1    /* the host has too little (direct reclaim) */
 #define RECLAIM_GROUP 2   /* its control group, or one above, is at a limit (memory.max, memory.high) */
 #define RECLAIM_COMPACT 3 /* there is enough, but not in one piece (compaction) */
+
+/*
+ * Something came through a TCP connection, and that ended a thread's sleep for it: data, room for more, its begin or
+ * its end. dur: how long it had slept; 0: not known. connection: a `connection` row before names it by this number; 0: none does.
+ * role: CONNECTION_*. unread: bytes that had come and were not read then. retransmitted: segments that had to be sent more than once from here,
+ * disordered: segments that came before one that had been sent earlier, both since the connection began. rtt: how long
+ * an answer takes at least, smoothed (TCP's round-trip time); 0: not known.
+ */
+#define FIELDS_network(F)                                                                                              \
+	F(network, at, TIME, BOOT_NS)                                                                                  \
+	F(network, pid, UINT, ID)                                                                                      \
+	F(network, tid, UINT, ID)                                                                                      \
+	F(network, cpu, UINT, CPU)                                                                                     \
+	F(network, dur, UINT, NS)                                                                                      \
+	F(network, connection, UINT, ID)                                                                               \
+	F(network, role, UINT, ENUM)                                                                                   \
+	F(network, unread, UINT, BYTES)                                                                                \
+	F(network, retransmitted, UINT, NUMBER)                                                                        \
+	F(network, disordered, UINT, NUMBER)                                                                           \
+	F(network, rtt, UINT, NS)
+
+#define CONNECTION_UNKNOWN 0  /* who began it is not known */
+#define CONNECTION_MADE 1     /* nobody listens at its local port: it was begun here, unless who accepted it ceased to */
+#define CONNECTION_ACCEPTED 2 /* somebody listens at its local port: it was begun by the peer */
 
 /*
  * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so
@@ -642,6 +668,17 @@
 	F(disk_device, at, TIME, BOOT_NS)                                                                              \
 	F(disk_device, number, UINT, ID)                                                                               \
 	F(disk_device, name, TEXT, NONE)
+
+/*
+ * A TCP connection that `network` rows name by this number, until another row has it. net: its network namespace;
+ * 0: not known. local, peer: address and port, as "10.0.0.1:80" and "[fe80::1]:80".
+ */
+#define FIELDS_connection(F)                                                                                           \
+	F(connection, at, TIME, BOOT_NS)                                                                               \
+	F(connection, number, UINT, ID)                                                                                \
+	F(connection, net, UINT, ID)                                                                                   \
+	F(connection, local, TEXT, NONE)                                                                               \
+	F(connection, peer, TEXT, NONE)
 
 /*
  * How the kernel schedules a thread: when it is first named, and again after that was changed. policy: POLICY_*; nice:

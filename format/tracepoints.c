@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define TRACING "CONFIG_TRACEPOINTS and CONFIG_BPF_EVENTS"
+#define NETWORK "for which connection a thread slept"
 #define RECLAIM "when threads had to free memory by themselves"
 #define SYSCALLS "CONFIG_FTRACE_SYSCALLS"
 
@@ -19,6 +20,8 @@ const struct tracepoint tracepoints[] = {
 	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
 	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},
 	{"block_rq_complete", "for which request to which disk a thread slept", TRACING " and CONFIG_BLOCK", true},
+	{"tcp_probe", NETWORK, TRACING " and CONFIG_INET", true},
+	{"inet_sock_set_state", NETWORK ", when that began or ended", TRACING " and CONFIG_INET", true},
 	{"mm_vmscan_direct_reclaim_begin", RECLAIM, TRACING, true},
 	{"mm_vmscan_direct_reclaim_end", RECLAIM, TRACING, true},
 	{"mm_vmscan_memcg_reclaim_begin", RECLAIM " at a limit", TRACING " and CONFIG_MEMCG", true},

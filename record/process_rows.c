@@ -508,6 +508,9 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 				 "who stopped, continued or ended processes by a signal (--no-signals)");
 	if (!s->o.disks)
 		n += add_missing(&list[n], false, false, "for which request to a disk threads waited (--no-disks)");
+	if (!s->o.network)
+		n += add_missing(&list[n], false, false,
+				 "through which connection came what threads waited for (--no-network)");
 	if (!s->o.reclaim)
 		n += add_missing(&list[n], false, false,
 				 "when threads had to free memory by themselves (--no-reclaim)");
@@ -521,4 +524,4 @@ size_t recording_list_missing(const struct recording *s, struct missing list[MIS
 		n += add_missing(&list[n], true, false, "where files are, and the arguments of processes (--no-paths)");
 	return n;
 }
-_Static_assert(NLACKS + 11 <= MISSING_MAX, "room for all");
+_Static_assert(NLACKS + 12 <= MISSING_MAX, "room for all");

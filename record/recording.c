@@ -234,6 +234,7 @@ static int open_kernel_side(struct recording *s, struct fault *why)
 		.quota = s->o.quota,
 		.signals = s->o.signals,
 		.disks = s->o.disks,
+		.network = s->o.network,
 		.reclaim = s->o.reclaim,
 		.follow = s->o.follow,
 		.notice_maps = s->o.futex && s->o.late_attach,
@@ -405,6 +406,7 @@ static int recording_start(struct recording *s, struct fault *why)
 		r = close_inherited(s, why);
 	if (r == 0)
 		r = procfs_open(&s->fs, PROCFS_ROOT, why);
+	s->connections.fs = &s->fs;
 	s->fs_open = r == 0;
 	if (r == 0)
 		s->others_hidden = hides_others(s);

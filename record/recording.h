@@ -29,6 +29,7 @@ struct recording_options {
 	uint64_t metrics_ns; /* sample the CPUs once in so long; 0: never */
 	bool futex;
 	bool disks;         /* report for which request to a disk a thread slept */
+	bool network;       /* report through which connection came what a thread slept for */
 	bool reclaim;       /* report when a thread has to free memory by itself */
 	bool signals;       /* report of signals that stop, continue or end processes, and of their senders */
 	bool follow;        /* threads that are not recorded, once they end long sleeps of recorded ones */
@@ -61,7 +62,7 @@ struct missing {
 	bool ordinary; /* on a busy host it always is so: nobody but who asks (-v) needs to know */
 	bool calls;    /* calls may be missing for it, not only names */
 };
-#define MISSING_MAX 30
+#define MISSING_MAX 32
 
 /* A recorded process that still ran when recording ended. */
 struct survivor {

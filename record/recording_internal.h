@@ -158,6 +158,7 @@ struct recording {
 	struct symbolizer *symbolizer;
 	struct stacks *stacks;
 	struct kernels *kernels;
+	struct connections connections;
 	struct discover *discover;
 	struct writer *writer;
 	struct translator translator;

@@ -173,6 +173,9 @@ static int emit_start(struct recording *s, uint64_t at_ns, struct fault *why)
 			  : attach_lacks(s->attach, "block_rq_complete")
 				  ? "not recorded: this kernel does not report it"
 				  : "recorded"},
+		{"network", !s->o.network                          ? "not recorded"
+			    : attach_lacks(s->attach, "tcp_probe") ? "not recorded: this kernel does not report it"
+								   : "recorded"},
 		{"reclaim", !s->o.reclaim ? "not recorded"
 			    : attach_lacks(s->attach, "mm_vmscan_direct_reclaim_end")
 				    ? "not recorded: this kernel does not report it"
@@ -281,6 +284,7 @@ int capture_open(struct recording *s, const struct identity *id, const struct cl
 					    .counters = &s->counters,
 					    .stacks = s->stacks,
 					    .kernels = s->kernels,
+					    .connections = &s->connections,
 					    .begin_ns = start->boot_ns,
 					    .notice = recording_notice,
 					    .self = s};

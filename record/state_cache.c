@@ -34,6 +34,7 @@ static const struct about {
 	{KIND_fact, NFIELDS_fact, {NO_FIELD}, NO_FIELD, NO_FIELD}, /* by its first text */
 	{KIND_gpu, NFIELDS_gpu, {F_gpu_index}, NO_FIELD, NO_FIELD},
 	{KIND_disk_device, NFIELDS_disk_device, {F_disk_device_number}, NO_FIELD, NO_FIELD},
+	{KIND_connection, NFIELDS_connection, {F_connection_number}, NO_FIELD, NO_FIELD},
 	{KIND_kernel, NFIELDS_kernel, {F_kernel_function, F_kernel_pid}, F_kernel_pid, F_kernel_start},
 	{KIND_cgroup, NFIELDS_cgroup, {F_cgroup_pid}, F_cgroup_pid, F_cgroup_start},
 };

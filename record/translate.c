@@ -385,6 +385,22 @@ static int take_disk(struct translator *t, struct row *row, const void *record, 
 	return name_disk(t, row->v[0], d, why);
 }
 
+static int take_network(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
+{
+	const struct ring_network *n = record;
+
+	(void)nwords;
+	row->v[F_network_pid] = n->pid;
+	row->v[F_network_tid] = n->tid;
+	row->v[F_network_cpu] = n->head.cpu;
+	row->v[F_network_dur] = n->dur_ns;
+	row->v[F_network_unread] = n->unread;
+	row->v[F_network_retransmitted] = n->retransmitted;
+	row->v[F_network_disordered] = n->disordered;
+	row->v[F_network_rtt] = (uint64_t)n->rtt_us * 1000;
+	return t->connections ? connections_name(t->connections, t->writer, row, n, why) : 0;
+}
+
 /* A process's addresses are of another program, or of none, from then on. */
 static int take_exec(struct translator *t, struct row *row, const void *record, size_t nwords, struct fault *why)
 {
@@ -469,6 +485,7 @@ static const struct record_type {
 	[RING_IN_FLIGHT] = {FILLED(in_flight, PROBE_IN_FLIGHT)},
 	[RING_FOLLOW] = {FILLED(follow, PROBE_FOLLOW), .noticed = true},
 	[RING_DISK] = {sizeof(struct ring_disk), KIND_disk, PROBE_DISK, .take = take_disk},
+	[RING_NETWORK] = {sizeof(struct ring_network), KIND_network, PROBE_NETWORK, .take = take_network},
 	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING,
 			     .take = take_scheduling},
 #undef FILLED

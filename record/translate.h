@@ -8,6 +8,7 @@
 
 #include "format/base/cpu_list.h"
 #include "format/writer.h"
+#include "record/connections.h"
 #include "record/probe/counters.h"
 #include "record/symbols/kernel_rows.h"
 #include "record/symbols/stack_rows.h"
@@ -18,8 +19,9 @@ struct translator {
 	struct writer *writer;
 	struct counters *counters;
 	struct stacks *stacks;
-	struct kernels *kernels; /* NULL: kernels are not named */
-	uint64_t begin_ns;       /* of the open epoch: the kernel's fast clock may be a hair behind ours */
+	struct kernels *kernels;         /* NULL: kernels are not named */
+	struct connections *connections; /* NULL: they are not named */
+	uint64_t begin_ns;               /* of the open epoch: the kernel's fast clock may be a hair behind ours */
 	/* Called after the row is staged, for RING_FORK, _EXEC, _EXIT, _PROCESS, _THROTTLED and _MAPPED. 0 or an error.
 	 */
 	int (*notice)(void *self, const struct ring_head *record, struct fault *why);

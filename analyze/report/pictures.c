@@ -24,6 +24,8 @@ const char *picture_class(unsigned cause_class)
 		return "futex";
 	case CAUSE_FAULT:
 		return "fault";
+	case CAUSE_NETWORK:
+		return "network";
 	case CAUSE_MEMORY:
 		return "memory";
 	case CAUSE_IO:

@@ -15,7 +15,7 @@ const char *picture_part_class(enum ledger_part part)
 		[LEDGER_OWN] = "own",         [LEDGER_CPU] = "no-cpu",    [LEDGER_QUOTA] = "quota",
 		[LEDGER_TASK] = "futex",      [LEDGER_DEVICE] = "io",     [LEDGER_KERNEL] = "fault",
 		[LEDGER_STOPPED] = "stopped", [LEDGER_CHOICE] = "choice", [LEDGER_OPEN] = "open",
-		[LEDGER_UNKNOWN] = "unknown", [LEDGER_MEMORY] = "memory"};
+		[LEDGER_UNKNOWN] = "unknown", [LEDGER_MEMORY] = "memory", [LEDGER_NETWORK] = "network"};
 
 	return classes[part];
 }

@@ -70,7 +70,7 @@ static const char *word_of(unsigned class)
 		[CAUSE_CPU] = "on CPU",      [CAUSE_RUNNABLE] = "no CPU", [CAUSE_FUTEX] = "futex",
 		[CAUSE_FAULT] = "fault",     [CAUSE_IO] = "disk",         [CAUSE_ASLEEP] = "asleep",
 		[CAUSE_QUOTA] = "throttled", [CAUSE_STOPPED] = "stopped", [CAUSE_UNKNOWN] = "unknown",
-		[CAUSE_MEMORY] = "memory"};
+		[CAUSE_MEMORY] = "memory",   [CAUSE_NETWORK] = "network"};
 
 	return words[class];
 }

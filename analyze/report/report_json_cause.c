@@ -44,6 +44,7 @@ static void add_part(struct json *j, const struct explained *e, const struct par
 	case CAUSE_STOPPED:
 	case CAUSE_FAULT:
 	case CAUSE_IO:
+	case CAUSE_NETWORK:
 	case CAUSE_ASLEEP:
 		if (p->class == CAUSE_STOPPED)
 			json_bool(j, "frozen", p->flags & SPAN_FROZEN);
@@ -116,6 +117,24 @@ static void add_disk(struct json *j, const struct disk_use *use)
 	json_close(j, '}');
 }
 
+static void add_network(struct json *j, const struct network_use *use)
+{
+	const struct network_peer *peer = use->longest.peer;
+
+	if (!use->waits)
+		return;
+	json_open(j, "network", '{');
+	if (peer)
+		json_text(j, "peer", peer->s, peer->nbytes);
+	json_bool(j, "others", use->more);
+	json_u64(j, "waits", use->waits);
+	json_u64(j, "ns", use->dur_ns);
+	json_u64(j, "longest_rtt_ns", use->longest.rtt_ns);
+	json_u64(j, "retransmitted", use->retransmitted);
+	json_u64(j, "disordered", use->disordered);
+	json_close(j, '}');
+}
+
 static void add_split(struct json *j, const struct explained *e, const struct split *s)
 {
 	json_open(j, NULL, '{');
@@ -124,11 +143,12 @@ static void add_split(struct json *j, const struct explained *e, const struct sp
 	json_u64(j, "end_ns", s->end_ns);
 	json_string(j, "main", cause_class_name(split_main(s)));
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
-		if (s->ns[c] || (c != CAUSE_QUOTA && c != CAUSE_STOPPED &&
-				 c != CAUSE_MEMORY)) /* which captures of earlier versions do not report */
+		if (s->ns[c] || (c != CAUSE_QUOTA && c != CAUSE_STOPPED && c != CAUSE_MEMORY &&
+				 c != CAUSE_NETWORK)) /* which captures of earlier versions do not report */
 			json_u64(j, cause_class_key((enum cause_class)c), s->ns[c]);
 	add_stop(j, e, &e->stop[s - e->cause.links]);
 	add_disk(j, &e->disk[s - e->cause.links]);
+	add_network(j, &e->network[s - e->cause.links]);
 	json_open(j, "parts", '[');
 	for (unsigned i = 0; i < s->nparts; i++)
 		add_part(j, e, &s->parts[i]);

@@ -204,6 +204,8 @@ static const char *advice_for_sleep(enum chain_end end)
 	case CHAIN_MEMORY:
 		return "The task that it waits for had to free memory meanwhile: see what has the memory "
 		       "(/proc/meminfo, memory.stat)";
+	case CHAIN_NETWORK:
+		return "The task that it waits for waited for the network meanwhile: see what the other end did then";
 	case CHAIN_NO_CPU:
 		return "The holder had no CPU: give it one, raise its priority, use a priority-inheriting mutex, or "
 		       "take the lock out of the launch's way";

@@ -6,10 +6,7 @@
 #include <inttypes.h>
 
 #include "analyze/remedy.h"
-#include "analyze/rule.h"
-#include "analyze/stats/callsite.h"
-#include "analyze/stats/top_threads.h"
-#include "format/base/units.h"
+#include "analyze/rules/lost_part.h"
 
 enum { SET_TOTAL, SET_SHARE, SET_CALLS };
 
@@ -24,7 +21,7 @@ static const struct setting settings[] = {
 #define THREADS_MAX 8192
 #define PRESSED_MAX 1024
 
-/* Why: as the rows have it; beyond, what is none of them. */
+/* Why: as the rows have it; or for another reason. */
 enum { OF_OTHERS, OF_HOST, OF_LIMIT, OF_COMPACT, REASONS };
 _Static_assert((int)OF_HOST == RECLAIM_HOST && (int)OF_LIMIT == RECLAIM_GROUP && (int)OF_COMPACT == RECLAIM_COMPACT,
 	       "reason_of()");
@@ -58,10 +55,8 @@ struct pressure_state {
 /* Threads of one process: one finding. */
 struct pressed_process {
 	struct table_key key; /* a: process instance */
-	uint64_t tid, nthreads, life_ns, lost_ns;
+	struct lost_part lost;
 	struct reclaimed rows;
-	struct roster waiters;
-	struct gpu_price price;
 };
 
 static int pressure_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
@@ -83,12 +78,6 @@ static int pressure_feed(void *state, const struct context *ctx, const uint64_t 
 	return 0;
 }
 
-static bool is_enough(const struct ledger_thread *t, const uint64_t *set)
-{
-	return t->nfed >= set[SET_CALLS] && t->ns[LEDGER_MEMORY] >= set[SET_TOTAL] &&
-	       t->ns[LEDGER_MEMORY] >= (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE];
-}
-
 static void join(struct pressure_state *s, const struct context *ctx, const struct ledger_thread *t)
 {
 	uint64_t process = t->key.b % LEDGER_AGAIN;
@@ -97,12 +86,7 @@ static void join(struct pressure_state *s, const struct context *ctx, const stru
 
 	if (!p)
 		return;
-	p->nthreads++;
-	p->tid = t->key.a;
-	p->life_ns += t->end_ns - t->begin_ns;
-	p->lost_ns += t->ns[LEDGER_MEMORY];
-	roster_add_thread(&p->waiters, ctx->names, t->key.a, t->ns[LEDGER_MEMORY]);
-	gpu_price_add(&p->price, ctx, t->key.a, process, LEDGER_MEMORY, t->ns[LEDGER_MEMORY]);
+	lost_part_join(&p->lost, ctx, t, LEDGER_MEMORY);
 	for (unsigned i = 0; r && i < REASONS; i++)
 		p->rows.ns[i] += r->rows.ns[i];
 	p->rows.count += r ? r->rows.count : 0;
@@ -124,27 +108,15 @@ static unsigned reason_of(struct reclaimed *rows, uint64_t lost_ns)
 
 static void report(struct pressed_process *p, struct findings *out)
 {
-	unsigned reason = reason_of(&p->rows, p->lost_ns);
-	struct finding *f = rule_finding(out, &memory_pressure_rule, reasons[reason].class, CONFIDENCE_HIGH);
+	unsigned reason = reason_of(&p->rows, p->lost.lost_ns);
+	struct finding *f = lost_part_finding(&p->lost, p->key.a, &memory_pressure_rule, reasons[reason].class,
+					      CONFIDENCE_HIGH, out);
 
-	f->process = p->key.a;
-	f->tid = p->nthreads == 1 ? p->tid : 0;
-	f->weight = p->lost_ns;
-	f->unit = WEIGHT_NS;
 	f->count = p->rows.count;
-	roster_give(&p->waiters, PART_WAITER, f);
-	text_add_who(&f->headline, roster_first(&p->waiters));
-	if (p->nthreads > 1)
-		text_add(&f->headline, " and %" PRIu64 " other thread%s, which feed the GPU,", p->nthreads - 1,
-			 plural(p->nthreads - 1));
-	else
-		text_add(&f->headline, ", which feeds the GPU,");
-	text_add(&f->headline, p->nthreads > 1 ? " were short of memory for " : " was short of memory for ");
-	text_add_ns(&f->headline, p->lost_ns);
-	text_add(&f->headline, ", ");
-	share_add(&f->headline, p->lost_ns, p->life_ns);
-	text_add(&f->headline, p->nthreads > 1 ? " of their time" : " of its time");
-	if (p->rows.ns[reason] >= p->lost_ns / 10 * 9) {
+	text_add(&f->headline, p->lost.nthreads > 1 ? " were short of memory for " : " was short of memory for ");
+	text_add_ns(&f->headline, p->lost.lost_ns);
+	lost_part_add_share(&p->lost, &f->headline);
+	if (p->rows.ns[reason] >= p->lost.lost_ns / 10 * 9) {
 		text_add(&f->headline, ": %s", reasons[reason].words);
 	} else {
 		text_add(&f->headline, " (");
@@ -152,14 +124,11 @@ static void report(struct pressed_process *p, struct findings *out)
 		text_add(&f->headline, " of that: %s)", reasons[reason].words);
 	}
 	text_add(&f->advice, "%s", memory_remedy(reasons[reason].flags));
-	finding_number(f, "lost_ns", p->lost_ns);
-	finding_number(f, "threads", p->nthreads);
-	finding_number(f, "threads_ns", p->life_ns);
 	finding_number(f, "host_ns", p->rows.ns[OF_HOST]);
 	finding_number(f, "limit_ns", p->rows.ns[OF_LIMIT]);
 	finding_number(f, "compaction_ns", p->rows.ns[OF_COMPACT]);
 	finding_number(f, "pages", p->rows.pages);
-	gpu_price_give(&p->price, f);
+	gpu_price_give(&p->lost.price, f);
 }
 
 static void pressure_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
@@ -170,7 +139,7 @@ static void pressure_finish(void *state, const struct context *ctx, const uint64
 	for (size_t i = 0; i < threads->nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)threads->items[i];
 
-		if (is_enough(t, set))
+		if (lost_part_counts(t, LEDGER_MEMORY, set[SET_CALLS], set[SET_TOTAL], set[SET_SHARE]))
 			join(s, ctx, t);
 	}
 	out->failed |= s->processes.error != 0;

@@ -70,7 +70,7 @@ struct starved_state {
 static bool is_doing(enum cause_class class)
 {
 	return class == CAUSE_CPU || class == CAUSE_RUNNABLE || class == CAUSE_QUOTA || class == CAUSE_STOPPED ||
-	       class == CAUSE_FAULT || class == CAUSE_MEMORY || class == CAUSE_IO;
+	       class == CAUSE_FAULT || class == CAUSE_MEMORY || class == CAUSE_IO || class == CAUSE_NETWORK;
 }
 
 static uint64_t lost_ns(const struct waited_for *w)

@@ -59,7 +59,7 @@ static bool is_hosts_doing(const struct sync_state *s, enum cause_class class)
 	const struct part *p = split_longest(&s->split, class);
 
 	if (class == CAUSE_RUNNABLE || class == CAUSE_QUOTA || class == CAUSE_STOPPED || class == CAUSE_FAULT ||
-	    class == CAUSE_MEMORY || class == CAUSE_IO)
+	    class == CAUSE_MEMORY || class == CAUSE_IO || class == CAUSE_NETWORK)
 		return true;
 	return class == CAUSE_FUTEX && p && !p->joined && p->flags & SPAN_LOCK;
 }

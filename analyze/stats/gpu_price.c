@@ -49,6 +49,8 @@ enum ledger_part gpu_price_part(enum cause_class class)
 		return LEDGER_KERNEL;
 	case CAUSE_MEMORY:
 		return LEDGER_MEMORY;
+	case CAUSE_NETWORK:
+		return LEDGER_NETWORK;
 	case CAUSE_IO:
 		return LEDGER_DEVICE;
 	case CAUSE_CPU:

@@ -347,6 +347,7 @@ static void check_recording(struct check *c)
 					 .quota = c->o->quota,
 					 .signals = c->o->signals,
 					 .disks = c->o->disks,
+					 .network = c->o->network,
 					 .reclaim = c->o->reclaim,
 					 .notice_maps = c->o->futex && c->o->late_attach,
 					 .single = c->o->single,

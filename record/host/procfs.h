@@ -63,6 +63,12 @@ int procfs_switches(const struct procfs *fs, uint32_t pid, uint32_t tid, uint64_
 /* Its memory, to be read at the addresses that it has there. The caller closes *fd; reading may block. */
 int procfs_open_memory(const struct procfs *fs, uint32_t pid, int *fd, struct fault *why);
 
+/*
+ * Whether somebody listens at this TCP port, at whatever address, in the network namespace of the process: 1 or 0;
+ * negative: not known.
+ */
+int procfs_listens(const struct procfs *fs, uint32_t pid, uint16_t port);
+
 /* Whether two start times, each exact or rounded down to a tick, can be the same. */
 bool procfs_same_start(const struct procfs *fs, uint64_t a_ns, uint64_t b_ns);
 

@@ -36,8 +36,7 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 18
-#define NRECLAIMS 6 /* the last of them: see bpf/reclaim.h */
+#define NTRACEPOINTS 20
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -57,6 +56,8 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 		s->progs.on_fault,
 		s->progs.on_signal,
 		s->progs.on_request,
+		s->progs.on_segment,
+		s->progs.on_connection,
 		/* For an end without its begin nothing is recorded. */
 		s->progs.on_reclaim_end,
 		s->progs.on_limit_end,
@@ -67,6 +68,27 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 	};
 
 	memcpy(programs, all, sizeof(all));
+}
+
+/* Whether an option asks for what this one reports. */
+static bool is_wanted(const struct gpurec_bpf *s, const struct bpf_program *program, const struct attach_options *o)
+{
+	const struct {
+		const struct bpf_program *program;
+		bool wanted;
+	} choices[] = {
+		{s->progs.on_fault, !o->no_faults},      {s->progs.on_signal, o->signals},
+		{s->progs.on_request, o->disks},         {s->progs.on_segment, o->network},
+		{s->progs.on_connection, o->network},    {s->progs.on_reclaim_end, o->reclaim},
+		{s->progs.on_limit_end, o->reclaim},     {s->progs.on_compact_end, o->reclaim},
+		{s->progs.on_reclaim_begin, o->reclaim}, {s->progs.on_limit_begin, o->reclaim},
+		{s->progs.on_compact_begin, o->reclaim},
+	};
+
+	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
+		if (choices[i].program == program)
+			return choices[i].wanted;
+	return true;
 }
 
 static const char *target_of(const struct bpf_program *program)
@@ -153,15 +175,10 @@ static void choose_programs(struct attach *a, const struct btf *btf, const struc
 	const struct gpurec_bpf *s = a->skel;
 
 	tracepoint_programs(s, tracepoints);
-	for (size_t i = 0; i < NTRACEPOINTS; i++) {
-		bool wanted = !(tracepoints[i] == s->progs.on_fault && o->no_faults) &&
-			      (tracepoints[i] != s->progs.on_signal || o->signals) &&
-			      (tracepoints[i] != s->progs.on_request || o->disks) &&
-			      (i < NTRACEPOINTS - NRECLAIMS || o->reclaim);
-
+	for (size_t i = 0; i < NTRACEPOINTS; i++)
 		if (tracepoints[i] != s->progs.on_metrics)
-			(void)bpf_program__set_autoload(tracepoints[i], wanted && offered(a, btf, tracepoints[i]));
-	}
+			(void)bpf_program__set_autoload(tracepoints[i], is_wanted(s, tracepoints[i], o) &&
+										offered(a, btf, tracepoints[i]));
 	(void)bpf_program__set_autoload(s->progs.on_each_task, !is_refused(a, s->progs.on_each_task));
 	choose_metrics(a, btf, o);
 	choose_syscalls(a, btf, o);
@@ -270,6 +287,7 @@ static int configure(struct attach *a, const struct attach_options *o)
 	s->rodata->follow_wakers = o->follow;
 	s->rodata->own_pid = (__u32)getpid();
 	s->rodata->disks_on = o->disks;
+	s->rodata->network_on = o->network;
 	s->rodata->cpu_words = ncpus <= CPU_WORDS_MAX * 64 ? (ncpus + 63) / 64 : 0;
 	s->rodata->futex_on = a->facts.futex;
 	s->rodata->notice_maps = a->facts.notice_maps;

@@ -26,6 +26,7 @@ struct attach_options {
 	bool single;         /* as kernels before 6.6 need: functions one by one, system calls by their tracepoints */
 	bool plain;          /* without what makes calls cheaper: see struct attach_facts */
 	bool disks;          /* report for which request to a disk a thread slept */
+	bool network;        /* report through which connection came what a thread slept for */
 	bool reclaim;        /* report when a thread has to free memory by itself */
 	bool signals;        /* report of signals that stop, continue or end a recorded process, and of their senders */
 	bool no_faults;      /* do not probe page faults */

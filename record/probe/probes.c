@@ -99,6 +99,7 @@ const struct probe_spec probe_table[] = {
 	HOST(PROBE_SCHEDULING, thread_scheduling, KIND_scheduling)
 	HOST(PROBE_DISK, disk_request, KIND_disk)
 	HOST(PROBE_RECLAIM, memory_reclaim, KIND_reclaim)
+	HOST(PROBE_NETWORK, network_wait, KIND_network)
 #define LIBRARY LIBRARY_RUNTIME
 #include "record/probe/probes_runtime.h"
 #undef LIBRARY

@@ -219,7 +219,7 @@ static struct diff_split split_call(const struct timeline *tl, const struct even
 	out.ns[DIFF_FUTEX] = s.ns[CAUSE_FUTEX];
 	out.ns[DIFF_DISK] = s.ns[CAUSE_IO];
 	out.ns[DIFF_FAULT] = s.ns[CAUSE_FAULT];
-	out.ns[DIFF_OTHER] = s.ns[CAUSE_ASLEEP] + s.ns[CAUSE_STOPPED] + s.ns[CAUSE_MEMORY];
+	out.ns[DIFF_OTHER] = s.ns[CAUSE_ASLEEP] + s.ns[CAUSE_STOPPED] + s.ns[CAUSE_MEMORY] + s.ns[CAUSE_NETWORK];
 	return out;
 }
 

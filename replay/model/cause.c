@@ -10,38 +10,47 @@
 
 const char *cause_class_name(enum cause_class class)
 {
-	static const char *const names[CAUSE_CLASSES] = {"on-cpu", "waiting-for-cpu", "throttled", "stopped",
-							 "futex",  "page-fault",      "memory",    "io",
-							 "asleep", "unknown"};
+	static const char *const names[CAUSE_CLASSES] = {"on-cpu",  "waiting-for-cpu", "throttled", "stopped",
+							 "futex",   "page-fault",      "memory",    "io",
+							 "network", "asleep",          "unknown"};
 
 	return names[class];
 }
 
 const char *cause_class_key(enum cause_class class)
 {
-	static const char *const keys[CAUSE_CLASSES] = {"on_cpu_ns", "waiting_for_cpu_ns", "throttled_ns", "stopped_ns",
-							"futex_ns",  "page_fault_ns",      "memory_ns",    "io_ns",
-							"asleep_ns", "unknown_ns"};
+	static const char *const keys[CAUSE_CLASSES] = {
+		"on_cpu_ns",  "waiting_for_cpu_ns", "throttled_ns", "stopped_ns",
+		"futex_ns",   "page_fault_ns",      "memory_ns",    "io_ns",
+		"network_ns", "asleep_ns",          "unknown_ns"};
 
 	return keys[class];
 }
 
 const char *cause_class_label(enum cause_class class)
 {
-	static const char *const labels[CAUSE_CLASSES] = {
-		"on CPU",          "waiting for a CPU", "throttled by CPU quota",
-		"stopped",         "asleep in a futex", "in a page fault",
-		"short of memory", "waiting for disk",  "asleep otherwise",
-		"unknown"};
+	static const char *const labels[CAUSE_CLASSES] = {"on CPU",
+							  "waiting for a CPU",
+							  "throttled by CPU quota",
+							  "stopped",
+							  "asleep in a futex",
+							  "in a page fault",
+							  "short of memory",
+							  "waiting for disk",
+							  "waiting for the network",
+							  "asleep otherwise",
+							  "unknown"};
 
 	return labels[class];
 }
 
 const char *cause_class_doing(enum cause_class class)
 {
-	static const char *const doing[CAUSE_CLASSES] = {"at work",         "without a CPU",    "out of CPU quota",
-							 "stopped",         "in a futex",       "in a page fault",
-							 "short of memory", "waiting for disk", "asleep"};
+	static const char *const doing[CAUSE_CLASSES] = {
+		"at work",         "without a CPU",    "out of CPU quota",
+		"stopped",         "in a futex",       "in a page fault",
+		"short of memory", "waiting for disk", "waiting for the network",
+		"asleep"};
 
 	return doing[class];
 }
@@ -49,7 +58,7 @@ const char *cause_class_doing(enum cause_class class)
 const char *chain_end_name(enum chain_end end)
 {
 	static const char *const names[] = {"ran",   "no-cpu",   "interrupt", "timed-out", "signal", "unknown",
-					    "cycle", "too-long", "quota",     "stopped",   "memory"};
+					    "cycle", "too-long", "quota",     "stopped",   "memory", "network"};
 
 	return names[end];
 }
@@ -176,7 +185,9 @@ enum cause_class class_of_sleep(const struct span *sleep)
 		return CAUSE_FAULT;
 	if (sleep->flags & SPAN_FUTEX)
 		return CAUSE_FUTEX;
-	return sleep->flags & SPAN_IO ? CAUSE_IO : CAUSE_ASLEEP;
+	if (sleep->flags & SPAN_IO)
+		return CAUSE_IO;
+	return sleep->flags & SPAN_NETWORK && sleep->flags & SPAN_IRQ ? CAUSE_NETWORK : CAUSE_ASLEEP;
 }
 
 bool gets_memory(const struct span *piece)
@@ -223,7 +234,8 @@ static void visit_piece(void *arg, const struct span *piece)
 		return;
 	case STATE_ASLEEP:
 		p.class = (uint8_t)class_of_sleep(piece);
-		p.syscall = p.class == CAUSE_ASLEEP || p.class == CAUSE_IO ? piece->syscall : 0;
+		p.syscall =
+			p.class == CAUSE_ASLEEP || p.class == CAUSE_IO || p.class == CAUSE_NETWORK ? piece->syscall : 0;
 		p.futex = p.class == CAUSE_STOPPED ? 0 : piece->futex;
 		p.flags = piece->flags;
 		p.task_state = piece->task_state;
@@ -265,9 +277,9 @@ void split_make(struct split *s, const struct timeline *tl, uint32_t tid, uint64
 
 enum cause_class split_main(const struct split *s)
 {
-	static const enum cause_class reporting[] = {CAUSE_FUTEX,  CAUSE_STOPPED, CAUSE_QUOTA, CAUSE_RUNNABLE,
-						     CAUSE_MEMORY, CAUSE_FAULT,   CAUSE_IO,    CAUSE_ASLEEP,
-						     CAUSE_CPU,    CAUSE_UNKNOWN};
+	static const enum cause_class reporting[] = {CAUSE_FUTEX,  CAUSE_STOPPED, CAUSE_QUOTA,  CAUSE_RUNNABLE,
+						     CAUSE_MEMORY, CAUSE_FAULT,   CAUSE_IO,     CAUSE_NETWORK,
+						     CAUSE_ASLEEP, CAUSE_CPU,     CAUSE_UNKNOWN};
 	enum cause_class best = reporting[0];
 
 	for (unsigned i = 1; i < CAUSE_CLASSES; i++)
@@ -324,6 +336,8 @@ static const struct part *next_link(struct cause *c)
 		c->end = CHAIN_STOPPED;
 	else if (class == CAUSE_MEMORY)
 		c->end = CHAIN_MEMORY;
+	else if (class == CAUSE_NETWORK)
+		c->end = CHAIN_NETWORK;
 	if (!p || !cause_class_sleeps(class))
 		return NULL;
 	if (p->flags & SPAN_TIMED_OUT)

@@ -24,6 +24,7 @@ enum cause_class {
 	CAUSE_FAULT,    /* asleep in a page fault */
 	CAUSE_MEMORY,   /* short of memory: freeing some, on a CPU or asleep, or waiting for it */
 	CAUSE_IO,       /* asleep until a disk has answered */
+	CAUSE_NETWORK,  /* asleep until something came through a TCP connection that was begun here */
 	CAUSE_ASLEEP,   /* asleep in something else */
 	CAUSE_UNKNOWN,
 	CAUSE_CLASSES,
@@ -106,6 +107,7 @@ enum chain_end {
 	CHAIN_QUOTA,    /* the last thread was kept from running by a CPU quota */
 	CHAIN_STOPPED,  /* the last thread was stopped or frozen */
 	CHAIN_MEMORY,   /* the last thread was short of memory */
+	CHAIN_NETWORK,  /* the last thread waited for the network */
 };
 
 const char *chain_end_name(enum chain_end end);

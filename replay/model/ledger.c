@@ -259,6 +259,8 @@ static enum ledger_part part_of_sleep(const struct ledger *l, const struct ledge
 		return LEDGER_STOPPED;
 	if (s->flags & SPAN_IO)
 		return LEDGER_DEVICE;
+	if (class == CAUSE_NETWORK)
+		return LEDGER_NETWORK;
 	if (class == CAUSE_FAULT)
 		return woken_by_sibling(l, t, s) ? LEDGER_TASK : LEDGER_KERNEL;
 	if (where == LEDGER_IN_WAIT)

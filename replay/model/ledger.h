@@ -38,6 +38,7 @@
 	P(QUOTA, quota, 'q', "out of CPU quota")                                                                       \
 	P(TASK, task, 't', "waiting for another thread or process")                                                    \
 	P(DEVICE, device, 'd', "waiting for a disk")                                                                   \
+	P(NETWORK, network, 'n', "waiting for the network: for what came through a connection begun here")             \
 	P(MEMORY, memory, 'm', "short of memory: freeing some in the kernel, or waiting for it")                       \
 	P(KERNEL, kernel, 'k', "in the kernel: page faults, memory maps")                                              \
 	P(STOPPED, stopped, 's', "stopped or frozen")                                                                  \

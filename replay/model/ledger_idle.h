@@ -30,7 +30,7 @@ static inline struct idle_span *idle_span_at(const struct gpu_process *p, unsign
 static inline bool idle_holds_up(enum ledger_part part)
 {
 	return part == LEDGER_CPU || part == LEDGER_QUOTA || part == LEDGER_TASK || part == LEDGER_DEVICE ||
-	       part == LEDGER_KERNEL || part == LEDGER_STOPPED;
+	       part == LEDGER_NETWORK || part == LEDGER_MEMORY || part == LEDGER_KERNEL || part == LEDGER_STOPPED;
 }
 
 /*

@@ -227,6 +227,7 @@ static int feed_moment(struct tasks *t, const struct event *ev, struct fault *wh
 _Static_assert((int)F_state_pid == (int)F_in_flight_pid && (int)F_state_tid == (int)F_in_flight_tid,
 	       "feed_moment() serves both");
 _Static_assert((int)F_state_pid == (int)F_disk_pid && (int)F_state_tid == (int)F_disk_tid, "and this");
+_Static_assert((int)F_state_pid == (int)F_network_pid && (int)F_state_tid == (int)F_network_tid, "and this");
 _Static_assert((int)F_state_pid == (int)F_reclaim_pid && (int)F_state_tid == (int)F_reclaim_tid, "and this");
 _Static_assert((int)F_state_pid == (int)F_thread_stack_pid && (int)F_state_tid == (int)F_thread_stack_tid, "and these");
 
@@ -365,6 +366,7 @@ int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why)
 		[KIND_futex] = feed_call,
 		[KIND_fault] = feed_call,
 		[KIND_reclaim] = feed_moment,
+		[KIND_network] = feed_moment,
 		[KIND_disk] = feed_moment,
 		[KIND_follow] = feed_follow,
 		[KIND_scheduling] = feed_scheduling,

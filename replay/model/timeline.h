@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each thread was doing when: running on a CPU, runnable and waiting for one, or asleep, built in one pass from
- * the rows of kinds switch, waking, throttled, futex, fault, reclaim, fork, exit and the calls. All times are boot
- * clock, ns.
+ * the rows of kinds switch, waking, throttled, network, futex, fault, reclaim, fork, exit and the calls. All times are
+ * boot clock, ns.
  *
  * A call or futex row arrives at its end, so the past of every thread is kept for a while: the last
  * TIMELINE_SPANS_MAX changes of state. What is older, lost, withheld or contradictory is *unknown*, never fine.
@@ -84,9 +84,10 @@ enum span_flags {
 	SPAN_FROZEN = 32768,  /* asleep: its control group is frozen */
 	SPAN_MEMORY = 131072, /* running or asleep: to get memory, in the kernel; why, if that is known: */
 	SPAN_LIMIT = 262144,  /* its control group, or one above, is at a limit */
-	SPAN_COMPACT = 524288, /* there is none in one piece */
-	SPAN_HOST = 1048576,   /* the host has too little */
-	SPAN_WATCHED = 65536,  /* runnable: all switches on the CPU that it waited for have rows */
+	SPAN_COMPACT = 524288,  /* what is free does not lie in one piece */
+	SPAN_HOST = 1048576,    /* the host has too little */
+	SPAN_NETWORK = 2097152, /* asleep: with SPAN_IRQ, for what came through a connection begun here */
+	SPAN_WATCHED = 65536,   /* runnable: all switches on the CPU that it waited for have rows */
 };
 
 /* A piece of a thread's time. */
@@ -119,8 +120,9 @@ int timeline_open(struct timeline **tl, struct fault *why);
 void timeline_close(struct timeline *tl);
 
 /*
- * The rows, in the order of time; of rows at the same time: forks, wakings of sleepers, throttled rows, switches, other
- * wakings, futex, fault and reclaim rows, calls. `v` are the values of the row, by field. All return 0 or ERR_MEMORY.
+ * The rows, in the order of time; of rows at the same time: forks, network rows, wakings of sleepers, throttled rows,
+ * switches, other wakings, futex, fault and reclaim rows, calls. `v` are the values of the row, by field. All return 0
+ * or ERR_MEMORY.
  */
 /* *waited_ns: how long who got the CPU had been ready for one; 0: not at all, or not known. */
 int timeline_switch(struct timeline *tl, const uint64_t *v, uint64_t *waited_ns, struct fault *why);
@@ -189,6 +191,9 @@ void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint
  */
 int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, uint32_t flags,
 		     struct fault *why);
+
+/* What ends its sleep, if it sleeps, has come through a connection that was begun here. Just before the waking row. */
+void timeline_network(struct timeline *tl, uint32_t tid);
 
 /* A `cpu` row: what the hypervisor has taken from this CPU since boot. */
 int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, struct fault *why);

@@ -195,6 +195,14 @@ void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint
 		s->flags |= SPAN_FAULT;
 }
 
+void timeline_network(struct timeline *tl, uint32_t tid)
+{
+	struct track *th = table_find(&tl->threads, tid, 0);
+
+	if (th && open_of(th)->state == STATE_ASLEEP)
+		open_of(th)->flags |= SPAN_NETWORK;
+}
+
 int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, uint32_t flags,
 		     struct fault *why)
 {

@@ -15,6 +15,7 @@ bool timeline_wants(const struct event *ev)
 	case KIND_futex:
 	case KIND_fault:
 	case KIND_reclaim:
+	case KIND_network:
 	case KIND_cpu:
 	case KIND_fork:
 	case KIND_exit:
@@ -68,6 +69,10 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 		return 0;
 	case KIND_reclaim:
 		return feed_reclaim(tl, ev, why);
+	case KIND_network:
+		if (ev->v[F_network_role] == CONNECTION_MADE)
+			timeline_network(tl, as_tid(ev->v[F_network_tid]));
+		return 0;
 	case KIND_cpu:
 		return timeline_steal(tl, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ev->v[F_cpu_steal], why);
 	case KIND_fork:
@@ -160,6 +165,7 @@ static const char *const no_texts[FIELDS_MAX];
 enum rank {
 	RANK_EXIT,
 	RANK_FORK,
+	RANK_NETWORK,
 	RANK_WAKE_SLEEPER,
 	RANK_THROTTLED,
 	RANK_SWITCH,
@@ -179,6 +185,8 @@ static enum rank rank_of(const struct timeline *tl, const struct event *ev)
 		return RANK_FORK;
 	case KIND_waking:
 		return timeline_is_asleep(tl, as_tid(ev->v[F_waking_tid])) ? RANK_WAKE_SLEEPER : RANK_WAKE;
+	case KIND_network:
+		return RANK_NETWORK;
 	case KIND_throttled:
 		return RANK_THROTTLED;
 	case KIND_switch:

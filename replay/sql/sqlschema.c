@@ -59,6 +59,9 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE disk_requests(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER,"
 	" service_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, operation INTEGER,"
 	" bytes INTEGER, error INTEGER, device INTEGER)",
+	"CREATE TABLE network_waits(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER,"
+	" pid INTEGER, process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, connection INTEGER, role INTEGER,"
+	" unread INTEGER, retransmitted INTEGER, disordered INTEGER, rtt_ns INTEGER)",
 	"CREATE TABLE reclaims(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, pid INTEGER,"
 	" process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, cause INTEGER, pages INTEGER)",
 	"CREATE TABLE throttles(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
@@ -95,6 +98,8 @@ const char *const sqlschema_tables[] = {
 	" mount INTEGER, pids INTEGER, net INTEGER, user INTEGER, pid_inside INTEGER)",
 	"CREATE TABLE scheduling(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"
 	" thread INTEGER, policy INTEGER, nice INTEGER, priority INTEGER, cpus TEXT)",
+	"CREATE TABLE connections(id INTEGER PRIMARY KEY, at_ns INTEGER, number INTEGER, net INTEGER, local TEXT,"
+	" peer TEXT)",
 	"CREATE TABLE disks(id INTEGER PRIMARY KEY, at_ns INTEGER, number INTEGER, name TEXT)",
 	"CREATE TABLE modules(id INTEGER PRIMARY KEY, at_ns INTEGER, module INTEGER, device INTEGER, inode INTEGER,"
 	" build_id TEXT, path TEXT, deleted INTEGER, mount INTEGER)",

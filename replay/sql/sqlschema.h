@@ -31,6 +31,7 @@
 	T(33, thread, thread_rows, pid, tid, NULL)                                                                     \
 	T(34, namespaces, namespaces, pid, NULL, NULL)                                                                 \
 	T(35, reclaim, reclaims, pid, tid, dur_ns)                                                                     \
+	T(37, network, network_waits, pid, tid, dur_ns)                                                                \
 	T(40, module, modules, NULL, NULL, NULL)                                                                       \
 	T(41, executable, executables, pid, NULL, NULL)                                                                \
 	T(42, attach, attachments, NULL, NULL, NULL)                                                                   \
@@ -41,6 +42,7 @@
 	T(50, xid, xids, pid, NULL, NULL)                                                                              \
 	T(51, scheduling, scheduling, pid, tid, NULL)                                                                  \
 	T(52, disk_device, disks, NULL, NULL, NULL)                                                                    \
+	T(53, connection, connections, NULL, NULL, NULL)                                                               \
 	T(56, frame, frames, NULL, NULL, NULL)                                                                         \
 	T(57, kernel, kernels, pid, NULL, NULL)                                                                        \
 	T(64, cgroup, cgroups, pid, NULL, NULL)                                                                        \

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyze/rules/lost_part.h"
+
+#include <inttypes.h>
+
+#include "analyze/stats/callsite.h"
+#include "format/base/units.h"
+
+bool lost_part_counts(const struct ledger_thread *t, enum ledger_part part, uint64_t calls, uint64_t total_ns,
+		      uint64_t percent)
+{
+	return t->nfed >= calls && t->ns[part] >= total_ns && t->ns[part] >= (t->end_ns - t->begin_ns) / 100 * percent;
+}
+
+void lost_part_join(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,
+		    enum ledger_part part)
+{
+	l->nthreads++;
+	l->tid = t->key.a;
+	l->life_ns += t->end_ns - t->begin_ns;
+	l->lost_ns += t->ns[part];
+	roster_add_thread(&l->waiters, ctx->names, t->key.a, t->ns[part]);
+	gpu_price_add(&l->price, ctx, t->key.a, t->key.b % LEDGER_AGAIN, part, t->ns[part]);
+}
+
+struct finding *lost_part_finding(const struct lost_part *l, uint64_t process, const struct rule *rule,
+				  const char *class, enum confidence confidence, struct findings *out)
+{
+	struct finding *f = rule_finding(out, rule, class, confidence);
+
+	f->process = process;
+	f->tid = l->nthreads == 1 ? l->tid : 0;
+	f->weight = l->lost_ns;
+	f->unit = WEIGHT_NS;
+	roster_give(&l->waiters, PART_WAITER, f);
+	text_add_who(&f->headline, roster_first(&l->waiters));
+	if (l->nthreads > 1)
+		text_add(&f->headline, " and %" PRIu64 " other thread%s, which feed the GPU,", l->nthreads - 1,
+			 plural(l->nthreads - 1));
+	else
+		text_add(&f->headline, ", which feeds the GPU,");
+	finding_number(f, "lost_ns", l->lost_ns);
+	finding_number(f, "threads", l->nthreads);
+	finding_number(f, "threads_ns", l->life_ns);
+	return f;
+}
+
+void lost_part_add_share(const struct lost_part *l, struct text *t)
+{
+	text_add(t, ", ");
+	share_add(t, l->lost_ns, l->life_ns);
+	text_add(t, l->nthreads > 1 ? " of their time" : " of its time");
+}
