@@ -60,6 +60,8 @@ enum {
 #define KERNEL_PF_KTHREAD 0x00200000u  /* in task_struct.flags */
 #define KERNEL_AF_INET 2
 #define KERNEL_IPPROTO_TCP 6
+#define KERNEL_TCP_ESTABLISHED 1
+#define KERNEL_TCP_SYN_SENT 2
 
 /* The kernel's own, known to the verifier by name and size. */
 struct bpf_timer {

@@ -43,6 +43,11 @@ int on_segment(__u64 *ctx)
 SEC("tp_btf/inet_sock_set_state")
 int on_connection(__u64 *ctx)
 {
+	__u32 role = ctx[1] == KERNEL_TCP_SYN_SENT ? CONNECTION_MADE : CONNECTION_ACCEPTED;
+	__u64 sk = ctx[0];
+
+	if (running && ctx[2] == KERNEL_TCP_ESTABLISHED)
+		(void)bpf_map_update_elem(&roles, &sk, &role, BPF_ANY);
 	return network_noted((void *)ctx[0], true);
 }
 
@@ -163,6 +168,7 @@ static __always_inline void emit_network(struct task_struct *t, struct cpu_state
 	struct tcp_sock *tcp = (void *)here->segment.sk;
 	struct thread_state *s;
 	struct ring_network *r;
+	__u32 *role;
 
 	count(PROBE_NETWORK, COUNT_fired);
 	if (drop(PROBE_NETWORK))
@@ -181,8 +187,11 @@ static __always_inline void emit_network(struct task_struct *t, struct cpu_state
 	r->retransmitted = BPF_CORE_READ(tcp, total_retrans);
 	r->disordered = BPF_CORE_READ(tcp, rcv_ooopack);
 	r->rtt_us = BPF_CORE_READ(tcp, srtt_us) >> 3;
+	role = bpf_map_lookup_elem(&roles, &here->segment.sk);
+	r->role = role ? *role : CONNECTION_UNKNOWN;
 	r->net = BPF_CORE_READ((struct sock *)tcp, __sk_common.skc_net.net, ns.inum);
 	r->ends = here->segment.ends;
+	r->pad = 0;
 	submit_bulk(r);
 }
 

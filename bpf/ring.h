@@ -329,7 +329,9 @@ struct ring_network {
 	__u32 unread;
 	__u32 retransmitted, disordered;
 	__u32 rtt_us;
-	__u32 net; /* namespace */
+	__u32 net;  /* namespace */
+	__u32 role; /* as far as its begin was seen */
+	__u32 pad;
 	struct network_ends ends;
 };
 

@@ -225,6 +225,14 @@ struct cpu_state {
 	struct segment segment;
 };
 
+/* Of TCP connections that began while we looked who began them, by address of their kernel's struct sock. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64);
+	__type(value, __u32);
+} roles SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* set to the number of CPUs */

@@ -333,10 +333,11 @@
 
 /*
  * Something came through a TCP connection, and that ended a thread's sleep for it: data, room for more, its begin or
- * its end. dur: how long it had slept; 0: not known. connection: a `connection` row before names it by this number; 0: none does.
- * role: CONNECTION_*. unread: bytes that had come and were not read then. retransmitted: segments that had to be sent more than once from here,
- * disordered: segments that came before one that had been sent earlier, both since the connection began. rtt: how long
- * an answer takes at least, smoothed (TCP's round-trip time); 0: not known.
+ * its end. dur: how long it had slept; 0: not known. connection: the latest `connection` row with this number, up to
+ * this time, names it; 0: none does. role: CONNECTION_*. unread: bytes that had come and were not read then.
+ * retransmitted: segments that had to be sent more than once from here, disordered: segments that came before one that
+ * had been sent earlier, both since the connection began. rtt: how long an answer takes at least, smoothed (TCP's
+ * round-trip time); 0: not known.
  */
 #define FIELDS_network(F)                                                                                              \
 	F(network, at, TIME, BOOT_NS)                                                                                  \
@@ -352,8 +353,8 @@
 	F(network, rtt, UINT, NS)
 
 #define CONNECTION_UNKNOWN 0  /* who began it is not known */
-#define CONNECTION_MADE 1     /* nobody listens at its local port: it was begun here, unless who accepted it ceased to */
-#define CONNECTION_ACCEPTED 2 /* somebody listens at its local port: it was begun by the peer */
+#define CONNECTION_MADE 1     /* begun here: it was seen to be, or by its ports: the local one was given out, the other not */
+#define CONNECTION_ACCEPTED 2 /* begun by the peer: it was seen to be, or somebody listens at its local port */
 
 /*
  * A thread of a process that is not recorded ended a sleep of a recorded thread, waiter_tid, that had lasted for so

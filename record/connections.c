@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAYS 8 /* places where one may be */
+#define WAYS 8           /* places where one may be */
+#define PORT_GIVEN 32768 /* from there on Linux gives ports out by itself (ip_local_port_range) */
 #define END_BYTES (INET6_ADDRSTRLEN + sizeof("[]:65535"))
 
 static uint64_t hash_of(const struct ring_network *n)
@@ -45,19 +46,27 @@ static void end_write(char text[END_BYTES], const uint8_t address[16], uint16_t 
 	snprintf(text, END_BYTES, four ? "%s:%u" : "[%s]:%u", name, port);
 }
 
-/* Who begins a connection has a port for it alone; who accepts some listens there. */
+/*
+ * Of one that began before we looked: who accepts connections listens at that port, or has ceased to; who begins one is
+ * given a port for it, and asks for one that is known.
+ */
 static uint8_t role_of(struct connections *c, const struct ring_network *n)
 {
 	uint64_t second = n->head.at_ns / 1000000000u;
 	int listens;
 
+	if (n->role)
+		return (uint8_t)n->role;
 	if (second != c->second)
 		c->looks = 0;
 	c->second = second;
 	if (c->looks++ >= CONNECTIONS_LOOKS)
 		return CONNECTION_UNKNOWN;
 	listens = procfs_listens(c->fs, n->pid, n->ends.local_port);
-	return listens > 0 ? CONNECTION_ACCEPTED : listens == 0 ? CONNECTION_MADE : CONNECTION_UNKNOWN;
+	if (listens > 0)
+		return CONNECTION_ACCEPTED;
+	return listens == 0 && n->ends.local_port >= PORT_GIVEN && n->ends.peer_port < PORT_GIVEN ? CONNECTION_MADE
+												  : CONNECTION_UNKNOWN;
 }
 
 int connections_name(struct connections *c, struct writer *w, struct row *row, const struct ring_network *n,

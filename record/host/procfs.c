@@ -107,8 +107,6 @@ bool procfs_take_number(const char **p, const char *end, unsigned base, uint64_t
 			digit = (unsigned)(*s - '0');
 		else if (base == 16 && *s >= 'a' && *s <= 'f')
 			digit = (unsigned)(*s - 'a') + 10;
-		else if (base == 16 && *s >= 'A' && *s <= 'F')
-			digit = (unsigned)(*s - 'A') + 10;
 		else
 			break;
 		if (v > (max - digit) / base)

@@ -2,6 +2,7 @@
 /* The part of procfs.h that reads who listens for TCP connections. The kernel lists those who listen first. */
 #include "record/host/procfs_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,25 +11,16 @@
 #define STATE_LISTEN 0x0a    /* TCP_LISTEN of the kernel */
 
 /* "   0: 0100007F:1F90 00000000:0000 0A ...": local address and port, the peer's, state. False: another line. */
-static bool take_socket(const char *line, const char *end, uint64_t *port, uint64_t *state)
+static bool take_socket(const char *line, unsigned *port, unsigned *state)
 {
-	const char *p = memchr(line, ':', (size_t)(end - line));
-
-	p = p ? memchr(p + 1, ':', (size_t)(end - p - 1)) : NULL;
-	if (!p || !procfs_take_char(&p, end, ':') || !procfs_take_number(&p, end, 16, UINT16_MAX, port))
-		return false;
-	p = memchr(p, ':', (size_t)(end - p));
-	if (!p || end - p < 6)
-		return false;
-	p += 6; /* ":0000 " */
-	return procfs_take_number(&p, end, 16, UINT8_MAX, state);
+	return sscanf(line, " %*u: %*32[0-9A-F]:%4x %*32[0-9A-F]:%*4x %2x ", port, state) == 2;
 }
 
 /* 1: somebody does, 0: nobody; negative: not known. */
 static int listens_in(int dir_fd, uint32_t pid, const char *name, uint16_t port, char *text)
 {
 	const char *line, *end;
-	uint64_t at, state;
+	unsigned at, state;
 	size_t len;
 
 	if (procfs_read_start(dir_fd, pid, name, text, LISTENERS_ROOM, &len, NULL) <= 0)
@@ -38,7 +30,7 @@ static int listens_in(int dir_fd, uint32_t pid, const char *name, uint16_t port,
 		end = memchr(line, '\n', (size_t)(text + len - line));
 		if (!end)
 			return len < LISTENERS_ROOM - 1 ? 0 : -1;
-		if (!take_socket(line, end, &at, &state) || state != STATE_LISTEN)
+		if (!take_socket(line, &at, &state) || state != STATE_LISTEN)
 			return 0;
 		if (at == port)
 			return 1;

@@ -94,6 +94,8 @@ static void feed_nonsense(struct feed *f, struct rng *r, uint64_t *at)
 	default:
 		if (draw(r, 3) == 0)
 			FEED(f, KIND_reclaim, *at, 100, tid, cpu, back, draw(r, 5), 1);
+		else if (draw(r, 3) == 0)
+			FEED(f, KIND_network, *at, 100, tid, cpu, back, draw(r, 3), draw(r, 4), draw(r, 2), draw(r, 9));
 		else if (draw(r, 20) == 0)
 			FEED(f, KIND_fork, *at, 100, other, 100, tid);
 		else if (draw(r, 20) == 0)

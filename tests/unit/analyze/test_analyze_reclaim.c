@@ -96,7 +96,7 @@ static void the_ledger_has_it_wherever_the_thread_was(void **state)
 	feed_call(f, KIND_wait, T0 + 11 * MS, T0 + 15 * MS, 101, 0); /* gpu 1, memory 1, gpu 2 */
 	feed_launch(f, T0 + 15 * MS, T0 + 16 * MS, 101, 0);          /* calls 1 */
 	t = ledger_of(f, 101, T0 + 16 * MS);
-	CHECK(t, 5 * MS, 0, 3 * MS, 2 * MS, 0, 0, 0, 0, 6 * MS);
+	CHECK(t, 5 * MS, 0, 3 * MS, 2 * MS, 0, 0, 0, 0, 0, 6 * MS);
 }
 
 /* More than are kept of a thread: none is forgotten before the ledger has it, whether it leaves its CPU or not. */

@@ -151,7 +151,7 @@ static void who_comes_as_it_times_out_ends_it(void **state)
 	at += 6 * MS;
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 4 * MS, 0, 0, 3 * 8 * US + 2 * MS + 2 * MS - 6 * US, 15 * US, 0, 20 * MS, 0, 0, 0, 0, 5 * MS);
+	CHECK(t, 4 * MS, 0, 0, 3 * 8 * US + 2 * MS + 2 * MS - 6 * US, 15 * US, 0, 20 * MS, 0, 0, 0, 0, 0, 5 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 20 * MS);
 }
 
@@ -197,7 +197,7 @@ static void another_futex_or_other_work_in_between_is_not(void **state)
 	at = waits_again(f, at + 10 * US, 4, 4 * MS, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US + 10 * US + 4 * (4 * MS - 1 * US), 8 * US, 0, 3 * MS + 3 * MS, 0, 0, 0, 0,
+	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US + 10 * US + 4 * (4 * MS - 1 * US), 8 * US, 0, 3 * MS + 3 * MS, 0, 0, 0, 0, 0,
 	      8 * 5 * MS);
 }
 
@@ -214,7 +214,7 @@ static void nor_one_that_nobody_ended(void **state)
 	}
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US, 4 * US, 0, 0, 0, 0, 0, 0, 4 * 5 * MS);
+	CHECK(t, 2 * MS, 0, 0, 4 * 10 * US, 4 * US, 0, 0, 0, 0, 0, 0, 0, 4 * 5 * MS);
 }
 
 /* The timeline forgets most of it before anybody wakes the thread. */
@@ -249,7 +249,7 @@ static void a_row_that_is_missing_does_not_end_it(void **state)
 	at = waits_again(f, at + 12 * MS + 10 * US, 0, 0, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
+	CHECK(t, 2 * MS, 0, 0, 20 * US, 0, 0, 8 * MS, 0, 0, 0, 0, 0, 0, 0, 7 * MS - 10 * US);
 }
 
 /* What it did between two rows of the futex nobody knows: it may have done anything. */
@@ -267,7 +267,7 @@ static void but_what_is_unknown_in_between_does(void **state)
 	at = waits_again(f, at + 12 * MS, 0, 0, F1);
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
-	CHECK(t, 2 * MS, 0, 0, 10 * US, 0, 0, 3 * MS, 0, 0, 0, 0, 5 * MS, 0, 7 * MS - 10 * US);
+	CHECK(t, 2 * MS, 0, 0, 10 * US, 0, 0, 3 * MS, 0, 0, 0, 0, 0, 5 * MS, 0, 7 * MS - 10 * US);
 }
 
 /* The same of a wait that is longer than what is kept. */
@@ -284,7 +284,7 @@ static void what_is_kept_ends_likewise(void **state)
 	feed_launch(f, at, at + 1 * MS, 101, 0);
 	t = ledger_of(f, 101, at + 1 * MS);
 	CHECK(t, 2 * MS, 0, 0, 600 * 10 * US + 10 * US + 600 * (4 * MS - 1 * US), 1200 * US, 0, 3 * MS + 3 * MS, 0, 0,
-	      0, 0, 1200 * 5 * MS);
+	      0, 0, 0, 1200 * 5 * MS);
 }
 
 static void who_has_the_memory_map_is_waited_for(void **state)
@@ -305,7 +305,7 @@ static void who_has_the_memory_map_is_waited_for(void **state)
 	feed_switch(f, T0 + 10 * MS, 0, 0, 0, 101);
 	feed_launch(f, T0 + 11 * MS, T0 + 12 * MS, 101, 0);
 	t = ledger_of(f, 101, T0 + 12 * MS);
-	CHECK(t, 2 * MS, 0, 0, 3 * MS, 0, 0, 3 * MS, 0, 0, 4 * MS);
+	CHECK(t, 2 * MS, 0, 0, 3 * MS, 0, 0, 3 * MS, 0, 0, 0, 4 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 3 * MS);
 }
 
@@ -332,7 +332,7 @@ static void but_not_in_what_began_later(void **state)
 	feed_switch(f, T0 + 4 * MS, 0, 101, S, 0);
 	FEED(f, KIND_in_flight, T0 + 9 * MS, 100, 101, MOMENT_END, 3 * MS, PROBE_futex, F1, 0);
 	t = ledger_of(f, 101, T0 + 9 * MS);
-	CHECK(t, 1 * MS, 0, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 0, 0, 5 * MS);
+	CHECK(t, 1 * MS, 0, 0, 3 * MS, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5 * MS);
 }
 
 /* More wake it than the list has places for; who does it for long stays, wherever it stands. */

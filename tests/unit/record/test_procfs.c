@@ -363,6 +363,63 @@ static void open_forged(struct procfs *fs)
 	assert_int_equal(procfs_open(fs, made_path("proc"), NULL), 0);
 }
 
+#define SOCKETS_HEAD                                                                                                   \
+	"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
+#define REST " 00000000:00000000 00:00000000 00000000     0        0 1 1 0000000000000000 100 0 0 10 0\n"
+
+static int listens_forged(const struct procfs *fs, const char *four, const char *six, uint16_t port)
+{
+	made_run("mkdir -p proc/7/net && rm -f proc/7/net/tcp*");
+	if (four)
+		made_write(made_path("proc/7/net/tcp"), four, strlen(four));
+	if (six)
+		made_write(made_path("proc/7/net/tcp6"), six, strlen(six));
+	return procfs_listens(fs, 7, port);
+}
+
+static void who_listens_is_in_the_first_lines_of_two_lists(void **state)
+{
+	static const char none[] = SOCKETS_HEAD;
+	static const char four[] =
+		SOCKETS_HEAD "   0: 0100007F:1F90 00000000:0000 0A" REST "   1: 00000000:0016 00000000:0000 0A" REST
+			     "   2: 0100007F:0050 0100007F:C350 01" REST "   3: 0100007F:C350 0100007F:0050 01" REST;
+	static const char six[] = SOCKETS_HEAD
+		"   0: 00000000000000000000000001000000:FFFE 00000000000000000000000000000000:0000 0A" REST;
+	static const char other[] = SOCKETS_HEAD "something else\n";
+	char *many = malloc(sizeof(SOCKETS_HEAD) + 200000);
+	struct procfs fs;
+	size_t n;
+
+	(void)state;
+	assert_non_null(many);
+	open_forged(&fs);
+	assert_int_equal(listens_forged(&fs, four, six, 8080), 1);
+	assert_int_equal(listens_forged(&fs, four, six, 22), 1);
+	assert_int_equal(listens_forged(&fs, four, six, 65534), 1);
+	assert_int_equal(listens_forged(&fs, four, six, 80), 0); /* connected, to one that is listed as such */
+	assert_int_equal(listens_forged(&fs, four, six, 50000), 0);
+	assert_int_equal(listens_forged(&fs, none, none, 22), 0);
+	assert_int_equal(listens_forged(&fs, other, none, 22), 0);
+	assert_int_equal(listens_forged(&fs, four, NULL, 8080), 1); /* without IPv6 */
+	assert_int_equal(listens_forged(&fs, four, NULL, 80), 0);
+	assert_true(listens_forged(&fs, NULL, NULL, 80) < 0);
+	assert_true(procfs_listens(&fs, 8, 80) < 0);
+	/* More than are read. */
+	n = (size_t)sprintf(many, SOCKETS_HEAD);
+	while (n < 100000)
+		n += (size_t)sprintf(many + n, "   0: 0100007F:1F90 00000000:0000 0A" REST);
+	assert_true(listens_forged(&fs, many, none, 80) < 0);
+	assert_int_equal(listens_forged(&fs, many, none, 8080), 1);
+	/* Cut anywhere, it is not known, or right. */
+	for (size_t cut = 0; cut < sizeof(four) - 1; cut++) {
+		memcpy(many, four, cut);
+		many[cut] = '\0';
+		assert_int_not_equal(listens_forged(&fs, many, none, 80), 1);
+	}
+	free(many);
+	procfs_close(&fs);
+}
+
 static void by_path_only_the_same_device_and_inode_count(void **state)
 {
 	static struct mapping m;
@@ -660,6 +717,7 @@ int main(void)
 		cmocka_unit_test(garbage_in_maps_is_an_error_that_names_the_line),
 		cmocka_unit_test(every_cut_of_stat_is_refused_or_right),
 		cmocka_unit_test(numbers_in_stat_that_are_too_large_are_refused),
+		cmocka_unit_test(who_listens_is_in_the_first_lines_of_two_lists),
 		cmocka_unit_test(without_permission_the_error_says_so),
 		cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
 	};

@@ -67,6 +67,7 @@ union record {
 	struct ring_scheduling scheduling;
 	struct ring_disk disk;
 	struct ring_reclaim reclaim;
+	struct ring_network network;
 	uint8_t bytes[sizeof(struct ring_call_name) + NAME_BYTES + 8];
 };
 
@@ -99,6 +100,7 @@ static const struct {
 	[RING_STATE] = {sizeof(struct ring_state), KIND_state, PROBE_STATE, true},
 	[RING_DISK] = {sizeof(struct ring_disk), KIND_disk, PROBE_DISK, false},
 	[RING_RECLAIM] = {sizeof(struct ring_reclaim), KIND_reclaim, PROBE_RECLAIM, false},
+	[RING_NETWORK] = {sizeof(struct ring_network), KIND_network, PROBE_NETWORK, false},
 	[RING_SCHEDULING] = {sizeof(struct ring_scheduling), KIND_scheduling, PROBE_SCHEDULING, false},
 	[RING_FOLLOW] = {sizeof(struct ring_follow), KIND_follow, PROBE_FOLLOW, true},
 	[RING_IN_FLIGHT] = {sizeof(struct ring_in_flight), KIND_in_flight, PROBE_IN_FLIGHT, false},
@@ -377,6 +379,115 @@ static void a_device_is_named_before_its_first_request(void **state)
 	assert_int_equal(m->t.ndisks, 0);
 }
 
+static void a_connection_is_named_before_its_first_row(void **state)
+{
+	struct made *m = *state;
+	struct ring_network *r = &begin(m, RING_NETWORK)->network;
+	struct procfs nowhere = {.root_fd = -1};
+	struct connections *c = calloc(1, sizeof(*c));
+	uint64_t first;
+
+	assert_non_null(c);
+	c->fs = &nowhere;
+	m->t.connections = c;
+	r->pid = 7, r->tid = 8, r->dur_ns = 100, r->unread = 5, r->retransmitted = 2, r->disordered = 3;
+	r->rtt_us = 40, r->net = 9, r->ends.local_port = 40000, r->ends.peer_port = 80;
+	r->ends.local[15] = r->ends.peer[15] = 1;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 2);
+	assert_int_equal(m->writer.kind, KIND_network);
+	assert_int_equal(m->writer.v[F_network_pid], 7);
+	assert_int_equal(m->writer.v[F_network_tid], 8);
+	assert_int_equal(m->writer.v[F_network_dur], 100);
+	assert_int_equal(m->writer.v[F_network_role], CONNECTION_UNKNOWN);
+	assert_int_equal(m->writer.v[F_network_unread], 5);
+	assert_int_equal(m->writer.v[F_network_retransmitted], 2);
+	assert_int_equal(m->writer.v[F_network_disordered], 3);
+	assert_int_equal(m->writer.v[F_network_rtt], 40000);
+	first = m->writer.v[F_network_connection];
+	assert_in_range(first, 1, CONNECTIONS_MAX);
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 3);
+	assert_int_equal(m->writer.v[F_network_connection], first);
+	/* In another namespace it is another one. */
+	r->net = 10;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 5);
+	assert_int_not_equal(m->writer.v[F_network_connection], first);
+	/* One whose name finds no memory has no number, and is named later. */
+	r->net = 11;
+	m->writer.answer = ERR_MEMORY;
+	assert_int_equal(take(m), 0);
+	m->writer.answer = 0;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.n, 7);
+	free(c);
+}
+
+/* Of more than have room each is named again; one that is used all the time keeps its number. */
+static void of_many_connections_the_one_in_use_keeps_its_number(void **state)
+{
+	struct made *m = *state;
+	struct ring_network *r = &begin(m, RING_NETWORK)->network;
+	struct procfs nowhere = {.root_fd = -1};
+	struct connections *c = calloc(1, sizeof(*c));
+	uint64_t first = 0;
+
+	assert_non_null(c);
+	c->fs = &nowhere;
+	m->t.connections = c;
+	for (unsigned i = 0; i < 20 * CONNECTIONS_MAX; i++) {
+		unsigned n = m->writer.n;
+
+		r->ends.local_port = 1;
+		assert_int_equal(take(m), 0);
+		assert_int_equal(m->writer.n, n + 1 + (i == 0));
+		if (i == 0)
+			first = m->writer.v[F_network_connection];
+		assert_int_equal(m->writer.v[F_network_connection], first);
+		r->ends.local_port = (uint16_t)(2 + i);
+		assert_int_equal(take(m), 0);
+		assert_int_equal(m->writer.n, n + 3 + (i == 0));
+	}
+	free(c);
+}
+
+/* Of one whose begin was not seen it is looked up who listens, so often a second, and no more. */
+static void who_began_a_connection_is_looked_up(void **state)
+{
+	struct made *m = *state;
+	struct ring_network *r = &begin(m, RING_NETWORK)->network;
+	struct connections *c = calloc(1, sizeof(*c));
+	unsigned made = 0;
+	struct procfs fs;
+
+	assert_non_null(c);
+	assert_int_equal(procfs_open(&fs, PROCFS_ROOT, NULL), 0);
+	c->fs = &fs;
+	m->t.connections = c;
+	r->pid = (uint32_t)getpid();
+	for (unsigned second = 1; second < 3; second++)
+		for (unsigned i = 0; i < CONNECTIONS_LOOKS + 100; i++) {
+			r->head.at_ns = second * 1000000000u + i;
+			r->ends.local_port = 65535;
+			r->ends.peer_port = (uint16_t)(second * 1000 + i);
+			assert_int_equal(take(m), 0);
+			made += m->writer.v[F_network_role] == CONNECTION_MADE;
+		}
+	assert_int_equal(made, 2 * CONNECTIONS_LOOKS);
+	/* Neither port is known for anything: whoever accepted it may have ceased to listen. */
+	r->head.at_ns = 4000000000u;
+	r->ends.local_port = r->ends.peer_port = 65535;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_network_role], CONNECTION_UNKNOWN);
+	r->role = CONNECTION_ACCEPTED;
+	r->ends.peer_port = 22;
+	assert_int_equal(take(m), 0);
+	assert_int_equal(m->writer.v[F_network_role], CONNECTION_ACCEPTED);
+	procfs_close(&fs);
+	free(c);
+}
+
 static void a_time_before_the_epoch_becomes_its_begin(void **state)
 {
 	struct made *m = *state;
@@ -497,6 +608,9 @@ int main(void)
 		T(names_are_bytes_of_a_length_and_never_run_over_their_end),
 		T(a_set_of_cpus_becomes_a_list),
 		T(a_device_is_named_before_its_first_request),
+		T(a_connection_is_named_before_its_first_row),
+		T(of_many_connections_the_one_in_use_keeps_its_number),
+		T(who_began_a_connection_is_looked_up),
 		T(a_time_before_the_epoch_becomes_its_begin),
 		T(newer_futex_calls_are_reported_as_the_old_ones),
 		T(states_of_threads_are_those_of_the_kernel_by_their_weight),
