@@ -231,9 +231,11 @@ static enum cause_class mostly(const struct culprit *c)
 	return best;
 }
 
-static const char *advice_for(enum cause_class class, const struct disk_use *disk)
+static const char *advice_for(enum cause_class class, const struct disk_use *disk, const struct network_use *network)
 {
-	const char *remedy = class == CAUSE_IO ? disk_remedy(disk) : cause_remedy(NULL, class);
+	const char *remedy = class == CAUSE_IO        ? disk_remedy(disk)
+			     : class == CAUSE_NETWORK ? network_remedy(network)
+						      : cause_remedy(NULL, class);
 
 	if (remedy)
 		return remedy;
@@ -280,8 +282,10 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 {
 	enum cause_class class = mostly(c);
 	struct finding *f = rule_finding(out, &starved_rule, cause_class_name(class), CONFIDENCE_MEDIUM);
+	struct network_use network;
 	struct disk_use disk;
 
+	network_waits_sum(&ctx->names->network, (uint32_t)c->whom.tid, 0, UINT64_MAX, &network);
 	disk_waits_total(&ctx->names->disks, (uint32_t)c->whom.tid, &disk);
 	if (is_gpu_bound(c)) {
 		f->severity = SEVERITY_INFO;
@@ -311,12 +315,16 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 		text_add(&f->sure, "; in all, it slept for requests to ");
 		text_add_disk_use(&f->sure, &disk);
 	}
+	if (network.waits && class == CAUSE_NETWORK) {
+		text_add(&f->sure, "; what it waited for came from ");
+		text_add_network_use(&f->sure, &network);
+	}
 	if (is_gpu_bound(c)) {
 		text_add(&f->sure, "; for the GPU it waited ");
 		text_add_ns(&f->sure, c->gpu_ns);
 		text_add(&f->sure, " besides: nothing shows that these waits cost anything");
 	}
-	text_add(&f->advice, "%s", is_gpu_bound(c) ? GPU_IS_SLOW : advice_for(class, &disk));
+	text_add(&f->advice, "%s", is_gpu_bound(c) ? GPU_IS_SLOW : advice_for(class, &disk, &network));
 	finding_number(f, "lost_ns", c->lost_ns);
 	finding_number(f, "threads", c->nthreads);
 	finding_number(f, "threads_ns", c->whole_ns);

@@ -235,6 +235,13 @@ static void check_quota(struct check *c)
 				     : "threads are not throttled without CONFIG_CFS_BANDWIDTH");
 }
 
+/* That is not tried out: gpurec opens no socket. */
+static void check_network(struct check *c)
+{
+	if (c->o->network && !attach_lacks(c->attach, "tcp_probe"))
+		check_report(c, "network", CHECK_OK, "the kernel reports what comes in through TCP connections");
+}
+
 /* That cannot be tried out: a machine would have to be short of memory. */
 static void check_reclaim(struct check *c)
 {
@@ -271,6 +278,7 @@ static void check_events(struct check *c, int probe_error, bool refused)
 		}
 	}
 	check_quota(c);
+	check_network(c);
 	check_reclaim(c);
 	if (attach_lacks(c->attach, "sched_waking"))
 		return;
