@@ -429,6 +429,8 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define NR_mmap 9
 #define NR_sched_yield 24
 #define NR_futex 202
+/* write, writev, sendfile, sendto, sendmsg, sendmmsg */
+#define NR_sends(nr) ((nr) == 1 || (nr) == 20 || (nr) == 40 || (nr) == 44 || (nr) == 46 || (nr) == 307)
 #define TASK_IS_COMPAT(t) ((t)->thread_info.status & 2)
 #define KERNEL_STACK_BYTES 16384
 #else
@@ -455,6 +457,8 @@ extern void *bpf_rdonly_cast(const void *at, __u32 btf_id) __attribute__((weak, 
 #define NR_mmap 222
 #define NR_sched_yield 124
 #define NR_futex 98
+/* write, writev, sendfile, sendto, sendmsg, sendmmsg */
+#define NR_sends(nr) ((nr) == 64 || (nr) == 66 || (nr) == 71 || (nr) == 206 || (nr) == 211 || (nr) == 269)
 #define TASK_IS_COMPAT(t) ((t)->thread_info.flags & (1UL << 22))
 #define KERNEL_STACK_BYTES 16384
 #endif

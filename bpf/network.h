@@ -195,13 +195,24 @@ static __always_inline void emit_network(struct task_struct *t, struct cpu_state
 	submit_bulk(r);
 }
 
+/* Whether it can have ended the wait: who reads, or polls, is not woken because something was acknowledged. */
+static __always_inline bool network_ends_wait(struct task_struct *t, enum network_wait wait,
+					      const struct segment *segment, __s32 unread)
+{
+	struct pt_regs *user = (struct pt_regs *)bpf_task_pt_regs(t);
+	__s64 nr = SYSCALL_NR(user);
+
+	return unread > 0 || segment->changed || (wait == NETWORK_BLOCKED && NR_sends(nr));
+}
+
 enum network_waker { NETWORK_WAKES_NOT = 0, NETWORK_WAKES, NETWORK_TASK_WAKES };
 
-static __noinline enum network_waker network_waker(struct task_struct *t, struct cpu_state *here)
+static __noinline enum network_waker network_waker(struct task_struct *t, struct cpu_state *here, bool from_outside)
 {
-	struct tcp_sock *tcp;
 	enum network_wait wait;
+	struct tcp_sock *tcp;
 	struct sock *sk;
+	bool by_task;
 	__s32 unread;
 
 	if (!here)
@@ -210,12 +221,14 @@ static __noinline enum network_waker network_waker(struct task_struct *t, struct
 	tcp = (void *)sk;
 	wait = BPF_CORE_READ(sk, sk_protocol) == KERNEL_IPPROTO_TCP ? network_wait(sk, t) : NETWORK_NONE;
 	unread = (__s32)(BPF_CORE_READ(tcp, rcv_nxt) - BPF_CORE_READ(tcp, copied_seq));
-	/* Who polls is not woken because something was acknowledged. */
-	if (wait == NETWORK_NONE || (wait == NETWORK_POLLED && unread <= 0 && !here->segment.changed))
+	if (wait == NETWORK_NONE || !network_ends_wait(t, wait, &here->segment, unread))
 		return NETWORK_WAKES_NOT;
 	network_ends(&here->segment.ends, sk);
+	by_task = network_by_task(&here->segment.ends);
+	if (!by_task && !from_outside)
+		return NETWORK_WAKES_NOT;
 	emit_network(t, here, unread > 0 ? (__u32)unread : 0);
-	return network_by_task(&here->segment.ends) ? NETWORK_TASK_WAKES : NETWORK_WAKES;
+	return by_task ? NETWORK_TASK_WAKES : NETWORK_WAKES;
 }
 
 /*
@@ -225,14 +238,15 @@ static __noinline enum network_waker network_waker(struct task_struct *t, struct
 static __always_inline bool network_woken(struct task_struct *t, bool interrupted)
 {
 	struct cpu_state *here = cpu_state(bpf_get_smp_processor_id());
-	enum network_waker waker;
+	struct task_struct *waker = bpf_get_current_task_btf();
+	enum network_waker found;
 
 	if (!network_on || !here || !here->segment.sk || BPF_CORE_READ_BITFIELD(t, in_iowait) ||
 	    (bpf_core_field_exists(t->on_cpu) && t->on_cpu) ||
 	    bpf_ktime_get_ns() - here->segment.at_ns > SEGMENT_RECENT_NS)
 		return interrupted;
-	waker = network_waker(t, here);
-	return waker == NETWORK_WAKES_NOT ? interrupted : waker == NETWORK_WAKES;
+	found = network_waker(t, here, interrupted || waker->flags & KERNEL_PF_KTHREAD);
+	return found == NETWORK_WAKES_NOT ? interrupted : found == NETWORK_WAKES;
 }
 
 #endif

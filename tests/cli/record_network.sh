@@ -74,6 +74,12 @@ for way in recv poll select epoll; do
 	check "and not the network's ($way)" is 0 "SELECT count(*) FROM ledger WHERE part = 'network' AND tid IN $feeder"
 done
 
+check "a program is recorded that sends more than has room" ask late send 2
+check "it waits until the other end has taken some" is "1|1" \
+	"SELECT max(dur_ns) > 100000000, min(role) FROM network_waits WHERE tid IN $feeder AND unread = 0"
+check "which is that program's doing" is "$other" \
+	"SELECT group_concat(DISTINCT waker_tid) FROM network_waits n JOIN wakeups w ON w.tid = n.tid AND w.at_ns BETWEEN n.at_ns AND n.at_ns + 1000000 WHERE n.tid IN $feeder AND dur_ns > 100000000"
+
 # Who is asked sleeps of its own accord.
 listens() {
 	rm -f "$port"

@@ -3,10 +3,10 @@
 
 usage: remote.py serve HOW FILE: answers one client on a port of 127.0.0.1, which it writes to FILE. direct: it sends
 each answer after some work; corked: the kernel holds each back, for 200 ms, and sends it from a timer's interrupt, as
-if it came from another host.
+if it came from another host; late: it takes what it is sent only after 200 ms, and answers then.
 
-remote.py ask LIBCUDA FILE TIMES WAY: connects to it, launches, asks, and waits: recv, poll, select or epoll. Prints how
-many nanoseconds it waited, and its own port.
+remote.py ask LIBCUDA FILE TIMES WAY: connects to it, launches, asks, and waits: recv, poll, select or epoll; send: it
+sends more than has room, and waits for that. Prints how many nanoseconds it waited, and its own port.
 
 remote.py listen LIBCUDA FILE TIMES: is asked itself, over connections that it accepts, and launches for each question.
 
@@ -21,6 +21,7 @@ import time
 
 NONE = ctypes.c_void_p(None)
 WORK_NS = 5000000
+MUCH = 64 << 20
 
 
 def launcher(libcuda):
@@ -51,6 +52,11 @@ def serve(how, path):
     if how == "corked":
         cork(s)
     while s.recv(16):
+        if how == "late":
+            time.sleep(0.2)
+            left = MUCH - 16
+            while left > 0:
+                left -= len(s.recv(1 << 20))
         until = time.thread_time_ns() + (WORK_NS if how == "direct" else 0)
         while time.thread_time_ns() < until:
             pass
@@ -78,8 +84,8 @@ def ask(libcuda, path, times, way):
     waited = 0
     for _ in range(int(times)):
         launch()
-        s.sendall(b"question")
         begin = time.monotonic_ns()
+        s.sendall(bytes(MUCH) if way == "send" else b"question")
         wait()
         s.recv(16)
         waited += time.monotonic_ns() - begin
