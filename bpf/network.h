@@ -163,7 +163,7 @@ static __noinline bool network_by_task(const struct network_ends *ends)
 }
 
 /* What has just come through the connection has woken the thread. */
-static __always_inline void emit_network(struct task_struct *t, struct cpu_state *here, __u32 unread)
+static __always_inline void emit_network(struct task_struct *t, struct cpu_state *here, __u32 unread, __u32 sender_tid)
 {
 	struct tcp_sock *tcp = (void *)here->segment.sk;
 	struct thread_state *s;
@@ -191,7 +191,7 @@ static __always_inline void emit_network(struct task_struct *t, struct cpu_state
 	r->role = role ? *role : CONNECTION_UNKNOWN;
 	r->net = BPF_CORE_READ((struct sock *)tcp, __sk_common.skc_net.net, ns.inum);
 	r->ends = here->segment.ends;
-	r->pad = 0;
+	r->sender_tid = sender_tid;
 	submit_bulk(r);
 }
 
@@ -227,7 +227,7 @@ static __noinline enum network_waker network_waker(struct task_struct *t, struct
 	by_task = network_by_task(&here->segment.ends);
 	if (!by_task && !from_outside)
 		return NETWORK_WAKES_NOT;
-	emit_network(t, here, unread > 0 ? (__u32)unread : 0);
+	emit_network(t, here, unread > 0 ? (__u32)unread : 0, by_task ? (__u32)bpf_get_current_pid_tgid() : 0);
 	return by_task ? NETWORK_TASK_WAKES : NETWORK_WAKES;
 }
 

@@ -331,7 +331,7 @@ struct ring_network {
 	__u32 rtt_us;
 	__u32 net;  /* namespace */
 	__u32 role; /* as far as its begin was seen */
-	__u32 pad;
+	__u32 sender_tid;
 	struct network_ends ends;
 };
 

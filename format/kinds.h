@@ -337,7 +337,7 @@
  * this time, names it; 0: none does. role: CONNECTION_*. unread: bytes that had come and were not read then.
  * retransmitted: segments that had to be sent more than once from here, disordered: segments that came before one that
  * had been sent earlier, both since the connection began. rtt: how long an answer takes at least, smoothed (TCP's
- * round-trip time); 0: not known.
+ * round-trip time); 0: not known. sender_tid: the thread of this host that sent it just then; 0: none was seen to.
  */
 #define FIELDS_network(F)                                                                                              \
 	F(network, at, TIME, BOOT_NS)                                                                                  \
@@ -350,7 +350,8 @@
 	F(network, unread, UINT, BYTES)                                                                                \
 	F(network, retransmitted, UINT, NUMBER)                                                                        \
 	F(network, disordered, UINT, NUMBER)                                                                           \
-	F(network, rtt, UINT, NS)
+	F(network, rtt, UINT, NS)                                                                                      \
+	F(network, sender_tid, UINT, ID)
 
 #define CONNECTION_UNKNOWN 0  /* who began it is not known */
 #define CONNECTION_MADE 1     /* begun here: it was seen to be, or by its ports: the local one was given out, the other not */

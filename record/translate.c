@@ -398,6 +398,7 @@ static int take_network(struct translator *t, struct row *row, const void *recor
 	row->v[F_network_retransmitted] = n->retransmitted;
 	row->v[F_network_disordered] = n->disordered;
 	row->v[F_network_rtt] = (uint64_t)n->rtt_us * 1000;
+	row->v[F_network_sender_tid] = n->sender_tid;
 	return t->connections ? connections_name(t->connections, t->writer, row, n, why) : 0;
 }
 

@@ -25,7 +25,6 @@ static const struct network_peer *peer_of(struct network_waits *w, const char *s
 		*failed = true;
 		return NULL;
 	}
-	peer->number = w->peers.nitems;
 	peer->nbytes = nbytes;
 	memcpy(peer->s, s, nbytes);
 	return peer;
@@ -54,6 +53,8 @@ int network_waits_feed(struct network_waits *w, const struct event *ev, struct f
 
 	if (ev->kind == KIND_connection)
 		return feed_connection(w, ev, why);
+	if (ev->v[F_network_sender_tid])
+		return 0;
 	if (!w->all)
 		w->all = calloc(NETWORK_WAITS_MAX, sizeof(*w->all));
 	if (!w->all)
@@ -64,7 +65,6 @@ int network_waits_feed(struct network_waits *w, const struct event *ev, struct f
 		.dur_ns = ev->v[F_network_dur],
 		.rtt_ns = ev->v[F_network_rtt],
 		.tid = (uint32_t)ev->v[F_network_tid],
-		.role = (uint8_t)(ev->v[F_network_role] < UINT8_MAX ? ev->v[F_network_role] : 0),
 	};
 	c = connection_of(w, ev->v[F_network_connection]);
 	if (!c)

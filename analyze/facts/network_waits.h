@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came through TCP connections and ended sleeps of threads lately, as `network` rows report it. */
+/*
+ * What came through TCP connections and ended sleeps of threads lately, as `network` rows report it; but for what a
+ * thread of this host was seen to send.
+ */
 #ifndef GPUREC_ANALYZE_FACTS_NETWORK_WAITS_H
 #define GPUREC_ANALYZE_FACTS_NETWORK_WAITS_H
 
@@ -13,7 +16,6 @@
 
 struct network_peer {
 	struct table_key key; /* a: a hash of its name */
-	uint64_t number;      /* from 1, as they come */
 	uint8_t nbytes;
 	char s[NETWORK_PEER_BYTES]; /* bytes out of a capture */
 };
@@ -23,7 +25,6 @@ struct network_wait {
 	uint64_t rtt_ns;
 	uint64_t retransmitted, disordered; /* since the connection's row before; 0 of the first one */
 	uint32_t tid;
-	uint8_t role;
 	const struct network_peer *peer; /* NULL: not known */
 };
 
@@ -53,7 +54,7 @@ struct network_waits {
 int network_waits_feed(struct network_waits *w, const struct event *ev, struct fault *why);
 void network_waits_clear(struct network_waits *w);
 
-/* The row that was taken in last; there was one. */
+/* The last one; there was one. */
 const struct network_wait *network_waits_latest(const struct network_waits *w);
 
 /* Those that ended in [begin_ns, end_ns]. */

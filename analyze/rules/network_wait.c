@@ -43,7 +43,7 @@ static int network_feed(void *state, const struct context *ctx, const uint64_t *
 	struct waiting_thread *t;
 
 	(void)set;
-	if (!caller || ev->v[F_network_role] != CONNECTION_MADE)
+	if (!caller || ev->v[F_network_role] != CONNECTION_MADE || ev->v[F_network_sender_tid])
 		return 0;
 	t = groups_get(&s->threads, caller->key.a, caller->key.b);
 	if (!t)

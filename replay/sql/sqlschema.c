@@ -61,7 +61,8 @@ const char *const sqlschema_tables[] = {
 	" bytes INTEGER, error INTEGER, device INTEGER)",
 	"CREATE TABLE network_waits(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER,"
 	" pid INTEGER, process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, connection INTEGER, role INTEGER,"
-	" unread INTEGER, retransmitted INTEGER, disordered INTEGER, rtt_ns INTEGER)",
+	" unread INTEGER, retransmitted INTEGER, disordered INTEGER, rtt_ns INTEGER,"
+	" sender_tid INTEGER, sender INTEGER)",
 	"CREATE TABLE reclaims(id INTEGER PRIMARY KEY, at_ns INTEGER, start_ns INTEGER, dur_ns INTEGER, pid INTEGER,"
 	" process INTEGER, tid INTEGER, thread INTEGER, cpu INTEGER, cause INTEGER, pages INTEGER)",
 	"CREATE TABLE throttles(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, tid INTEGER,"

@@ -48,7 +48,7 @@ named="JOIN connections c ON c.id = (SELECT id FROM connections WHERE number = n
 for way in recv poll select epoll; do
 	check "a program is recorded that waits for answers from elsewhere ($way)" ask corked $way 5
 	check "each is recorded, with its connection, which was begun here ($way)" is "5|1" \
-		"SELECT count(*), min(role = 1 AND peer = '127.0.0.1:$(cat "$port")' AND local = '127.0.0.1:$own') FROM network_waits n $named WHERE tid IN $feeder AND dur_ns > 100000000"
+		"SELECT count(*), min(role = 1 AND sender_tid = 0 AND peer = '127.0.0.1:$(cat "$port")' AND local = '127.0.0.1:$own') FROM network_waits n $named WHERE tid IN $feeder AND dur_ns > 100000000"
 	# What the thread did around its sleep is in what it measured: not much, but a machine may be busy.
 	check "for as long as the program found, or less ($way)" is 1 \
 		"SELECT sum(dur_ns) BETWEEN 800000000 AND $waited FROM network_waits WHERE tid IN $feeder AND unread > 0"
@@ -70,6 +70,7 @@ for way in recv poll select epoll; do
 	check "its waits have rows ($way)" is 1 "SELECT count(*) BETWEEN 35 AND 41 FROM network_waits WHERE tid IN $feeder"
 	check "but what woke it is that program, always ($way)" is "$other" \
 		"SELECT group_concat(DISTINCT waker_tid) FROM network_waits n JOIN wakeups w ON w.tid = n.tid AND w.at_ns BETWEEN n.at_ns AND n.at_ns + 1000000 WHERE n.tid IN $feeder AND unread > 1"
+	check "which the rows say, too ($way)" is "$other" "SELECT group_concat(DISTINCT sender_tid) FROM network_waits WHERE tid IN $feeder AND unread > 1"
 	check "it was that one's doing ($way)" is 1 "SELECT sum(ns) > 100000000 FROM ledger WHERE part = 'task' AND tid IN $feeder"
 	check "and not the network's ($way)" is 0 "SELECT count(*) FROM ledger WHERE part = 'network' AND tid IN $feeder"
 done

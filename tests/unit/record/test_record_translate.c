@@ -391,7 +391,7 @@ static void a_connection_is_named_before_its_first_row(void **state)
 	c->fs = &nowhere;
 	m->t.connections = c;
 	r->pid = 7, r->tid = 8, r->dur_ns = 100, r->unread = 5, r->retransmitted = 2, r->disordered = 3;
-	r->rtt_us = 40, r->net = 9, r->ends.local_port = 40000, r->ends.peer_port = 80;
+	r->rtt_us = 40, r->sender_tid = 12, r->net = 9, r->ends.local_port = 40000, r->ends.peer_port = 80;
 	r->ends.local[15] = r->ends.peer[15] = 1;
 	assert_int_equal(take(m), 0);
 	assert_int_equal(m->writer.n, 2);
@@ -404,6 +404,7 @@ static void a_connection_is_named_before_its_first_row(void **state)
 	assert_int_equal(m->writer.v[F_network_retransmitted], 2);
 	assert_int_equal(m->writer.v[F_network_disordered], 3);
 	assert_int_equal(m->writer.v[F_network_rtt], 40000);
+	assert_int_equal(m->writer.v[F_network_sender_tid], 12);
 	first = m->writer.v[F_network_connection];
 	assert_in_range(first, 1, CONNECTIONS_MAX);
 	assert_int_equal(take(m), 0);
