@@ -11,8 +11,8 @@
 
 #include "bpf/names.h"
 
-/* Longer ago it did not wake anybody. */
-#define SEGMENT_RECENT_NS 1000000
+/* Longer ago it did not wake anybody. (Reading a clock would take longer than all else that is done at a segment.) */
+#define SEGMENT_RECENT_TICKS 1
 /* Of a queue so many are looked at: nearly always there is one. */
 #define WAITERS_MAX 4
 
@@ -29,7 +29,7 @@ static __always_inline int network_noted(void *sk, bool changed)
 	if (here) {
 		here->segment.sk = (__u64)sk;
 		here->segment.changed = changed;
-		here->segment.at_ns = bpf_ktime_get_ns();
+		here->segment.tick = bpf_jiffies64();
 	}
 	return 0;
 }
@@ -243,7 +243,7 @@ static __always_inline bool network_woken(struct task_struct *t, bool interrupte
 
 	if (!network_on || !here || !here->segment.sk || BPF_CORE_READ_BITFIELD(t, in_iowait) ||
 	    (bpf_core_field_exists(t->on_cpu) && t->on_cpu) ||
-	    bpf_ktime_get_ns() - here->segment.at_ns > SEGMENT_RECENT_NS)
+	    bpf_jiffies64() - here->segment.tick > SEGMENT_RECENT_TICKS)
 		return interrupted;
 	found = network_waker(t, here, interrupted || waker->flags & KERNEL_PF_KTHREAD);
 	return found == NETWORK_WAKES_NOT ? interrupted : found == NETWORK_WAKES;
