@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "record/probe/counters.h"
@@ -431,6 +432,16 @@ static void share(struct attach *a)
 	a->bulk_woken = &s->bss->bulk_woken;
 }
 
+/* With fewer libbpf may take it that it gets no descriptor for what this kernel cannot do, and report that. */
+#define FILES_FEW 128
+
+static bool lacks_files(void)
+{
+	struct rlimit files;
+
+	return getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < FILES_FEW;
+}
+
 /*
  * EPERM says that rights are missing. EACCES is the verifier's word, and where it has said nothing, that of a security
  * module.
@@ -441,6 +452,8 @@ static int load_refused(const struct attach *a, struct fault *why)
 	const struct bpf_program *culprit = refusals_culprit(&a->refusals, a->skel->obj);
 	char reason[200];
 
+	if (lacks_files())
+		errno = EMFILE;
 	if (culprit && errno != EMFILE) {
 		verifier_reason(refusals_log(&a->refusals), reason, sizeof(reason));
 		return fault_set(why, ERR_IO, FAULT_NOWHERE, "%s: %s: %s", what, bpf_program__name(culprit), reason);

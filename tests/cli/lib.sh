@@ -38,6 +38,7 @@ lib_finished=
 lib_cleanup() {
 	local status=$? jobs
 	trap - EXIT
+	[ "$BASHPID" = "$$" ] || exit "$status" # a job to be, which a signal met before it ran its program
 	jobs=$(jobs -p)
 	# shellcheck disable=SC2086 # one word per process
 	[ -z "$jobs" ] || { kill $jobs && wait $jobs; } 2>/dev/null

@@ -35,8 +35,8 @@ loss_is_told() {
 	[ "$is" = 1 ]
 }
 
-catches() { # PID: it has a handler for SIGTERM
-	[ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> 14 & 1)) = 1 ]
+catches() { # PID: it is the driver by now, and has a handler for SIGTERM
+	[ "$(readlink "/proc/$1/exe")" = "$(realpath "$driver")" ] && [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> 14 & 1)) = 1 ]
 }
 stopped_early() {
 	"$driver" -q --clean --seconds 60 --truth "$truth" &
