@@ -3,7 +3,7 @@
 # For which request to which disk a thread slept, against the kernel's own accounts: how much was read, and from what.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
-cap=$TMP/run.cap
+. "$(dirname "$0")/rows.sh"
 group=
 remove_group() { [ -z "$group" ] || rmdir "$group"; }
 trap 'remove_group; lib_cleanup' EXIT
@@ -28,17 +28,6 @@ fi
 # The disk of which it is a part, as the kernel names it.
 device=$(basename "$(readlink -f "/sys/dev/block/$number")")
 [ ! -e "/sys/dev/block/$number/partition" ] || device=$(basename "$(dirname "$(readlink -f "/sys/dev/block/$number")")")
-sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
-is() { # WANTED SQL
-	local got
-	got=$(sql "$2")
-	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
-}
-# record OPTION... -- COMMAND
-record() {
-	"$BUILD/gpurec" --force -o "$cap" "$@" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
-	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
-}
 reader="(SELECT tid FROM threads WHERE name = 'dd')"
 counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM disk_requests) FROM probe_counts WHERE name = 'disk_request'"
 stacked() { [ -n "$(ls "/sys/block/$device/slaves" 2>/dev/null)" ]; }

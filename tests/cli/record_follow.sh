@@ -3,8 +3,8 @@
 # Threads that nobody records, and for which recorded ones wait: a service in Python, beside the recording.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/rows.sh"
 gpurec=$BUILD/gpurec
-cap=$TMP/run.cap
 
 needs_recording "threads that are followed"
 if ! python3 -c "import os; os.fork" 2>"$TMP/err" || [ ! -e "$BUILD/workload/libcuda.so.1" ]; then
@@ -12,7 +12,6 @@ if ! python3 -c "import os; os.fork" 2>"$TMP/err" || [ ! -e "$BUILD/workload/lib
 	finish
 fi
 python=$(python3 -c "import sys; print(sys.executable)") # and not a script that looks for one
-sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
 # ask WAY TIMES OPTION...: the service, and who asks it; $server is its pid
 ask() {
 	local way=$1 times=$2 status serving
@@ -28,11 +27,6 @@ ask() {
 	[ "$status" = 0 ] || { cat "$TMP/err"; return 1; }
 	[ -e "$cap" ] || return 0
 	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" && "$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
-}
-is() { # WANTED SQL
-	local got
-	got=$(sql "$2")
-	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
 }
 starved() { # class of each finding, and whom it names
 	sqlite3 :memory: "SELECT f.value ->> 'class', p.value ->> 'tid' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f,

@@ -4,7 +4,7 @@
 # through the page cache than it may have must have got free what it read: how many pages is known beforehand.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
-cap=$TMP/run.cap
+. "$(dirname "$0")/rows.sh"
 group=
 remove_group() { [ -z "$group" ] || until_true rmdir "$group"; }
 trap 'remove_group; lib_cleanup' EXIT
@@ -50,17 +50,6 @@ if [ -z "$blob" ]; then
 	finish
 fi
 PAGE=$(getconf PAGESIZE)
-sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
-is() { # WANTED SQL
-	local got
-	got=$(sql "$2")
-	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
-}
-# record OPTION... -- COMMAND
-record() {
-	"$BUILD/gpurec" --force -o "$cap" "$@" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
-	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
-}
 squeezed() { record "$@" -- sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$python" tests/workload/squeezed.py "$cuda" "$blob" $TIMES; }
 counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM reclaims) FROM probe_counts WHERE name = 'memory_reclaim'"
 feeder="(SELECT tid FROM calls GROUP BY tid)"

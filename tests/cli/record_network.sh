@@ -5,7 +5,8 @@
 # is that thread's doing.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
-cap=$TMP/run.cap port=$TMP/port
+. "$(dirname "$0")/rows.sh"
+port=$TMP/port
 
 needs_recording "waits for the network"
 python=$(python3 -c "import sys; print(sys.executable)" 2>"$TMP/err")
@@ -14,17 +15,6 @@ if [ -z "$python" ] || [ ! -e "$cuda" ]; then
 	skip "waits for the network" "there is no python3, or no test double here"
 	finish
 fi
-sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
-is() { # WANTED SQL
-	local got
-	got=$(sql "$2")
-	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
-}
-# record OPTION... -- COMMAND
-record() {
-	"$BUILD/gpurec" --force -o "$cap" "$@" >"$TMP/said" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
-	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" && "$BUILD/gpuanalyze" -q --force "$cap" --report="$TMP/report.json"
-}
 other= # the other end, which nobody records
 other() { # ARGUMENT...
 	rm -f "$port"
@@ -37,7 +27,8 @@ ask() {
 	shift 3
 	other serve "$how" "$port"
 	until_true test -e "$port"
-	record "$@" -- "$python" tests/workload/remote.py ask "$cuda" "$port" "$times" "$way" || return 1
+	record "$@" -- "$python" tests/workload/remote.py ask "$cuda" "$port" "$times" "$way" &&
+		"$BUILD/gpuanalyze" -q --force "$cap" --report="$TMP/report.json" || return 1
 	wait "$other"
 	read -r waited own <"$TMP/said"
 }

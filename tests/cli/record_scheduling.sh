@@ -3,20 +3,9 @@
 # How threads are scheduled is recorded, of recorded ones and of those that have their CPU, and again when it is changed.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
-cap=$TMP/run.cap
+. "$(dirname "$0")/rows.sh"
 
 needs_recording "how threads are scheduled"
-sql() { sqlite3 -readonly "$TMP/run.db" "$1"; }
-is() { # WANTED SQL
-	local got
-	got=$(sql "$2")
-	[ "$got" = "$1" ] || { printf 'wanted %s, got %s\n' "$1" "$got"; return 1; }
-}
-# record OPTION... -- COMMAND: its view, and who COMMAND was
-record() {
-	"$BUILD/gpurec" -q --force -o "$cap" "$@" 2>"$TMP/err" || { cat "$TMP/err"; return 1; }
-	"$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db"
-}
 
 # What the kernel's own account of this process is, each time that it has changed it.
 cat >"$TMP/changes" <<'EOF'
