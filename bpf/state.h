@@ -212,7 +212,7 @@ struct disk_request {
 
 /* What came in last on a CPU, until that turns to another thread: see bpf/network.h. */
 struct segment {
-	__u64 sk; /* address of its kernel's struct sock; 0: there is none */
+	__u64 sk; /* address of its kernel's struct sock; 0: nothing came */
 	__u64 tick; /* of the kernel's: jiffies */
 	__u32 changed; /* the connection got to another state */
 	struct network_ends ends;

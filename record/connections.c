@@ -5,17 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "format/base/table.h"
+
 #define WAYS 8           /* places where one may be */
 #define PORT_GIVEN 32768 /* from there on Linux gives ports out by itself (ip_local_port_range) */
 #define END_BYTES (INET6_ADDRSTRLEN + sizeof("[]:65535"))
 
 static uint64_t hash_of(const struct ring_network *n)
 {
-	const uint8_t *bytes = (const uint8_t *)&n->ends;
-	uint64_t h = 0xcbf29ce484222325ull ^ n->net;
+	uint64_t h = table_hash(TABLE_HASH ^ n->net, &n->ends, sizeof(n->ends));
 
-	for (size_t i = 0; i < sizeof(n->ends); i++)
-		h = (h ^ bytes[i]) * 0x100000001b3ull;
 	return h ^ h >> 32;
 }
 

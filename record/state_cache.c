@@ -93,22 +93,12 @@ static const struct about *about_of(uint16_t kind)
 	return NULL;
 }
 
-/* A fact's key: its name, as a number. */
-static uint64_t name_key(const char *text, uint64_t n)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (uint64_t i = 0; i < n; i++)
-		h = (h ^ (uint8_t)text[i]) * 0x100000001b3ull;
-	return h;
-}
-
 static struct table_key key_of(const struct about *about, const uint64_t *v, const char *const *text)
 {
 	struct table_key key = {.a = (uint64_t)about->kind << 48, .b = v[about->key[0]]};
 
 	if (about->kind == KIND_fact)
-		key.b = name_key(text[F_fact_name], v[F_fact_name]);
+		key.b = table_hash(TABLE_HASH, text[F_fact_name], (size_t)v[F_fact_name]);
 	if (about->key[1] != NO_FIELD)
 		key.a |= v[about->key[1]] & UINT32_MAX;
 	if (about->key[2] != NO_FIELD)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/facts/latest.h"
+
 struct total {
 	struct table_key key; /* a: tid */
 	struct disk_use use;
@@ -90,21 +92,12 @@ void disk_waits_clear(struct disk_waits *d)
 
 void disk_waits_sum(const struct disk_waits *d, uint32_t tid, uint64_t begin_ns, uint64_t end_ns, struct disk_use *use)
 {
-	uint64_t low = d->n > DISK_WAITS_MAX ? d->n - DISK_WAITS_MAX : 0, high = d->n;
+	uint64_t i = latest_since(d->all, sizeof(*d->all), DISK_WAITS_MAX, d->n, begin_ns);
 
 	memset(use, 0, sizeof(*use));
-	/* The first that did not end before begin_ns. */
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (d->all[middle % DISK_WAITS_MAX].at_ns < begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < d->n && d->all[low % DISK_WAITS_MAX].at_ns <= end_ns; low++)
-		if (d->all[low % DISK_WAITS_MAX].tid == tid)
-			add(use, &d->all[low % DISK_WAITS_MAX]);
+	for (; i < d->n && d->all[i % DISK_WAITS_MAX].at_ns <= end_ns; i++)
+		if (d->all[i % DISK_WAITS_MAX].tid == tid)
+			add(use, &d->all[i % DISK_WAITS_MAX]);
 	use->name = name_of(d, use->longest.device);
 }
 

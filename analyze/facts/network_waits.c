@@ -4,17 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/facts/latest.h"
+
 /* NULL: no memory, *failed; or there are too many, or it has no name. */
 static const struct network_peer *peer_of(struct network_waits *w, const char *s, uint64_t n, bool *failed)
 {
 	uint8_t nbytes = (uint8_t)(n < NETWORK_PEER_BYTES ? n : NETWORK_PEER_BYTES);
-	uint64_t hash = 0xcbf29ce484222325ull;
 	struct network_peer *peer;
+	uint64_t hash;
 
 	if (!s || !n)
 		return NULL;
-	for (uint8_t i = 0; i < nbytes; i++)
-		hash = (hash ^ (uint8_t)s[i]) * 0x100000001b3ull;
+	hash = table_hash(TABLE_HASH, s, nbytes);
 	peer = table_find(&w->peers, hash, 0);
 	if (peer)
 		return peer->nbytes == nbytes && memcmp(peer->s, s, nbytes) == 0 ? peer : NULL;
@@ -107,19 +108,10 @@ void network_use_add(struct network_use *use, const struct network_wait *one)
 void network_waits_sum(const struct network_waits *w, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
 		       struct network_use *use)
 {
-	uint64_t low = w->n > NETWORK_WAITS_MAX ? w->n - NETWORK_WAITS_MAX : 0, high = w->n;
+	uint64_t i = latest_since(w->all, sizeof(*w->all), NETWORK_WAITS_MAX, w->n, begin_ns);
 
 	memset(use, 0, sizeof(*use));
-	/* The first that did not end before begin_ns. */
-	while (low < high) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (w->all[middle % NETWORK_WAITS_MAX].at_ns < begin_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < w->n && w->all[low % NETWORK_WAITS_MAX].at_ns <= end_ns; low++)
-		if (w->all[low % NETWORK_WAITS_MAX].tid == tid)
-			network_use_add(use, &w->all[low % NETWORK_WAITS_MAX]);
+	for (; i < w->n && w->all[i % NETWORK_WAITS_MAX].at_ns <= end_ns; i++)
+		if (w->all[i % NETWORK_WAITS_MAX].tid == tid)
+			network_use_add(use, &w->all[i % NETWORK_WAITS_MAX]);
 }

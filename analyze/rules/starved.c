@@ -282,10 +282,11 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 {
 	enum cause_class class = mostly(c);
 	struct finding *f = rule_finding(out, &starved_rule, cause_class_name(class), CONFIDENCE_MEDIUM);
-	struct network_use network;
+	struct network_use network = {0};
 	struct disk_use disk;
 
-	network_waits_sum(&ctx->names->network, (uint32_t)c->whom.tid, 0, UINT64_MAX, &network);
+	if (class == CAUSE_NETWORK)
+		network_waits_sum(&ctx->names->network, (uint32_t)c->whom.tid, 0, UINT64_MAX, &network);
 	disk_waits_total(&ctx->names->disks, (uint32_t)c->whom.tid, &disk);
 	if (is_gpu_bound(c)) {
 		f->severity = SEVERITY_INFO;
@@ -315,7 +316,7 @@ static void report(const struct culprit *c, const struct context *ctx, struct fi
 		text_add(&f->sure, "; in all, it slept for requests to ");
 		text_add_disk_use(&f->sure, &disk);
 	}
-	if (network.waits && class == CAUSE_NETWORK) {
+	if (network.waits) {
 		text_add(&f->sure, "; what it waited for came from ");
 		text_add_network_use(&f->sure, &network);
 	}

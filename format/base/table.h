@@ -13,6 +13,20 @@ struct table_key {
 	uint64_t a, b;
 };
 
+/*
+ * A hash of some bytes more (FNV-1a), from TABLE_HASH on: for a key that is a text. Who chooses the texts can make two
+ * of them the same.
+ */
+#define TABLE_HASH 0xcbf29ce484222325ull
+static inline uint64_t table_hash(uint64_t hash, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+
+	for (size_t i = 0; i < n; i++)
+		hash = (hash ^ p[i]) * 0x100000001b3ull;
+	return hash;
+}
+
 /* A zeroed one is empty and ready. */
 struct table {
 	struct table_key **items; /* nitems of them; each is calloc()ed and owned by the table */

@@ -26,7 +26,7 @@ struct table {
 /* The hash table of .dynsym, by which the dynamic linker finds a name. */
 struct hash_table {
 	uint64_t at;
-	uint64_t bytes;      /* 0: there is none */
+	uint64_t bytes;      /* 0: the file has no such table */
 	unsigned char *copy; /* NULL: it is read by the word */
 };
 
