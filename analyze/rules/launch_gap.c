@@ -99,7 +99,8 @@ static int judge(struct gap_state *s, const struct context *ctx, const uint64_t 
 	}
 	explain(&s->scratch, ctx->timeline, ctx->names, as_tid(ev->v[F_call_tid]), begin_ns, end_ns);
 	class = split_main(split);
-	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_UNKNOWN || split->ns[class] < set[SET_MIN])
+	if (class == CAUSE_FUTEX || class == CAUSE_ASLEEP || class == CAUSE_NETWORK || class == CAUSE_UNKNOWN ||
+	    split->ns[class] < set[SET_MIN])
 		return 0;
 	return add_gap(s, ctx, ev, usual_ns);
 }
