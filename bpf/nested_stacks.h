@@ -41,8 +41,10 @@ static __always_inline __u64 returns_trampoline(struct task_struct *t)
  * code without frame pointers is on the stack and not seen there. A call's return address, or on arm64 the stack at its
  * entry, is above its frame, and below the frames around it. Calls that became one by a jump (tail calls) share it, and
  * where they return to; calls that were left without returning (longjmp) are below.
+ *
+ * Not static: what is, the verifier goes through anew for each frame of a stack, which took it 0.1 s.
  */
-static __noinline __u64 returns_to(__u64 fp)
+__noinline __u64 returns_to(__u64 fp)
 {
 	struct return_instance *r = returns_pending(bpf_get_current_task_btf());
 
