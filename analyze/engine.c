@@ -345,11 +345,12 @@ static int take_exit(struct engine *e, const struct event *ev, struct fault *why
 static bool has_texts(uint16_t kind)
 {
 	static const bool texts[KINDS_SEEN] = {
-		[KIND_process] = true,      [KIND_thread] = true,  [KIND_module] = true,     [KIND_executable] = true,
-		[KIND_command_line] = true, [KIND_library] = true, [KIND_attach] = true,     [KIND_fact] = true,
-		[KIND_gpu] = true,          [KIND_xid] = true,     [KIND_frame] = true,      [KIND_kernel] = true,
-		[KIND_cgroup] = true,       [KIND_quota] = true,   [KIND_scheduling] = true, [KIND_disk_device] = true,
-		[KIND_connection] = true,
+		[KIND_process] = true,     [KIND_thread] = true,       [KIND_module] = true,
+		[KIND_executable] = true,  [KIND_command_line] = true, [KIND_library] = true,
+		[KIND_attach] = true,      [KIND_fact] = true,         [KIND_gpu] = true,
+		[KIND_xid] = true,         [KIND_frame] = true,        [KIND_kernel] = true,
+		[KIND_cgroup] = true,      [KIND_quota] = true,        [KIND_scheduling] = true,
+		[KIND_disk_device] = true, [KIND_connection] = true,   [KIND_memory_limit] = true,
 	};
 
 	return texts[kind];

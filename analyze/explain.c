@@ -58,6 +58,7 @@ void explain(struct explained *e, const struct timeline *tl, const struct names 
 
 		remember(e, names, s->tid);
 		e->quota[i] = s->ns[CAUSE_QUOTA] ? names_quota_of(names, s->tid) : NULL;
+		e->memory[i] = s->ns[CAUSE_MEMORY] ? names_memory_of(names, s->tid) : NULL;
 		e->stop[i] = stop_of(names, s);
 		e->disk[i] = disk_of(names, s);
 		e->network[i] = network_of(names, s);
@@ -79,6 +80,7 @@ void explained_copy(struct explained *to, const struct explained *from)
 	memcpy(to->cause.links, cause->links, cause->nlinks * sizeof(cause->links[0]));
 	to->nwhos = from->nwhos;
 	memcpy(to->quota, from->quota, cause->nlinks * sizeof(from->quota[0]));
+	memcpy(to->memory, from->memory, cause->nlinks * sizeof(from->memory[0]));
 	memcpy(to->stop, from->stop, cause->nlinks * sizeof(from->stop[0]));
 	memcpy(to->disk, from->disk, cause->nlinks * sizeof(from->disk[0]));
 	memcpy(to->network, from->network, cause->nlinks * sizeof(from->network[0]));
@@ -326,11 +328,20 @@ const char *shortage_word(uint32_t flags)
 }
 
 /* " (the host has too little free)": of the longest part of those that a link's thread had to get memory in. */
-static void add_shortage(struct text *t, const struct split *s, const struct part *p)
+static void add_shortage(struct text *t, const struct explained *e, const struct split *s, const struct part *p)
 {
-	for (size_t i = 0; p && i < NSHORTAGES; i++)
-		if (p->flags & shortages[i].flag)
-			text_add(t, " (%s%s)", p->ns == s->ns[CAUSE_MEMORY] ? "" : "most of it as ", shortages[i].why);
+	const struct control_group *group = e->memory[s - e->cause.links];
+
+	for (size_t i = 0; p && i < NSHORTAGES; i++) {
+		if (!(p->flags & shortages[i].flag))
+			continue;
+		text_add(t, " (%s", p->ns == s->ns[CAUSE_MEMORY] ? "" : "most of it as ");
+		if (shortages[i].flag == SPAN_LIMIT && group)
+			text_add_memory_limit(t, group);
+		else
+			text_add_string(t, shortages[i].why);
+		text_add(t, ")");
+	}
 }
 
 /* "13.0 ms asleep in futex 0x7f..."; how the time of one class went, without who is behind it. */
@@ -367,7 +378,7 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 		break;
 	case CAUSE_MEMORY:
 		text_add(t, " short of memory");
-		add_shortage(t, s, p);
+		add_shortage(t, e, s, p);
 		break;
 	case CAUSE_IO:
 		text_add(t, " waiting for a disk");
@@ -498,7 +509,7 @@ static void add_link(struct text *t, const struct explained *e, const struct spl
 		break;
 	case CAUSE_MEMORY:
 		text_add(t, ", which was short of memory");
-		add_shortage(t, s, p);
+		add_shortage(t, e, s, p);
 		text_add(t, " for ");
 		text_add_ns(t, s->ns[class]);
 		break;

@@ -13,7 +13,8 @@ struct explained {
 	struct cause cause;
 	struct who whos[EXPLAINED_WHOS_MAX];
 	unsigned nwhos;
-	const struct cpu_group *quota[1 + CAUSE_LINKS_MAX]; /* that bounds the link's thread; NULL: not known */
+	const struct control_group *quota[1 + CAUSE_LINKS_MAX];  /* that bounds the link's thread; NULL: not known */
+	const struct control_group *memory[1 + CAUSE_LINKS_MAX]; /* that is short of memory; NULL: not known */
 	struct stop_signal stop[1 + CAUSE_LINKS_MAX];    /* the signal that stopped it; number 0: none, or not known */
 	struct disk_use disk[1 + CAUSE_LINKS_MAX];       /* the requests that its thread slept for */
 	struct network_use network[1 + CAUSE_LINKS_MAX]; /* what came for it through connections */

@@ -109,6 +109,14 @@ static void feed_attach(struct names *n, const struct event *ev)
 	n->nrefusals++;
 }
 
+/* The number of the group that a field names, if it does. */
+static int take_group(struct names *n, const struct event *ev, int field, uint64_t *number, struct fault *why)
+{
+	if (!ev->text[field] || !ev->v[field])
+		return 0;
+	return control_groups_number(&n->control_groups, ev->text[field], (size_t)ev->v[field], number, why);
+}
+
 static int feed_cgroup(struct names *n, const struct event *ev, struct fault *why)
 {
 	struct process *p;
@@ -116,10 +124,8 @@ static int feed_cgroup(struct names *n, const struct event *ev, struct fault *wh
 
 	if (r < 0 || !p)
 		return r;
-	if (!ev->text[F_cgroup_cpu] || !ev->v[F_cgroup_cpu])
-		return 0;
-	return cpu_groups_number(&n->cpu_groups, ev->text[F_cgroup_cpu], (size_t)ev->v[F_cgroup_cpu], &p->cpu_group,
-				 why);
+	r = take_group(n, ev, F_cgroup_cpu, &p->cpu_group, why);
+	return r < 0 ? r : take_group(n, ev, F_cgroup_memory_group, &p->memory_group, why);
 }
 
 bool names_wants(uint16_t kind)
@@ -138,6 +144,7 @@ bool names_wants(uint16_t kind)
 	case KIND_frame:
 	case KIND_cgroup:
 	case KIND_quota:
+	case KIND_memory_limit:
 	case KIND_signal:
 	case KIND_disk:
 	case KIND_disk_device:
@@ -174,7 +181,9 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_cgroup:
 		return feed_cgroup(n, ev, why);
 	case KIND_quota:
-		return cpu_groups_feed(&n->cpu_groups, ev, why);
+		return control_groups_feed_quota(&n->control_groups, ev, why);
+	case KIND_memory_limit:
+		return control_groups_feed_memory(&n->control_groups, ev, why);
 	case KIND_signal:
 		stop_signals_feed(&n->stops, ev);
 		return 0;
@@ -213,18 +222,32 @@ void names_who(const struct names *n, uint64_t tid, struct who *who)
 	names_who_was(n, tid, 0, who);
 }
 
-const struct cpu_group *names_quota_of_instance(const struct names *n, uint64_t number)
+const struct control_group *names_quota_of_instance(const struct names *n, uint64_t number)
 {
 	const struct process *p = names_instance(n, number);
 
-	return p && p->cpu_group ? cpu_groups_bound(&n->cpu_groups, p->cpu_group) : NULL;
+	return p && p->cpu_group ? control_groups_throttled(&n->control_groups, p->cpu_group) : NULL;
 }
 
-const struct cpu_group *names_quota_of(const struct names *n, uint64_t tid)
+const struct control_group *names_quota_of(const struct names *n, uint64_t tid)
 {
 	const struct thread *thread = tasks_find_thread(&n->tasks, (uint32_t)tid);
 
 	return names_quota_of_instance(n, thread ? thread->process : 0);
+}
+
+const struct control_group *names_memory_of_instance(const struct names *n, uint64_t number)
+{
+	const struct process *p = names_instance(n, number);
+
+	return p && p->memory_group ? control_groups_short(&n->control_groups, p->memory_group) : NULL;
+}
+
+const struct control_group *names_memory_of(const struct names *n, uint64_t tid)
+{
+	const struct thread *thread = tasks_find_thread(&n->tasks, (uint32_t)tid);
+
+	return names_memory_of_instance(n, thread ? thread->process : 0);
 }
 
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns)
@@ -270,7 +293,7 @@ void names_clear(struct names *n)
 	for (size_t i = 0; i < n->modules.nitems; i++)
 		free(((struct module *)n->modules.items[i])->path);
 	about_clear(&n->about);
-	cpu_groups_clear(&n->cpu_groups);
+	control_groups_clear(&n->control_groups);
 	disk_waits_clear(&n->disks);
 	network_waits_clear(&n->network);
 	kernels_clear(&n->kernels);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "analyze/facts/capture_facts.h"
-#include "analyze/facts/cpu_groups.h"
+#include "analyze/facts/control_groups.h"
 #include "analyze/facts/disk_waits.h"
 #include "analyze/facts/network_waits.h"
 #include "analyze/facts/stop_signals.h"
@@ -78,7 +78,7 @@ struct names {
 	uint64_t nrefusals;
 	uint64_t nunkept;     /* rows beyond the limits above */
 	enum machine machine; /* whose numbers system calls have */
-	struct cpu_groups cpu_groups;
+	struct control_groups control_groups;
 	struct stop_signals stops;
 	struct disk_waits disks;
 	struct network_waits network;
@@ -121,9 +121,13 @@ void names_who(const struct names *n, uint64_t tid, struct who *who);
 /* The same of an instance by number; 0: whoever has the number `tid` now. */
 void names_who_was(const struct names *n, uint64_t tid, uint32_t thread, struct who *who);
 /* The control group with the CPU quota that bounds this thread; NULL: none is known. */
-const struct cpu_group *names_quota_of(const struct names *n, uint64_t tid);
+const struct control_group *names_quota_of(const struct names *n, uint64_t tid);
 /* Likewise of an instance by number. */
-const struct cpu_group *names_quota_of_instance(const struct names *n, uint64_t number);
+const struct control_group *names_quota_of_instance(const struct names *n, uint64_t number);
+/* Of its control groups the one that came up against its limit of memory most often; NULL: none is known. */
+const struct control_group *names_memory_of(const struct names *n, uint64_t tid);
+/* Likewise of an instance by number. */
+const struct control_group *names_memory_of_instance(const struct names *n, uint64_t number);
 /* The signal that stopped this thread, which was found stopped at at_ns; NULL: not known. */
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns);
 /* A symbol's length without the "+0x1f" that says where in the function. */

@@ -79,7 +79,8 @@
 	K(56, frame, symbol, PLAIN)                                                                                    \
 	K(57, kernel, symbol, PLAIN)                                                                                   \
 	K(64, cgroup, cgroup, PLAIN)                                                                                   \
-	K(65, quota, cgroup, PLAIN)
+	K(65, quota, cgroup, PLAIN)                                                                                    \
+	K(66, memory_limit, cgroup, PLAIN)
 
 /*
  * pid: process (thread group) id; tid: thread id, both as the initial pid namespace sees them.
@@ -353,8 +354,9 @@
 	F(network, rtt, UINT, NS)                                                                                      \
 	F(network, sender_tid, UINT, ID)
 
-#define CONNECTION_UNKNOWN 0  /* who began it is not known */
-#define CONNECTION_MADE 1     /* begun here: it was seen to be, or by its ports: the local one was given out, the other not */
+#define CONNECTION_UNKNOWN 0 /* who began it is not known */
+#define CONNECTION_MADE                                                                                                \
+	1 /* begun here: it was seen to be, or by its ports: the local one was given out, the other not */
 #define CONNECTION_ACCEPTED 2 /* begun by the peer: it was seen to be, or somebody listens at its local port */
 
 /*
@@ -731,7 +733,8 @@
 
 /*
  * The control group of a process (version 2; where that is the root, the one of version 1 that says more). container:
- * its id where the path has one. cpu: the group that shares out CPU time, as `quota` rows name it; empty: not known.
+ * its id where the path has one. cpu: the group that shares out CPU time, as `quota` rows name it; memory_group: the
+ * one that limits memory, as `memory_limit` rows name it; empty: not known.
  */
 #define FIELDS_cgroup(F)                                                                                               \
 	F(cgroup, at, TIME, BOOT_NS)                                                                                   \
@@ -739,7 +742,8 @@
 	F(cgroup, start, UINT, BOOT_NS)                                                                                \
 	F(cgroup, path, TEXT, NONE)                                                                                    \
 	F(cgroup, container, TEXT, NONE)                                                                               \
-	F(cgroup, cpu, TEXT, NONE)
+	F(cgroup, cpu, TEXT, NONE)                                                                                     \
+	F(cgroup, memory_group, TEXT, NONE)
 
 /*
  * A control group with a CPU quota that a recorded process is in, or a group below it: when it is first seen, once a
@@ -755,6 +759,33 @@
 	F(quota, throttled_periods, UINT, NUMBER)                                                                      \
 	F(quota, throttled, UINT, NS)                                                                                  \
 	F(quota, path, TEXT, NONE)
+
+/*
+ * A control group with a limit of memory that a recorded process is in, or a group below it; or the host, as "/". When
+ * it is first seen, once a second where it has come up against the limit or that was changed, and when recording ends.
+ * max: more it cannot have (memory.max; the host's memory), 0: no limit; high: who takes more is made to free some
+ * (memory.high), 0: none. used: what it and the groups below it have: anon, memory of processes; file, files that were
+ * read or written (page cache), of which shmem is shared memory and files that are nowhere else (tmpfs); the kernel's
+ * own is the rest. swap: what is swapped out. times_high, times_max: how often it came up against these, itself and
+ * not a group below it, since it was made (of the host: how often a thread had to free memory for there was none,
+ * allocstall); kills: how many of its processes were killed for it. holder: where one of the first two
+ * grew, the process in it that has most memory, which a `thread` row names, and how much (holder_bytes); 0: not known.
+ */
+#define FIELDS_memory_limit(F)                                                                                         \
+	F(memory_limit, at, TIME, BOOT_NS)                                                                             \
+	F(memory_limit, max, UINT, BYTES)                                                                              \
+	F(memory_limit, high, UINT, BYTES)                                                                             \
+	F(memory_limit, used, UINT, BYTES)                                                                             \
+	F(memory_limit, anon, UINT, BYTES)                                                                             \
+	F(memory_limit, file, UINT, BYTES)                                                                             \
+	F(memory_limit, shmem, UINT, BYTES)                                                                            \
+	F(memory_limit, swap, UINT, BYTES)                                                                             \
+	F(memory_limit, times_high, UINT, NUMBER)                                                                      \
+	F(memory_limit, times_max, UINT, NUMBER)                                                                       \
+	F(memory_limit, kills, UINT, NUMBER)                                                                           \
+	F(memory_limit, holder, UINT, ID)                                                                              \
+	F(memory_limit, holder_bytes, UINT, BYTES)                                                                     \
+	F(memory_limit, path, TEXT, NONE)
 
 /*
  * Counters, per probe, cumulative, in every seal. fired = recorded + every LOST row, exactly, in END.

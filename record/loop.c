@@ -108,6 +108,16 @@ static void count_skipped(struct recording *s)
 	attach_count_skipped(s->attach, &s->counters);
 }
 
+/* What the host has, and lets recorded processes have, where that has changed. */
+static int emit_host(struct recording *s, uint64_t at_ns, bool all, struct fault *why)
+{
+	int r = cpus_emit(s->host.cpus, s->writer, at_ns, why);
+
+	if (r == 0)
+		r = limits_emit(s->host.quotas, all, s->writer, at_ns, why);
+	return r < 0 ? r : limits_emit(s->host.memory, all, s->writer, at_ns, why);
+}
+
 static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault *why)
 {
 	const struct counter *counters;
@@ -119,10 +129,7 @@ static int seal(struct recording *s, uint64_t end_ns, bool at_end, struct fault 
 	if (!at_end) /* else finish() did, and reported how many */
 		count_skipped(s);
 	n = rotate_counters(s, at_end, &counters);
-	r = end_ns > writer_begin_ns(s->writer) ? cpus_emit(s->host.cpus, s->writer, end_ns - 1, why) : 0;
-
-	if (r == 0 && end_ns > writer_begin_ns(s->writer))
-		r = quotas_emit(s->host.quotas, at_end || s->rotation.cut_ns, s->writer, end_ns - 1, why);
+	r = end_ns > writer_begin_ns(s->writer) ? emit_host(s, end_ns - 1, at_end || s->rotation.cut_ns, why) : 0;
 	if (r == 0 && s->rotation.cut_ns && !at_end)
 		r = stacks_go_on(s->stacks, s->writer, end_ns - 1, true, why);
 	if (r < 0)

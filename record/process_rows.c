@@ -191,8 +191,11 @@ static int emit_cgroup(struct recording *s, const struct instance *in, const str
 	row_text(&row, F_cgroup_path, f->cgroup.path);
 	row_text(&row, F_cgroup_container, f->cgroup.container);
 	row_text(&row, F_cgroup_cpu, f->cgroup.cpu);
+	row_text(&row, F_cgroup_memory_group, f->cgroup.memory);
 	r = row_emit(&row, s->writer, why);
-	return r < 0 ? r : quotas_meet(s->host.quotas, f->cgroup.cpu, s->writer, at_ns, why);
+	if (r == 0)
+		r = limits_meet(s->host.quotas, f->cgroup.cpu, s->writer, at_ns, why);
+	return r < 0 ? r : limits_meet(s->host.memory, f->cgroup.memory, s->writer, at_ns, why);
 }
 
 static int emit_namespaces(struct recording *s, const struct instance *in, const struct process_facts *f,
@@ -417,9 +420,9 @@ static void count_lacks(const struct recording *s, struct lack lacks[NLACKS])
 		 found->over, false, true},
 		{"modules_not_numbered", "module skipped: limit reached", "modules skipped: limit reached",
 		 named->modules_over, false, false},
-		{"cgroups_not_looked_at", "control group skipped: scan limit for CPU quotas reached",
-		 "control groups skipped: scan limit for CPU quotas reached", quotas_skipped(s->host.quotas), false,
-		 false},
+		{"cgroups_not_looked_at", "control group skipped: scan limit for quotas and limits reached",
+		 "control groups skipped: scan limit for quotas and limits reached",
+		 limits_skipped(s->host.quotas) + limits_skipped(s->host.memory), false, false},
 		{"states_unread", "moment at which the kernel did not report what threads were in",
 		 "moments at which the kernel did not report what threads were in", s->processes.states_unread, false,
 		 false},

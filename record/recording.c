@@ -343,7 +343,7 @@ static int give_up_rights(const struct recording *s, struct fault *why)
 		.single = !attach_facts(s->attach)->multi,
 		.hidden = procfs_hides(&s->fs),
 		.signals = s->command.pid != 0,
-		.quota_fd = quotas_root(s->host.quotas),
+		.group_fds = {limits_root(s->host.quotas), limits_root(s->host.memory)},
 	};
 
 	if (!s->o.late_attach)
@@ -381,6 +381,8 @@ static int close_inherited(const struct recording *s, struct fault *why)
 
 	return confine_inherited(kept, sizeof(kept) / sizeof(kept[0]), why);
 }
+
+#define MOUNTS "/proc/self/mountinfo"
 
 static int recording_start(struct recording *s, struct fault *why)
 {
@@ -430,7 +432,9 @@ static int recording_start(struct recording *s, struct fault *why)
 	if (r == 0)
 		r = cpus_new(&s->host.cpus, "/proc/stat", why);
 	if (r == 0 && s->o.quota)
-		r = quotas_new(&s->host.quotas, "/proc/self/mountinfo", why);
+		r = limits_new(&s->host.quotas, &cpu_limit, &s->fs, MOUNTS, why);
+	if (r == 0 && s->o.reclaim)
+		r = limits_new(&s->host.memory, &memory_limit, &s->fs, MOUNTS, why);
 	if (r == 0)
 		r = capture_identity(s, &id, why);
 	/* Those who wait for the capture to be there may count on being recorded from then on. */
@@ -487,7 +491,8 @@ uint64_t recording_close(struct recording *s)
 	writer_close(s->writer);
 	rotate_clear(s);
 	cpus_free(s->host.cpus);
-	quotas_free(s->host.quotas);
+	limits_free(s->host.quotas);
+	limits_free(s->host.memory);
 	health_stop(&s->host.health);
 	if (s->host.kmsg_fd >= 0)
 		close(s->host.kmsg_fd);

@@ -15,7 +15,7 @@
 #include "record/host/gpu_health.h"
 #include "record/host/hostfacts.h"
 #include "record/host/kmsg.h"
-#include "record/host/cpu_quota_files.h"
+#include "record/host/cgroup_limits.h"
 #include "record/output_watch.h"
 #include "record/probe/ring_reader.h"
 #include "record/recording.h"
@@ -114,7 +114,7 @@ struct schedule {
 /* What is asked of the host while it is recorded. */
 struct host_sources {
 	struct cpus *cpus;
-	struct quotas *quotas; /* NULL: not asked for */
+	struct limits *quotas, *memory; /* NULL: not asked for */
 	struct health health;
 	int kmsg_fd; /* -1: not read */
 };

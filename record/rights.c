@@ -56,14 +56,14 @@ static int allow_folder(struct landlock *l, const char *file, unsigned right, st
 static int reach(const struct rights *r, struct landlock *l, struct fault *why)
 {
 	static const char *const read[] = {"/proc", "/sys"};
-	char quota[64];
+	char groups[64];
 	int e = landlock_open(l, LANDLOCK_DENY_READING | (r->signals ? 0 : LANDLOCK_DENY_SIGNALS), why);
 
 	for (size_t i = 0; i < sizeof(read) / sizeof(read[0]) && e == 0; i++)
 		e = landlock_allow(l, read[i], LANDLOCK_READ, why);
-	if (e == 0 && r->quota_fd >= 0) {
-		snprintf(quota, sizeof(quota), "/proc/self/fd/%d", r->quota_fd);
-		e = landlock_allow(l, quota, LANDLOCK_READ, why);
+	for (size_t i = 0; i < sizeof(r->group_fds) / sizeof(r->group_fds[0]) && e == 0; i++) {
+		snprintf(groups, sizeof(groups), "/proc/self/fd/%d", r->group_fds[i]);
+		e = r->group_fds[i] < 0 ? 0 : landlock_allow(l, groups, LANDLOCK_READ, why);
 	}
 	if (e == 0)
 		e = allow_folder(l, r->output, r->key ? LANDLOCK_MAKE : LANDLOCK_REMOVE, why);

@@ -17,7 +17,7 @@ struct rights {
 	bool single;        /* functions are attached one by one, which the recorder itself must do */
 	bool hidden;        /* /proc hides processes from who may not trace them */
 	bool signals;       /* a command is asked to go on */
-	int quota_fd;       /* the cgroup file system; -1: none */
+	int group_fds[2];   /* cgroup file systems; -1: none */
 };
 
 /*

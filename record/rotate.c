@@ -538,7 +538,8 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	recording_drop_stacks(s);
 	stacks_forget(s->stacks);
 	cpus_forget(s->host.cpus);
-	quotas_forget(s->host.quotas);
+	limits_forget(s->host.quotas);
+	limits_forget(s->host.memory);
 	/* First, and watched, so that it replaces that of the capture before. */
 	writer_watch(s->writer, standing_saw, rot->standing);
 	r = capture_emit_suspended(s, &now, writer_begin_ns(s->writer), why);
@@ -547,6 +548,8 @@ int rotate_join(struct recording *s, const struct counter *counters, size_t ncou
 	if (r == 0)
 		r = budget_emit(&s->o.budget, s->writer, writer_begin_ns(s->writer), why);
 	if (r == 0)
-		r = quotas_emit(s->host.quotas, true, s->writer, writer_begin_ns(s->writer), why);
+		r = limits_emit(s->host.quotas, true, s->writer, writer_begin_ns(s->writer), why);
+	if (r == 0)
+		r = limits_emit(s->host.memory, true, s->writer, writer_begin_ns(s->writer), why);
 	return r < 0 ? r : use_held(s, translate, &s->translator, why);
 }

@@ -23,9 +23,9 @@ static const struct setting settings[] = {
 struct throttled_thread {
 	struct table_key key; /* a: tid, b: process instance */
 	struct who who;
-	const struct cpu_group *group; /* NULL: not known */
-	uint64_t begin_ns, end_ns;     /* it used the GPU; end_ns 0: until the end */
-	uint64_t untimed_ns;           /* of tally.total_ns: at most so long, for want of the kernel's account */
+	const struct control_group *group; /* NULL: not known */
+	uint64_t begin_ns, end_ns;         /* it used the GPU; end_ns 0: until the end */
+	uint64_t untimed_ns;               /* of tally.total_ns: at most so long, for want of the kernel's account */
 	struct tally tally;
 };
 
@@ -97,7 +97,7 @@ static uint64_t unusual_ns(const uint64_t *set)
 /* Threads of one process that were throttled: one finding. */
 struct throttled_process {
 	uint64_t process, nthreads, life_ns, untimed_ns;
-	const struct cpu_group *group;
+	const struct control_group *group;
 	struct roster waiters;
 	struct gpu_price price;
 	struct tally tally;
@@ -139,7 +139,7 @@ static void report_headline(struct text *t, const struct throttled_process *p)
 }
 
 /* What the kernel says of the group: all of its tasks, on all CPUs. */
-static void report_group(struct finding *f, const struct cpu_group *g)
+static void report_group(struct finding *f, const struct control_group *g)
 {
 	if (!g)
 		return;

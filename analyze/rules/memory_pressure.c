@@ -106,9 +106,63 @@ static unsigned reason_of(struct reclaimed *rows, uint64_t lost_ns)
 	return best;
 }
 
-static void report(struct pressed_process *p, struct findings *out)
+/* Which group is short of memory, or the host; NULL: not known. Without rows of why, it is known of memory.high only.
+ */
+static const struct control_group *group_of(const struct context *ctx, const struct pressed_process *p, unsigned reason)
+{
+	const struct control_group *group;
+
+	if (reason == OF_HOST)
+		return control_groups_host(&ctx->names->control_groups);
+	group = reason == OF_COMPACT ? NULL : names_memory_of_instance(ctx->names, p->key.a);
+	return group && (reason == OF_LIMIT || control_group_times_high(group)) ? group : NULL;
+}
+
+static void add_reason(struct text *t, unsigned reason, const struct control_group *group)
+{
+	if (group && reason != OF_HOST)
+		text_add_memory_limit(t, group);
+	else
+		text_add_string(t, reasons[reason].words);
+}
+
+static void report_holder(struct finding *f, const struct context *ctx, const struct control_group *g)
+{
+	struct who who;
+
+	if (!g->holder.pid)
+		return;
+	names_who(ctx->names, g->holder.pid, &who);
+	text_add(&f->advice, "; of its processes ");
+	text_add_who(&f->advice, &who);
+	text_add(&f->advice, " has most, ");
+	text_add_size(&f->advice, g->holder.resident);
+	finding_number(f, "holder_pid", g->holder.pid);
+	finding_number(f, "holder_bytes", g->holder.resident);
+}
+
+static void report_group(struct finding *f, const struct context *ctx, const struct control_group *g)
+{
+	if (!g)
+		return;
+	text_add(&f->advice, ". ");
+	text_add_memory_use(&f->advice, g);
+	finding_number(f, "group_max_bytes", g->memory_last.max);
+	finding_number(f, "group_high_bytes", g->memory_last.high);
+	finding_number(f, "group_used_bytes", g->memory_last.used);
+	finding_number(f, "group_anon_bytes", g->memory_last.anon);
+	finding_number(f, "group_file_bytes", g->memory_last.file);
+	finding_number(f, "group_shared_bytes", g->memory_last.shmem);
+	finding_number(f, "group_times_max", control_group_times_max(g));
+	finding_number(f, "group_times_high", control_group_times_high(g));
+	finding_text(f, "cgroup", g->path, g->path_bytes);
+	report_holder(f, ctx, g);
+}
+
+static void report(struct pressed_process *p, const struct context *ctx, struct findings *out)
 {
 	unsigned reason = reason_of(&p->rows, p->lost.lost_ns);
+	const struct control_group *group = group_of(ctx, p, reason);
 	struct finding *f = lost_part_finding(&p->lost, p->key.a, &memory_pressure_rule, reasons[reason].class,
 					      CONFIDENCE_HIGH, out);
 
@@ -117,17 +171,21 @@ static void report(struct pressed_process *p, struct findings *out)
 	text_add_ns(&f->headline, p->lost.lost_ns);
 	lost_part_add_share(&p->lost, &f->headline);
 	if (p->rows.ns[reason] >= p->lost.lost_ns / 10 * 9) {
-		text_add(&f->headline, ": %s", reasons[reason].words);
+		text_add(&f->headline, ": ");
+		add_reason(&f->headline, reason, group);
 	} else {
 		text_add(&f->headline, " (");
 		text_add_ns(&f->headline, p->rows.ns[reason]);
-		text_add(&f->headline, " of that: %s)", reasons[reason].words);
+		text_add(&f->headline, " of that: ");
+		add_reason(&f->headline, reason, group);
+		text_add(&f->headline, ")");
 	}
-	text_add(&f->advice, "%s", memory_remedy(reasons[reason].flags));
+	text_add(&f->advice, "%s", memory_remedy(group && reason != OF_HOST ? SPAN_LIMIT : reasons[reason].flags));
 	finding_number(f, "host_ns", p->rows.ns[OF_HOST]);
 	finding_number(f, "limit_ns", p->rows.ns[OF_LIMIT]);
 	finding_number(f, "compaction_ns", p->rows.ns[OF_COMPACT]);
 	finding_number(f, "pages", p->rows.pages);
+	report_group(f, ctx, group);
 	gpu_price_give(&p->lost.price, f);
 }
 
@@ -144,7 +202,7 @@ static void pressure_finish(void *state, const struct context *ctx, const uint64
 	}
 	out->failed |= s->processes.error != 0;
 	for (size_t i = 0; i < s->processes.table.nitems; i++)
-		report(groups_at(&s->processes, i), out);
+		report(groups_at(&s->processes, i), ctx, out);
 	findings_add_limit(out, memory_pressure_rule.name, s->threads.nskipped + s->processes.nskipped, "times");
 }
 

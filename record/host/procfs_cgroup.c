@@ -129,7 +129,7 @@ bool cgroup_lists(const char *controllers, size_t n, const char *name)
 }
 
 /* "4:memory:/docker/..": hierarchy, controllers, path. */
-static bool take_line(struct text line, bool *is_v2, bool *is_cpu, struct text *path)
+static bool take_line(struct text line, bool *is_v2, struct text *controllers, struct text *path)
 {
 	const char *p = line.s, *end = line.s + line.n, *colon;
 	uint64_t hierarchy;
@@ -140,25 +140,34 @@ static bool take_line(struct text line, bool *is_v2, bool *is_cpu, struct text *
 	if (!colon)
 		return false;
 	*is_v2 = hierarchy == 0 && colon == p;
-	*is_cpu = cgroup_lists(p, (size_t)(colon - p), "cpu");
+	*controllers = (struct text){p, (size_t)(colon - p)};
 	*path = (struct text){colon + 1, (size_t)(end - colon) - 1};
 	(void)procfs_take_deleted(path->s, &path->n);
 	return path->n && path->s[0] == '/';
 }
 
+/* The path, or where there is none version 2's. */
+static void copy_path(char out[PROCFS_PATH_MAX], struct text path, struct text v2)
+{
+	path = path.n ? path : v2;
+	snprintf(out, PROCFS_PATH_MAX, "%.*s", (int)path.n, path.n ? path.s : "");
+}
+
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out)
 {
-	struct text v2 = {0}, v1 = {0}, cpu = {0}, chosen;
+	struct text v2 = {0}, v1 = {0}, cpu = {0}, memory = {0}, chosen;
 
 	out->container[0] = '\0';
 	while (len) {
 		const char *newline = memchr(text, '\n', len);
-		struct text line = {text, newline ? (size_t)(newline - text) : len}, path;
-		bool is_v2, is_cpu;
+		struct text line = {text, newline ? (size_t)(newline - text) : len}, controllers, path;
+		bool is_v2;
 
-		if (take_line(line, &is_v2, &is_cpu, &path)) {
-			if (is_cpu)
+		if (take_line(line, &is_v2, &controllers, &path)) {
+			if (cgroup_lists(controllers.s, controllers.n, "cpu"))
 				cpu = path;
+			if (cgroup_lists(controllers.s, controllers.n, "memory"))
+				memory = path;
 			if (is_v2)
 				v2 = path;
 			else if (v1.n <= 1 && (path.n > 1 || !v1.n))
@@ -173,8 +182,8 @@ bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out)
 	if (!chosen.n)
 		return false;
 	snprintf(out->path, sizeof(out->path), "%.*s", (int)chosen.n, chosen.s);
-	cpu = cpu.n ? cpu : v2;
-	snprintf(out->cpu, sizeof(out->cpu), "%.*s", (int)cpu.n, cpu.n ? cpu.s : "");
+	copy_path(out->cpu, cpu, v2);
+	copy_path(out->memory, memory, v2);
 	return true;
 }
 

@@ -286,6 +286,7 @@ int inspector_program(struct inspector *i, uint32_t pid, struct inspect_program 
 	end_text(p->again, sizeof(p->again));
 	end_text(p->cgroup.path, sizeof(p->cgroup.path));
 	end_text(p->cgroup.cpu, sizeof(p->cgroup.cpu));
+	end_text(p->cgroup.memory, sizeof(p->cgroup.memory));
 	end_text(p->cgroup.container, sizeof(p->cgroup.container));
 	return r;
 }

@@ -37,12 +37,12 @@ struct process {
 	uint64_t first_ns;   /* first event that names it */
 	uint64_t end_ns;     /* its last thread's exit; NO_TIME */
 	uint64_t tracked_since_ns;
-	uint64_t
-		cpu_group; /* number of the control group it was in last, by the code that numbers them; 0: not known */
-	uint32_t status;   /* wait(2) status, if it ended */
-	struct name name;  /* the latest */
-	char *shown;       /* the same, whole and escaped for a terminal; NULL: unknown */
-	char *path;        /* of its executable, likewise */
+	/* Numbers of the control groups it was in last, by the code that numbers them; 0: not known. */
+	uint64_t cpu_group, memory_group;
+	uint32_t status;  /* wait(2) status, if it ended */
+	struct name name; /* the latest */
+	char *shown;      /* the same, whole and escaped for a terminal; NULL: unknown */
+	char *path;       /* of its executable, likewise */
 };
 
 struct thread {

@@ -122,9 +122,12 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE kernels(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
 	" function INTEGER, module INTEGER, offset INTEGER, name TEXT, name_shown TEXT)",
 	"CREATE TABLE cgroups(id INTEGER PRIMARY KEY, at_ns INTEGER, pid INTEGER, process INTEGER, start_ns INTEGER,"
-	" path TEXT, container TEXT, cpu TEXT)",
+	" path TEXT, container TEXT, cpu TEXT, memory_group TEXT)",
 	"CREATE TABLE quotas(id INTEGER PRIMARY KEY, at_ns INTEGER, quota_ns INTEGER, period_ns INTEGER,"
 	" periods INTEGER, throttled_periods INTEGER, throttled_ns INTEGER, path TEXT)",
+	"CREATE TABLE memory_limits(id INTEGER PRIMARY KEY, at_ns INTEGER, max INTEGER, high INTEGER, used INTEGER,"
+	" anon INTEGER, file INTEGER, shmem INTEGER, swap INTEGER, times_high INTEGER, times_max INTEGER,"
+	" kills INTEGER, holder INTEGER, holder_bytes INTEGER, path TEXT)",
 	"CREATE TABLE other_events(id INTEGER PRIMARY KEY, at_ns INTEGER, kind INTEGER)",
 	"CREATE TABLE other_fields(id INTEGER, name TEXT, value)",
 

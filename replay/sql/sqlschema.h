@@ -46,7 +46,8 @@
 	T(56, frame, frames, NULL, NULL, NULL)                                                                         \
 	T(57, kernel, kernels, pid, NULL, NULL)                                                                        \
 	T(64, cgroup, cgroups, pid, NULL, NULL)                                                                        \
-	T(65, quota, quotas, NULL, NULL, NULL)
+	T(65, quota, quotas, NULL, NULL, NULL)                                                                         \
+	T(66, memory_limit, memory_limits, NULL, NULL, NULL)
 
 /* PRAGMA user_version: grows when a query that worked could stop working or mean something else. */
 #define SQLVIEW_VERSION 2

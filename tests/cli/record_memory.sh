@@ -50,6 +50,7 @@ if [ -z "$blob" ]; then
 	finish
 fi
 PAGE=$(getconf PAGESIZE)
+limit_events() { cat "$group/memory.events.local" "$group/memory.failcnt" 2>"$TMP/err" | awk '$1 == "max" { print $2 } NF == 1'; }
 squeezed() { record "$@" -- sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$python" tests/workload/squeezed.py "$cuda" "$blob" $TIMES; }
 counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM reclaims) FROM probe_counts WHERE name = 'memory_reclaim'"
 feeder="(SELECT tid FROM calls GROUP BY tid)"
@@ -69,8 +70,26 @@ check "where the time went has it, and no more than that" is 1 "SELECT ns > 0 AN
 check "all of its time has a part" is 0 "SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns HAVING sum(ns) <> end_ns - begin_ns)"
 check "the report has a line for it" sh -c '"$1" "$2" --report | grep -q " m  short of memory"' sh "$BUILD/gpuanalyze" "$cap"
 
+path=/gpurec-memory-$$
+last="FROM memory_limits WHERE path = '$path' ORDER BY id DESC LIMIT 1"
+check "the group and its limit are recorded" is "$((64 << 20))|$path" "SELECT max, path $last"
+check "it has come up against it as often as the kernel itself counted" is "$(limit_events)" "SELECT times_max $last"
+check "and that is more than before" is 1 "SELECT max(times_max) > min(times_max) FROM memory_limits WHERE path = '$path'"
+check "what is in use there is no more than it may have, and mostly files" is 1 "SELECT used BETWEEN 1 AND max AND file > used / 2 $last"
+check "its process is in it" is 1 "SELECT count(*) > 0 FROM cgroups WHERE memory_group = '$path'"
+check "the host has as much as it says" is "$(($(awk '$1 == "MemTotal:" { print $2 }' /proc/meminfo) * 1024))" "SELECT max FROM memory_limits WHERE path = '/' ORDER BY id LIMIT 1"
+check "the report names the group" sh -c '"$1" "$2" --report --set memory-pressure.total=1us --set memory-pressure.share=1 | grep -q "control group $3 is at its memory limit of 64.0 MiB"' sh "$BUILD/gpuanalyze" "$cap" "$path"
+
+# Some seconds of it, so that it is looked at while it is at its limit: who has most memory there, the python that reads.
+TIMES=40
+check "a program is recorded that takes some seconds" squeezed
+check "it is the one in the group that has most memory" is 1 "SELECT count(*) > 0 FROM memory_limits l JOIN processes p ON p.pid = l.holder WHERE l.path = '$path'
+	AND l.holder_bytes BETWEEN 1 AND $((64 << 20)) AND p.name LIKE 'python%'"
+check "and no other is" is 0 "SELECT count(*) FROM memory_limits WHERE path = '$path' AND holder NOT IN (0, (SELECT pid FROM processes WHERE name LIKE 'python%' AND tracked))"
+TIMES=4
+
 check "the same with --no-reclaim" squeezed --no-reclaim
-check "has none" is 0 "SELECT count(*) FROM reclaims"
+check "has none" is "0|0" "SELECT (SELECT count(*) FROM reclaims), (SELECT count(*) FROM memory_limits)"
 check "says what is missing" grep -q 'when threads had to free memory by themselves (--no-reclaim)' "$TMP/err"
 check "the capture holds that, too" is "not recorded" "SELECT value FROM facts WHERE name = 'reclaim'"
 

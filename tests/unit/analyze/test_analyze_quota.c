@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread that a CPU quota kept from running: whose time that is, and which control group's quota. */
+/*
+ * A thread that a CPU quota kept from running: whose time that is, and which control group's quota; and which group is
+ * at its limit of memory.
+ */
 #include "tests/unit/splits.h"
 
 #define S 1 /* asleep, interruptible */
@@ -130,7 +133,7 @@ static void feed_quota(struct feed *f, const char *path, uint64_t quota, uint64_
 
 static const char *bound_of(const struct feed *f)
 {
-	const struct cpu_group *g = names_quota_of(engine_context(f->engine)->names, 101);
+	const struct control_group *g = names_quota_of(engine_context(f->engine)->names, 101);
 
 	return g ? g->path : "none";
 }
@@ -180,6 +183,68 @@ static void a_quota_that_was_taken_away_is_still_reported_as_it_was(void **state
 	text_clear(&t);
 }
 
+static void feed_memory_group(struct feed *f, const char *memory)
+{
+	const uint64_t v[] = {T0, 100, T0 - MS, 0, 0, 0};
+
+	feed_named(f, KIND_cgroup, v, 6, F_cgroup_memory_group, memory);
+}
+
+static void feed_memory(struct feed *f, const char *path, uint64_t high, uint64_t max)
+{
+	uint64_t v[NFIELDS_memory_limit] = {T0, 64 << 20, 48 << 20};
+
+	v[F_memory_limit_times_high] = high;
+	v[F_memory_limit_times_max] = max;
+	feed_named(f, KIND_memory_limit, v, F_memory_limit_path, F_memory_limit_path, path);
+}
+
+static const char *short_of(const struct feed *f)
+{
+	const struct control_group *g = names_memory_of(engine_context(f->engine)->names, 101);
+
+	return g ? g->path : "none";
+}
+
+static void the_group_that_is_at_its_limit_of_memory_most_often_is_named(void **state)
+{
+	struct feed *f = *state;
+	struct text t = {0};
+
+	assert_string_equal(short_of(f), "none");
+	feed_memory_group(f, "/a/b");
+	feed_memory(f, "/", 0, 5);
+	feed_memory(f, "/a", 0, 5);
+	feed_memory(f, "/a/b", 70, 0);
+	feed_memory(f, "/a/bc", 0, 0);
+	assert_string_equal(short_of(f), "none"); /* all of that was before */
+	feed_memory(f, "/", 0, 500);
+	feed_memory(f, "/a/bc", 0, 900);
+	assert_string_equal(short_of(f), "none");
+	feed_memory(f, "/a/b", 73, 1);
+	assert_string_equal(short_of(f), "/a/b");
+	text_add_memory_limit(&t, names_memory_of(engine_context(f->engine)->names, 101));
+	assert_string_equal(text_string(&t), "control group /a/b is above its memory.high of 48.0 MiB");
+	text_clear(&t);
+	feed_memory(f, "/a", 0, 10);
+	assert_string_equal(short_of(f), "/a");
+	text_add_memory_limit(&t, names_memory_of(engine_context(f->engine)->names, 101));
+	assert_string_equal(text_string(&t), "control group /a is at its memory limit of 64.0 MiB");
+	text_clear(&t);
+	assert_string_equal(control_groups_host(&engine_context(f->engine)->names->control_groups)->path, "/");
+}
+
+/* Its own limits are the host's. */
+static void a_process_in_the_root_group_has_the_host_alone(void **state)
+{
+	struct feed *f = *state;
+
+	feed_memory_group(f, "/");
+	feed_memory(f, "/", 0, 5);
+	feed_memory(f, "/", 0, 9);
+	assert_string_equal(short_of(f), "none");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -192,6 +257,8 @@ int main(void)
 		TEST(the_group_that_was_throttled_most_is_named),
 		TEST(a_process_that_is_moved_has_the_quota_of_its_new_group),
 		TEST(a_quota_that_was_taken_away_is_still_reported_as_it_was),
+		TEST(the_group_that_is_at_its_limit_of_memory_most_often_is_named),
+		TEST(a_process_in_the_root_group_has_the_host_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -168,6 +168,28 @@ static void why_it_had_to_is_said(void **state)
 		    "huge pages");
 }
 
+static void which_group_is_at_its_limit_is_said(void **state)
+{
+	const uint64_t group[] = {T0, 100, T0 - MS, 0, 0, 0};
+	uint64_t limit[NFIELDS_memory_limit] = {T0, 64 << 20};
+	struct feed *f = *state;
+
+	feed_named(f, KIND_cgroup, group, 6, F_cgroup_memory_group, "/a/b");
+	for (int i = 0; i < 2; i++) {
+		limit[F_memory_limit_times_max] += 7;
+		feed_named(f, KIND_memory_limit, limit, F_memory_limit_path, F_memory_limit_path, "/a");
+	}
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	reclaim(f, T0 + 1 * MS, T0 + 7 * MS, RECLAIM_GROUP);
+	reclaim(f, T0 + 7 * MS, T0 + 9 * MS, RECLAIM_HOST);
+	feed_launch(f, T0 + 1 * MS, T0 + 30 * MS, 101, 0);
+	check_words(f, T0 + 1 * MS, T0 + 7 * MS,
+		    "6.00 ms short of memory (control group /a is at its memory limit of 64.0 MiB)", "memory.max");
+	check_words(f, T0 + 7 * MS, T0 + 9 * MS,
+		    "2.00 ms short of memory (the host, or the part of it that it may use, has too little free)",
+		    "/proc/meminfo");
+}
+
 /* Whom it keeps waiting meanwhile, waits for that. */
 static void a_chain_ends_at_one_that_gets_memory(void **state)
 {
@@ -207,6 +229,7 @@ int main(void)
 		T(of_many_none_is_forgotten),
 		T(nonsense_adds_up),
 		T(why_it_had_to_is_said),
+		T(which_group_is_at_its_limit_is_said),
 		T(a_chain_ends_at_one_that_gets_memory),
 	};
 

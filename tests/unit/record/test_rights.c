@@ -38,7 +38,7 @@ static char folder[64], output[80], key_folder[64], key[80];
 	} while (0)
 
 /* As `gpurec -o FILE`, for all that use CUDA. */
-static const struct rights usual = {.output = output, .late = true, .quota_fd = -1};
+static const struct rights usual = {.output = output, .late = true, .group_fds = {-1, -1}};
 
 static int give_up(struct rights r)
 {
