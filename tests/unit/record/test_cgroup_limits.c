@@ -369,6 +369,13 @@ static void the_host_is_the_group_of_all(void **state)
 	assert_int_equal(w.n, 2);
 	assert_limit(&w.rows[1], "/", 1000 * 1024, 0, 8, 0);
 	assert_heaviest(&w.rows[1], 73, "large", 9000);
+	/* A group that is gone is not the host. */
+	make_memory("/a", "1073741824", "max", 7, 0);
+	assert_int_equal(limits_meet(q, "/a", &w, 8, NULL), 0);
+	assert_int_equal(w.n, 3);
+	made_run("rm -r groups/a");
+	assert_int_equal(limits_emit(q, true, &w, 9, NULL), 0);
+	assert_int_equal(w.n, 3);
 	limits_free(q);
 }
 
