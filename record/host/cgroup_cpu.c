@@ -46,8 +46,7 @@ static bool read_quota(bool is_v2, int group_fd, struct quota *out)
 	return true;
 }
 
-static bool update(const struct group_files *files, int group_fd, struct group_state *g, struct row *row,
-		   struct row *named)
+static bool update(struct group_files *files, int group_fd, struct group_state *g, struct row *row, struct row *named)
 {
 	struct quota now;
 

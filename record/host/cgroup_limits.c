@@ -136,6 +136,8 @@ int limits_emit(struct limits *l, bool all, struct writer *w, uint64_t at_ns, st
 {
 	int r = 0;
 
+	if (l)
+		l->files.weighable = LIMIT_WEIGHED_MAX;
 	for (size_t i = 0; l && i < l->n && r == 0; i++)
 		r = update(l, &l->groups[i], all, w, at_ns, why);
 	return r;

@@ -15,6 +15,8 @@
 #define LIMIT_GROUPS_MAX 1024 /* control groups that are inspected; processes in others have no such rows */
 #define LIMIT_DEPTH_MAX 32    /* groups above one that are inspected */
 
+#define LIMIT_WEIGHED_MAX 4096 /* processes and groups that are looked at each time, for who has most memory */
+
 struct limits;
 
 /* What is limited. */

@@ -15,6 +15,7 @@ struct group_files {
 	int root_fd; /* of the file system that has the controller; -1: none is mounted */
 	bool is_v2;
 	char root[GROUP_PATH_ROOM]; /* the group that is mounted there: "/", but in a container */
+	unsigned weighable;         /* processes and groups that may still be looked at this time, for who has memory */
 };
 
 /* What was reported of one group last. A zeroed one has no limit, and no row. */
@@ -42,7 +43,7 @@ struct limit_kind {
 	 * Whether there is something new to be reported: then *row is filled but for the path, and *named perhaps, a
 	 * row that goes before it. group_fd: -1 of the host.
 	 */
-	bool (*update)(const struct group_files *files, int group_fd, struct group_state *g, struct row *row,
+	bool (*update)(struct group_files *files, int group_fd, struct group_state *g, struct row *row,
 		       struct row *named);
 };
 

@@ -99,16 +99,20 @@ static bool read_host(const struct procfs *fs, struct memory_events *e, struct m
 
 /* --- who has most --- */
 
-#define PROCESSES_MAX 4096 /* that are weighed */
-#define DEPTH_MAX 8        /* of groups below one */
-#define PIDS_ROOM 16384    /* of a list of processes so much is read */
+#define DEPTH_MAX 8     /* of groups below one */
+#define PIDS_ROOM 16384 /* of a list of processes so much is read */
 
 struct heaviest {
-	const struct procfs *fs;
+	struct group_files *files;
 	uint32_t pid; /* 0: none */
 	uint64_t bytes;
-	unsigned nweighed;
 };
+
+/* Processes of others, and their groups, are as many as they like. */
+static bool may_look(struct heaviest *h)
+{
+	return h->files->weighable && h->files->weighable--;
+}
 
 static void weigh(struct heaviest *h, uint32_t pid)
 {
@@ -116,10 +120,10 @@ static void weigh(struct heaviest *h, uint32_t pid)
 	uint64_t bytes;
 	size_t n;
 
-	if (h->nweighed++ >= PROCESSES_MAX)
+	if (!may_look(h))
 		return;
 	snprintf(name, sizeof(name), "%" PRIu32 "/statm", pid);
-	if (procfs_read_start(h->fs->root_fd, pid, name, text, sizeof(text), &n, NULL) <= 0)
+	if (procfs_read_start(h->files->fs->root_fd, pid, name, text, sizeof(text), &n, NULL) <= 0)
 		return;
 	resident = strchr(text, ' ');
 	bytes = resident ? strtoull(resident, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
@@ -134,7 +138,7 @@ static void weigh_host(struct heaviest *h)
 	struct procfs_list list;
 	uint32_t pid;
 
-	if (procfs_pids_open(&list, h->fs, NULL) < 0)
+	if (procfs_pids_open(&list, h->files->fs, NULL) < 0)
 		return;
 	while (procfs_list_next(&list, &pid, NULL) > 0)
 		weigh(h, pid);
@@ -168,6 +172,8 @@ static void weigh_group(struct heaviest *h, int group_fd, unsigned depth)
 	while (dir && depth < DEPTH_MAX && (e = readdir(dir))) {
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
+		if (!may_look(h))
+			break;
 		below = openat(group_fd, e->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (below < 0)
 			continue;
@@ -181,17 +187,17 @@ static void weigh_group(struct heaviest *h, int group_fd, unsigned depth)
 }
 
 /* *named: the process's name, which lasts as long as *g. */
-static void add_heaviest(const struct procfs *fs, int group_fd, struct group_state *g, struct row *row,
+static void add_heaviest(struct group_files *files, int group_fd, struct group_state *g, struct row *row,
 			 struct row *named)
 {
-	struct heaviest h = {.fs = fs};
+	struct heaviest h = {.files = files};
 	struct process_info info;
 
 	if (group_fd < 0)
 		weigh_host(&h);
 	else
 		weigh_group(&h, group_fd, 0);
-	if (!h.pid || procfs_process(fs, h.pid, &info, NULL) <= 0)
+	if (!h.pid || procfs_process(files->fs, h.pid, &info, NULL) <= 0)
 		return;
 	row->v[F_memory_limit_holder] = h.pid;
 	row->v[F_memory_limit_holder_bytes] = h.bytes;
@@ -204,8 +210,7 @@ static void add_heaviest(const struct procfs *fs, int group_fd, struct group_sta
 
 /* --- both --- */
 
-static bool update(const struct group_files *files, int group_fd, struct group_state *g, struct row *row,
-		   struct row *named)
+static bool update(struct group_files *files, int group_fd, struct group_state *g, struct row *row, struct row *named)
 {
 	struct memory_events now = {0}, was = g->memory;
 	struct memory_use use = {0};
@@ -218,7 +223,7 @@ static bool update(const struct group_files *files, int group_fd, struct group_s
 	if (!is_host)
 		read_use(files->is_v2, group_fd, &use);
 	if (g->has_row && (now.times_high > was.times_high || now.times_max > was.times_max))
-		add_heaviest(files->fs, group_fd, g, row, named);
+		add_heaviest(files, group_fd, g, row, named);
 	g->memory = now;
 	g->has_row = g->is_limited = true;
 	row->v[F_memory_limit_max] = now.limit;

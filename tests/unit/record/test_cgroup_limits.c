@@ -379,6 +379,31 @@ static void the_host_is_the_group_of_all(void **state)
 	limits_free(q);
 }
 
+/* Who has most of what is looked at, as far as that goes. */
+static void no_more_processes_than_these_are_weighed(void **state)
+{
+	struct limits *q = limits_in(&memory_limit, "cgroup2", "rw", "/");
+	struct writer w = {0};
+
+	(void)state;
+	make_memory("/a", "1073741824", "max", 7, 0);
+	make_process(71, "first", 10);
+	make_process(72, "last", 5000);
+	made_run("cd groups/a && echo 71 >cgroup.procs && yes 99 | head -%d >>cgroup.procs", LIMIT_WEIGHED_MAX - 2);
+	made_run("cd groups/a && echo 72 >>cgroup.procs");
+	assert_int_equal(limits_meet(q, "/a", &w, 5, NULL), 0);
+	for (unsigned i = 0; i < 2; i++) { /* each time anew */
+		made_run("cd groups/a && sed -i 's/^max .*/max %u/' memory.events.local", 8 + i);
+		assert_int_equal(limits_emit(q, false, &w, 6, NULL), 0);
+		assert_int_equal(w.n, 2 + i);
+		assert_heaviest(&w.rows[1 + i], 72, "last", 5000);
+	}
+	made_run("cd groups/a && sed -i '2a 99' cgroup.procs && sed -i 's/^max .*/max 99/' memory.events.local");
+	assert_int_equal(limits_emit(q, false, &w, 7, NULL), 0);
+	assert_heaviest(&w.rows[3], 71, "first", 10);
+	limits_free(q);
+}
+
 static int open_proc(void **state)
 {
 	(void)state;
@@ -404,6 +429,7 @@ int main(void)
 		cmocka_unit_test_setup(a_group_at_its_limit_of_memory_is_reported_with_who_has_it, remove_groups),
 		cmocka_unit_test_setup(version_1_says_the_same_in_other_words, remove_groups),
 		cmocka_unit_test_setup(the_host_is_the_group_of_all, remove_groups),
+		cmocka_unit_test_setup(no_more_processes_than_these_are_weighed, remove_groups),
 	};
 
 	return cmocka_run_group_tests(tests, open_proc, close_proc);
