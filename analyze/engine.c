@@ -172,6 +172,8 @@ static int take_switch(struct engine *e, const struct event *ev, struct fault *w
 	const struct route *route = &e->routes[KIND_switch];
 	int r = timeline_switch(e->timeline, ev->v, &e->ctx.waited_ns, why);
 
+	if (r == 0)
+		r = disk_waits_switch(&e->names.disks, ev->v, why);
 	if (r < 0 || !e->ctx.waited_ns || (!route->nalways && e->ctx.waited_ns < route->unusual_ns))
 		return r;
 	return to_some(e, route, ev, e->ctx.waited_ns < route->unusual_ns ? route->nalways : route->nlisteners, why);

@@ -384,6 +384,9 @@ static void add_class(struct text *t, const struct explained *e, const struct sp
 		text_add(t, " waiting for a disk");
 		if (one)
 			add_sleep(t, e, p);
+		if (p && p->flags & SPAN_WRITES)
+			text_add(t, ", %sits writes held back until more was on it",
+				 p->ns == s->ns[class] ? "" : "for most of it ");
 		add_disk(t, e, s);
 		break;
 	case CAUSE_NETWORK:

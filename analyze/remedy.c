@@ -108,6 +108,8 @@ const char *cause_remedy(const struct explained *e, enum cause_class class)
 	case CAUSE_RUNNABLE:
 		return e ? explained_cpu_remedy(e) : NULL;
 	case CAUSE_IO:
+		if (e && flags_of(split_longest(&e->cause.links[0], class)) & SPAN_WRITES)
+			return WRITES_REMEDY;
 		return disk_remedy(e ? &e->disk[0] : NULL);
 	case CAUSE_NETWORK:
 		return network_remedy(e ? &e->network[0] : NULL);

@@ -21,6 +21,11 @@ const char *explained_cpu_remedy(const struct explained *e);
 
 /* What helps a thread that slept for these requests; NULL: nothing of them explains it. `use` may be NULL. */
 const char *disk_remedy(const struct disk_use *use);
+/* Where nothing more is known, and where writes are held back. */
+#define READS_REMEDY "Read ahead, from a faster disk, or in more threads"
+#define WRITES_REMEDY                                                                                                   \
+	"Write at a steady pace (fsync or sync_file_range now and then), past the page cache (O_DIRECT), from another " \
+	"thread, or to a faster disk; or let more wait for it (vm.dirty_bytes)"
 
 /* What helps a thread that waited for the network, for what is known of that; `use` may be NULL. */
 const char *network_remedy(const struct network_use *use);

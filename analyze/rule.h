@@ -108,6 +108,7 @@ struct rule {
 	R(throttle)                                                                                                    \
 	R(cpu_quota)                                                                                                   \
 	R(memory_pressure)                                                                                             \
+	R(disk_wait)                                                                                                   \
 	R(network_wait)                                                                                                \
 	R(object_leak)
 

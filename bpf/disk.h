@@ -6,11 +6,13 @@
  * who sleeps for it. So a thread that slept for a device, and is woken there and so before the CPU has turned to
  * another thread or finished another request, slept for that one. Where the wake-up takes another way (a file system
  * that finishes in a thread, a journal), nothing is recorded of the request.
+ *
+ * And whether it slept because its writes are held back, for so much is still to get to the disk.
  */
 #ifndef GPUREC_BPF_DISK_H
 #define GPUREC_BPF_DISK_H
 
-#include "bpf/names.h"
+#include "bpf/follow.h"
 
 /* Longer ago it was another interrupt. */
 #define REQUEST_RECENT_NS 1000000
@@ -94,6 +96,34 @@ static __noinline void emit_disk(struct task_struct *t, struct cpu_state *here)
 	r->error = q->error;
 	disk_name(r, (struct gendisk *)q->disk);
 	submit_bulk(r);
+}
+
+/* Just before a thread sleeps because it writes faster than the disk does. `pause`: for so many ticks; 0: it does not.
+ */
+static __always_inline int writes_held_back(long pause)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	struct thread_state *s;
+
+	if (!running || pause <= 0 || !is_scheduled(t, track_of(t->tgid)))
+		return 0;
+	s = bpf_task_storage_get(&threads, t, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (s)
+		s->held_back_ns = now_ns();
+	return 0;
+}
+
+/* Whether the sleep that begins now is one for that. */
+static __always_inline bool is_held_back(struct task_struct *t)
+{
+	struct thread_state *s = bpf_task_storage_get(&threads, t, 0, 0);
+	__u64 since_ns;
+
+	if (!s || !s->held_back_ns)
+		return false;
+	since_ns = s->held_back_ns;
+	s->held_back_ns = 0;
+	return now_ns() - since_ns < HELD_BACK_NS;
 }
 
 /* A thread whose switches are recorded is woken: from a sleep, by the disk's answer? */

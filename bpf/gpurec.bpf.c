@@ -140,6 +140,8 @@ static __always_inline __u32 sleeps_in(struct task_struct *t, __u32 state, __u32
 		*flags |= SWITCH_IO;
 	if (bpf_core_field_exists(t->in_memstall) && BPF_CORE_READ_BITFIELD(t, in_memstall))
 		*flags |= SWITCH_MEMORY;
+	if (*flags & SWITCH_IO && is_held_back(t))
+		*flags |= SWITCH_WRITES;
 	if (is_frozen(t, state)) {
 		*flags |= SWITCH_FROZEN;
 		return 0;
@@ -453,6 +455,22 @@ int on_request(__u64 *ctx)
 	if (running && here)
 		disk_done((void *)ctx[0], (__u32)ctx[1], (__u32)ctx[2], in_interrupt(), here);
 	return 0;
+}
+
+SEC("tp_btf/balance_dirty_pages")
+int on_held_back(__u64 *ctx)
+{
+	long pause;
+
+	/* The compiler must not make one load of a computed place of these two: the verifier refuses that. */
+	if (pause_at == PAUSE_AT_LATER) {
+		pause = ctx[PAUSE_AT_LATER];
+		asm volatile("" : "+r"(pause));
+	} else {
+		pause = ctx[PAUSE_AT];
+		asm volatile("" : "+r"(pause));
+	}
+	return writes_held_back(pause);
 }
 
 /* The machine goes to sleep, or wakes up: from now on the boot clock is ahead. Before any process goes on. */

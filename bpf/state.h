@@ -31,6 +31,7 @@ const volatile __u32 rate;            /* at most so many a second; 0: no limit *
 const volatile __u64 slow_ns = ~0ULL; /* calls that take as long carry their stack */
 const volatile bool exit_emits_last;  /* sched_process_exit passes whether no thread is left (since 6.16) */
 const volatile bool victim_is_task;   /* mark_victim passes the task (since 6.8), not its number */
+const volatile __u32 pause_at;        /* which argument of balance_dirty_pages is the pause; PAUSE_AT* */
 const volatile __u32 seat_mask;       /* entries of `seats`, a power of two, less 1 */
 const volatile __u32 ask_mask;        /* see submit_call(); a power of two, less 1 */
 
@@ -96,6 +97,9 @@ struct reclaiming {
 	__u64 cause;    /* RECLAIM_* */
 };
 
+/* A thread whose writes are held back sleeps so soon for that: what comes later is another sleep. */
+#define HELD_BACK_NS 1000000
+
 /* Of a thread: the calls that it is in. */
 struct open_calls {
 	__u64 tid;      /* whose they are; 0: nobody's. In `seats` only */
@@ -118,6 +122,7 @@ struct thread_state {
 	struct last_fault fault;
 	struct throttle throttle;
 	struct reclaiming reclaim;
+	__u64 held_back_ns; /* its writes are, to be seen at its next sleep; 0: no */
 	__u64 left_ns; /* it left its CPU, to sleep, and has not run again since; 0: it has, or that is not known */
 };
 

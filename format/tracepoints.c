@@ -20,6 +20,7 @@ const struct tracepoint tracepoints[] = {
 	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
 	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},
 	{"block_rq_complete", "for which request to which disk a thread slept", TRACING " and CONFIG_BLOCK", true},
+	{"balance_dirty_pages", "whose writes were held back for a disk", TRACING, true},
 	{"tcp_probe", NETWORK, TRACING " and CONFIG_INET", true},
 	{"inet_sock_set_state", NETWORK ", when that began or ended", TRACING " and CONFIG_INET", true},
 	{"mm_vmscan_direct_reclaim_begin", RECLAIM, TRACING, true},

@@ -9,7 +9,21 @@
 struct total {
 	struct table_key key; /* a: tid */
 	struct disk_use use;
+	uint64_t held_since_ns; /* 0: it does not sleep for that */
 };
+
+/* NULL: there are too many, or there is no memory, which *why has then. */
+static struct total *total_of(struct disk_waits *d, uint32_t tid, struct fault *why)
+{
+	struct total *total = table_find(&d->totals, tid, 0);
+
+	if (total || d->totals.nitems == DISK_THREADS_MAX)
+		return total;
+	total = table_add(&d->totals, tid, 0, sizeof(*total));
+	if (!total)
+		(void)fault_no_memory(why);
+	return total;
+}
 
 static void add(struct disk_use *use, const struct disk_wait *w)
 {
@@ -72,14 +86,28 @@ int disk_waits_feed(struct disk_waits *d, const struct event *ev, struct fault *
 		.failed = ev->v[F_disk_error] != 0,
 		.device = (uint32_t)ev->v[F_disk_device],
 	};
-	total = table_find(&d->totals, w->tid, 0);
-	if (!total && d->totals.nitems == DISK_THREADS_MAX)
+	total = total_of(d, w->tid, why);
+	if (total)
+		add(&total->use, w);
+	return total || d->totals.nitems == DISK_THREADS_MAX ? 0 : ERR_MEMORY;
+}
+
+int disk_waits_hold(struct disk_waits *d, const uint64_t *v, struct fault *why)
+{
+	struct total *next = d->nheld ? table_find(&d->totals, (uint32_t)v[F_switch_next_tid], 0) : NULL, *prev;
+
+	if (next && next->held_since_ns) {
+		next->use.held_ns += v[F_switch_at] - next->held_since_ns;
+		next->held_since_ns = 0;
+		d->nheld--;
+	}
+	if (!(v[F_switch_prev_flags] & SWITCH_WRITES))
 		return 0;
-	if (!total)
-		total = table_add(&d->totals, w->tid, 0, sizeof(*total));
-	if (!total)
-		return fault_no_memory(why);
-	add(&total->use, w);
+	prev = total_of(d, (uint32_t)v[F_switch_prev_tid], why);
+	if (!prev)
+		return d->totals.nitems == DISK_THREADS_MAX ? 0 : ERR_MEMORY;
+	d->nheld += prev->held_since_ns == 0;
+	prev->held_since_ns = v[F_switch_at];
 	return 0;
 }
 

@@ -31,8 +31,9 @@ struct disk_use {
 	uint64_t bytes, dur_ns, service_ns;
 	uint64_t timed_ns; /* of dur_ns: of those of which it is known since when the device had them */
 	uint64_t failed;
-	bool reads; /* nothing else */
-	bool more;  /* several devices: `longest` is of one of them */
+	uint64_t held_ns; /* of disk_waits_total(): it slept because its writes were held back, until it ran again */
+	bool reads;       /* nothing else */
+	bool more;        /* several devices: `longest` is of one of them */
 	struct disk_wait longest;
 	const struct disk_name *name; /* of its device, as long as the names last; NULL: it has none */
 };
@@ -44,10 +45,17 @@ struct disk_waits {
 	struct table totals;   /* by tid: a struct of disk_waits.c */
 	struct disk_name names[DISK_NAMES_MAX];
 	unsigned nnames;
+	unsigned nheld; /* threads that sleep because their writes are held back */
 };
 
 /* Rows of disk and disk_device, in the order of time. ERR_MEMORY. */
 int disk_waits_feed(struct disk_waits *d, const struct event *ev, struct fault *why);
+/* A row of switch, likewise. */
+int disk_waits_hold(struct disk_waits *d, const uint64_t *v, struct fault *why);
+static inline int disk_waits_switch(struct disk_waits *d, const uint64_t *v, struct fault *why)
+{
+	return d->nheld || v[F_switch_prev_flags] & SWITCH_WRITES ? disk_waits_hold(d, v, why) : 0;
+}
 void disk_waits_clear(struct disk_waits *d);
 
 /* Those that ended in [begin_ns, end_ns]. */

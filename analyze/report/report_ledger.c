@@ -101,6 +101,40 @@ static bool is_somebody(const struct waited_for *w)
 	return w->whom.tid != TID_IDLE && w->whom.tid != TID_NONE;
 }
 
+/* Which disk, whom behind the network, which control group: of that thread of those listed which lost most to it. */
+static void add_source(struct text *t, const struct names *names, const struct feeders *f, enum ledger_part part)
+{
+	const struct ledger_thread *most = f->listed[0];
+	const struct control_group *group;
+	struct network_use network;
+	struct disk_use disk;
+
+	for (unsigned i = 1; i < f->nlisted; i++)
+		if (f->listed[i]->ns[part] > most->ns[part])
+			most = f->listed[i];
+	if (!most->ns[part])
+		return;
+	switch (part) {
+	case LEDGER_DEVICE:
+		disk_waits_total(&names->disks, (uint32_t)most->key.a, &disk);
+		if (disk.requests)
+			text_add_disk_use(t, &disk);
+		break;
+	case LEDGER_NETWORK:
+		network_waits_sum(&names->network, (uint32_t)most->key.a, 0, UINT64_MAX, &network);
+		if (network.waits)
+			text_add_network_use(t, &network);
+		break;
+	case LEDGER_MEMORY:
+		group = names_memory_of_instance(names, most->key.b % LEDGER_AGAIN);
+		if (group)
+			text_add_memory_limit(t, group);
+		break;
+	default:
+		break;
+	}
+}
+
 void report_waited_add(struct text *t, const struct report *r, const struct feeders *f, enum ledger_part part)
 {
 	const struct names *names = engine_context(r->engine)->names;
@@ -120,6 +154,8 @@ void report_waited_add(struct text *t, const struct report *r, const struct feed
 		text_add_ns(t, w->ns);
 		text_add(t, did ? ": %s)" : ")", did);
 	}
+	if (!n && f->nlisted)
+		add_source(t, names, f, part);
 }
 
 void report_feeders_add(struct text *t, const struct feeders *f)

@@ -12,8 +12,8 @@ struct feeders {
 	const struct ledger_thread *listed[LEDGER_LISTED]; /* the most time first */
 	unsigned nlisted;
 	uint64_t n, whole_ns;
-	uint64_t ns[LEDGER_PARTS]; /* of all */
-	struct waited_list waited; /* likewise; owned */
+	uint64_t ns[LEDGER_PARTS];      /* of all */
+	struct waited_list waited;      /* likewise; owned */
 	uint64_t nidle;                 /* of how many it is known (ledger_idle()) */
 	uint64_t idle_ns[LEDGER_PARTS]; /* of these */
 	/* The same over time, of those that have slices: all but those beyond LEDGER_SLICED_MAX. */
@@ -35,7 +35,10 @@ void report_feeders_clear(struct feeders *f);
 /* "the thread that feeds the GPU, 4.25 s", "3 threads that feed the GPU, 12.6 s". */
 void report_feeders_add(struct text *t, const struct feeders *f);
 
-/* "for 9517 loader (2.71 s: at work), 12 reader (31 ms)": who kept them waiting most in this part; "": nobody known. */
+/*
+ * "for 9517 loader (2.71 s: at work), 12 reader (31 ms)": who kept them waiting most in this part; or which disk, whom
+ * behind the network, or which control group; "": not known.
+ */
 void report_waited_add(struct text *t, const struct report *r, const struct feeders *f, enum ledger_part part);
 
 /* "2.77 s (55.4 %): 2.60 s t, 102 ms o": for how long, at least, the GPU had no work of theirs; only if nidle > 0. */

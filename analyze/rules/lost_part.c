@@ -6,10 +6,18 @@
 #include "analyze/stats/callsite.h"
 #include "format/base/units.h"
 
-bool lost_part_counts(const struct ledger_thread *t, enum ledger_part part, uint64_t calls, uint64_t total_ns,
-		      uint64_t percent)
+void lost_part_threads(const struct context *ctx, enum ledger_part part, const uint64_t *set,
+		       void (*take)(void *self, const struct context *ctx, const struct ledger_thread *t), void *self)
 {
-	return t->nfed >= calls && t->ns[part] >= total_ns && t->ns[part] >= (t->end_ns - t->begin_ns) / 100 * percent;
+	const struct table *threads = &ctx->ledger->threads;
+
+	for (size_t i = 0; i < threads->nitems; i++) {
+		const struct ledger_thread *t = (const struct ledger_thread *)threads->items[i];
+
+		if (t->nfed >= set[LOST_CALLS] && t->ns[part] >= set[LOST_TOTAL] &&
+		    t->ns[part] >= (t->end_ns - t->begin_ns) / 100 * set[LOST_SHARE])
+			take(self, ctx, t);
+	}
 }
 
 void lost_part_join(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,

@@ -16,9 +16,25 @@ struct lost_part {
 	struct gpu_price price;
 };
 
-/* Whether it fed the GPU by so many calls, and lost so much time to it, which is so many percent of its own. */
-bool lost_part_counts(const struct ledger_thread *t, enum ledger_part part, uint64_t calls, uint64_t total_ns,
-		      uint64_t percent);
+/* The settings of a rule about a part, in this order: LOST_SETTINGS(). */
+enum { LOST_TOTAL, LOST_SHARE, LOST_CALLS };
+#define LOST_SETTINGS(total_ns, percent, what)                                                                         \
+	{                                                                                                              \
+		[LOST_TOTAL] = {"total", SETTING_NS,    total_ns,                                                      \
+				1000,    1000000000000, "so much time of one thread, in which it " what ","},          \
+		[LOST_SHARE] = {"share", SETTING_PERCENT, percent, 1, 100, "and this share of its recorded time"},     \
+		[LOST_CALLS] = {"calls",                                                                               \
+				SETTING_COUNT,                                                                         \
+				4,                                                                                     \
+				1,                                                                                     \
+				1000000000,                                                                            \
+				"launches, copies, memsets and collectives by which a thread shows that it feeds the " \
+				"GPU"},                                                                                \
+	}
+
+/* take() gets each thread that fed the GPU by so many calls, and lost so much of its time to the part. */
+void lost_part_threads(const struct context *ctx, enum ledger_part part, const uint64_t *set,
+		       void (*take)(void *self, const struct context *ctx, const struct ledger_thread *t), void *self);
 
 /* One more thread. */
 void lost_part_join(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,

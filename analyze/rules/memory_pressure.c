@@ -8,15 +8,7 @@
 #include "analyze/remedy.h"
 #include "analyze/rules/lost_part.h"
 
-enum { SET_TOTAL, SET_SHARE, SET_CALLS };
-
-static const struct setting settings[] = {
-	[SET_TOTAL] = {"total", SETTING_NS, 20000000, 1000, 1000000000000,
-		       "so much time of one thread, in which it had to free memory,"},
-	[SET_SHARE] = {"share", SETTING_PERCENT, 2, 1, 100, "and this share of its recorded time"},
-	[SET_CALLS] = {"calls", SETTING_COUNT, 4, 1, 1000000000,
-		       "launches, copies, memsets and collectives by which a thread shows that it feeds the GPU"},
-};
+static const struct setting settings[] = LOST_SETTINGS(20000000, 2, "had to free memory");
 
 #define THREADS_MAX 8192
 #define PRESSED_MAX 1024
@@ -78,8 +70,9 @@ static int pressure_feed(void *state, const struct context *ctx, const uint64_t 
 	return 0;
 }
 
-static void join(struct pressure_state *s, const struct context *ctx, const struct ledger_thread *t)
+static void join(void *state, const struct context *ctx, const struct ledger_thread *t)
 {
+	struct pressure_state *s = state;
 	uint64_t process = t->key.b % LEDGER_AGAIN;
 	const struct reclaiming_thread *r = groups_find(&s->threads, t->key.a, process);
 	struct pressed_process *p = groups_get(&s->processes, process, 0);
@@ -191,15 +184,9 @@ static void report(struct pressed_process *p, const struct context *ctx, struct 
 
 static void pressure_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
-	const struct table *threads = &ctx->ledger->threads;
 	struct pressure_state *s = state;
 
-	for (size_t i = 0; i < threads->nitems; i++) {
-		const struct ledger_thread *t = (const struct ledger_thread *)threads->items[i];
-
-		if (lost_part_counts(t, LEDGER_MEMORY, set[SET_CALLS], set[SET_TOTAL], set[SET_SHARE]))
-			join(s, ctx, t);
-	}
+	lost_part_threads(ctx, LEDGER_MEMORY, set, join, s);
 	out->failed |= s->processes.error != 0;
 	for (size_t i = 0; i < s->processes.table.nitems; i++)
 		report(groups_at(&s->processes, i), ctx, out);

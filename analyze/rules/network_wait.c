@@ -6,15 +6,7 @@
 #include "analyze/remedy.h"
 #include "analyze/rules/lost_part.h"
 
-enum { SET_TOTAL, SET_SHARE, SET_CALLS };
-
-static const struct setting settings[] = {
-	[SET_TOTAL] = {"total", SETTING_NS, 100000000, 1000, 1000000000000,
-		       "so much time of one thread, in which it waited for the network,"},
-	[SET_SHARE] = {"share", SETTING_PERCENT, 10, 1, 100, "and this share of its recorded time"},
-	[SET_CALLS] = {"calls", SETTING_COUNT, 4, 1, 1000000000,
-		       "launches, copies, memsets and collectives by which a thread shows that it feeds the GPU"},
-};
+static const struct setting settings[] = LOST_SETTINGS(100000000, 10, "waited for the network");
 
 #define WAITS_MAX 8192
 #define NETWORK_PROCESSES_MAX 1024
@@ -75,28 +67,27 @@ static void report(const struct network_process *p, struct findings *out)
 	gpu_price_give(&p->lost.price, f);
 }
 
+static void join(void *state, const struct context *ctx, const struct ledger_thread *t)
+{
+	struct network_state *s = state;
+	uint64_t process = t->key.b % LEDGER_AGAIN;
+	const struct waiting_thread *w = groups_find(&s->threads, t->key.a, process);
+	struct network_process *p = groups_get(&s->processes, process, 0);
+
+	if (!p)
+		return;
+	lost_part_join(&p->lost, ctx, t, LEDGER_NETWORK);
+	if (w && t->ns[LEDGER_NETWORK] > p->most_ns) {
+		p->most_ns = t->ns[LEDGER_NETWORK];
+		p->use = w->use;
+	}
+}
+
 static void network_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
-	const struct table *threads = &ctx->ledger->threads;
 	struct network_state *s = state;
 
-	for (size_t i = 0; i < threads->nitems; i++) {
-		const struct ledger_thread *t = (const struct ledger_thread *)threads->items[i];
-		uint64_t process = t->key.b % LEDGER_AGAIN;
-		const struct waiting_thread *w = groups_find(&s->threads, t->key.a, process);
-		struct network_process *p;
-
-		if (!lost_part_counts(t, LEDGER_NETWORK, set[SET_CALLS], set[SET_TOTAL], set[SET_SHARE]))
-			continue;
-		p = groups_get(&s->processes, process, 0);
-		if (!p)
-			continue;
-		lost_part_join(&p->lost, ctx, t, LEDGER_NETWORK);
-		if (w && t->ns[LEDGER_NETWORK] > p->most_ns) {
-			p->most_ns = t->ns[LEDGER_NETWORK];
-			p->use = w->use;
-		}
-	}
+	lost_part_threads(ctx, LEDGER_NETWORK, set, join, s);
 	out->failed |= s->processes.error != 0;
 	for (size_t i = 0; i < s->processes.table.nitems; i++)
 		report(groups_at(&s->processes, i), out);

@@ -243,7 +243,7 @@ static const char *advice_for(enum cause_class class, const struct disk_use *dis
 	case CAUSE_RUNNABLE:
 		return "Give that thread a CPU (cpuset, taskset, priority), or start fewer threads";
 	case CAUSE_IO:
-		return "Read ahead, from a faster disk, or in more threads";
+		return READS_REMEDY;
 	default:
 		return "Let more threads or processes do what it does, or let it work ahead, so that nobody waits for "
 		       "it; or profile it (perf record on that thread)";

@@ -37,7 +37,7 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 20
+#define NTRACEPOINTS 21
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -57,6 +57,7 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 		s->progs.on_fault,
 		s->progs.on_signal,
 		s->progs.on_request,
+		s->progs.on_held_back,
 		s->progs.on_segment,
 		s->progs.on_connection,
 		/* For an end without its begin nothing is recorded. */
@@ -78,12 +79,12 @@ static bool is_wanted(const struct gpurec_bpf *s, const struct bpf_program *prog
 		const struct bpf_program *program;
 		bool wanted;
 	} choices[] = {
-		{s->progs.on_fault, !o->no_faults},      {s->progs.on_signal, o->signals},
-		{s->progs.on_request, o->disks},         {s->progs.on_segment, o->network},
-		{s->progs.on_connection, o->network},    {s->progs.on_reclaim_end, o->reclaim},
-		{s->progs.on_limit_end, o->reclaim},     {s->progs.on_compact_end, o->reclaim},
-		{s->progs.on_reclaim_begin, o->reclaim}, {s->progs.on_limit_begin, o->reclaim},
-		{s->progs.on_compact_begin, o->reclaim},
+		{s->progs.on_fault, !o->no_faults},    {s->progs.on_signal, o->signals},
+		{s->progs.on_request, o->disks},       {s->progs.on_held_back, o->disks && s->rodata->pause_at},
+		{s->progs.on_segment, o->network},     {s->progs.on_connection, o->network},
+		{s->progs.on_reclaim_end, o->reclaim}, {s->progs.on_limit_end, o->reclaim},
+		{s->progs.on_compact_end, o->reclaim}, {s->progs.on_reclaim_begin, o->reclaim},
+		{s->progs.on_limit_begin, o->reclaim}, {s->progs.on_compact_begin, o->reclaim},
 	};
 
 	for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++)
@@ -248,6 +249,13 @@ static int learn_kernel(struct attach *a, const struct attach_options *o, struct
 	t = tracepoint_type(btf, "btf_trace_mark_victim"); /* context, task or number */
 	t = t && btf_vlen(t) >= 2 ? btf__type_by_id(btf, btf_params(t)[1].type) : NULL;
 	a->skel->rodata->victim_is_task = t && btf_is_ptr(t);
+	t = tracepoint_type(btf, "btf_trace_balance_dirty_pages");
+	a->skel->rodata->pause_at = !t                              ? 0
+				    : btf_vlen(t) == PAUSE_OF       ? PAUSE_AT
+				    : btf_vlen(t) == PAUSE_OF_LATER ? PAUSE_AT_LATER
+								    : 0;
+	if (t && o->disks && !a->skel->rodata->pause_at)
+		note_absent(a, "balance_dirty_pages");
 	learn_quota(a, btf, o);
 	choose_programs(a, btf, o);
 	btf__free(btf);

@@ -171,6 +171,7 @@ static void write_step(struct text *t, const struct walk *w, const struct event 
 		out_string(t->out, v & SWITCH_YIELDED ? " yielded" : "");
 		out_string(t->out, v & SWITCH_FROZEN ? " frozen" : "");
 		out_string(t->out, v & SWITCH_MEMORY ? " memory" : "");
+		out_string(t->out, v & SWITCH_WRITES ? " writes" : "");
 		return;
 	}
 	out_bytes(t->out, s->prefix, s->prefix_len);

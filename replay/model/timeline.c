@@ -230,7 +230,8 @@ INLINE struct span left(const struct change *c, const uint64_t *v)
 			next.flags = (uint32_t)((flags & SWITCH_FAULT ? SPAN_FAULT : 0) |
 						(sleeps_for_device(flags, syscall) ? SPAN_IO : 0) |
 						(flags & SWITCH_FROZEN ? SPAN_FROZEN : 0) |
-						(flags & SWITCH_MEMORY ? SPAN_MEMORY : 0));
+						(flags & SWITCH_MEMORY ? SPAN_MEMORY : 0) |
+						(flags & SWITCH_WRITES ? SPAN_WRITES : 0));
 	}
 	return next;
 }

@@ -86,6 +86,7 @@ enum span_flags {
 	SPAN_LIMIT = 262144,  /* its control group, or one above, is at a limit */
 	SPAN_COMPACT = 524288,  /* what is free does not lie in one piece */
 	SPAN_HOST = 1048576,    /* the host has too little */
+	SPAN_WRITES = 4194304,  /* asleep, with SPAN_IO: its writes are held back */
 	SPAN_NETWORK = 2097152, /* asleep: with SPAN_IRQ, for what came through a connection begun here */
 	SPAN_WATCHED = 65536,   /* runnable: all switches on the CPU that it waited for have rows */
 };

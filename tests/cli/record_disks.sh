@@ -53,6 +53,32 @@ check "the text shows them" sh -c '"$1" -q "$2" | grep -q "disk .*operation=read
 check "a program is recorded that writes past the page cache" record -- dd if=/dev/zero of="$folder/out" bs=64K count=100 oflag=direct
 check "its writes are there" is 1 "SELECT count(*) > 0 AND sum(bytes) <= 6553600 FROM disk_requests WHERE operation = 1 AND tid IN $reader"
 
+held="SELECT count(*) FROM switches WHERE prev_flags & 256"
+check "none of that was held back" is 0 "$held"
+# A disk of our own, of which hardly anything may wait to be written: a program that writes to it is held back. It is
+# mounted where nobody else sees it, and gone with the program.
+image=$folder/image
+at=$folder/at
+write_much() {
+	record "$@" -- unshare -m sh -c 'mount -o loop "$1" "$2" || exit 77; bdi=/sys/class/bdi/$(stat -c %Hd:%Ld "$2")
+		echo 1 >"$bdi/strict_limit" && echo 4194304 >"$bdi/max_bytes" || exit 77
+		exec dd if=/dev/zero of="$2/out" bs=1M count=64' sh "$image" "$at" 2>"$TMP/dd.err"
+}
+own_disk() {
+	mkdir "$at" && truncate -s 128M "$image" && mkfs.ext4 -qF "$image" &&
+		unshare -m sh -c 'mount -o loop "$1" "$2" && cd "/sys/class/bdi/$(stat -c %Hd:%Ld "$2")" && ls strict_limit max_bytes' sh "$image" "$at"
+}
+if own_disk >"$TMP/out" 2>"$TMP/err"; then
+	check "a program is recorded that writes faster than its disk" write_much
+	check "sleeps of it are marked: its writes are held back" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 256"
+	check "each is one for a device, in write" is 0 "$held AND (NOT prev_flags & 1 OR prev_syscall NOT IN (2, 65))"
+	check "the text shows them" sh -c '"$1" -q "$2" | grep -q "dd/.* io writes"' sh "$BUILD/gpureplay" "$cap"
+	check "the same with --no-disks" write_much --no-disks
+	check "has none" is 0 "$held"
+else
+	skip "writes that are held back" "no disk of our own can be made here, or how much may wait for it cannot be set"
+fi
+
 check "the same with --no-disks" record --no-disks -- dd if="$blob" of=/dev/null bs=256K iflag=direct
 check "has none" is 0 "SELECT count(*) FROM disk_requests"
 check "says what is missing" grep -q 'for which request to a disk threads waited (--no-disks)' "$TMP/err"

@@ -148,6 +148,28 @@ static void check_words(struct feed *f, uint64_t begin, uint64_t end, const char
 	assert_non_null(strstr(cause_remedy(&e, split_main(&e.cause.links[0])), remedy));
 }
 
+/* That is the disk's, and not for want of memory. */
+static void writes_that_are_held_back_wait_for_a_disk(void **state)
+{
+	struct feed *f = *state;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	FEED(f, KIND_switch, T0 + 2 * MS, 0, 101, D, 0, 2, SWITCH_WRITES | SWITCH_IO);
+	feed_waking(f, T0 + 8 * MS, 0, 101, 0, WAKE_IRQ);
+	feed_switch(f, T0 + 8 * MS, 0, 0, 0, 101);
+	FEED(f, KIND_switch, T0 + 9 * MS, 0, 101, D, 0, 1, SWITCH_IO);
+	feed_waking(f, T0 + 10 * MS, 0, 101, 0, WAKE_IRQ);
+	feed_switch(f, T0 + 10 * MS, 0, 0, 0, 101);
+	feed_launch(f, T0 + 2 * MS, T0 + 12 * MS, 101, 0);
+	check_words(f, T0 + 2 * MS, T0 + 8 * MS,
+		    "6.00 ms waiting for a disk in system call 1, its writes held back until more was on it",
+		    "vm.dirty_bytes");
+	check_words(
+		f, T0 + 2 * MS, T0 + 10 * MS,
+		"7.00 ms waiting for a disk in system call 1, for most of it its writes held back until more was on it",
+		"vm.dirty_bytes");
+}
+
 static void why_it_had_to_is_said(void **state)
 {
 	struct feed *f = *state;
@@ -228,6 +250,7 @@ int main(void)
 		T(the_ledger_has_it_wherever_the_thread_was),
 		T(of_many_none_is_forgotten),
 		T(nonsense_adds_up),
+		T(writes_that_are_held_back_wait_for_a_disk),
 		T(why_it_had_to_is_said),
 		T(which_group_is_at_its_limit_is_said),
 		T(a_chain_ends_at_one_that_gets_memory),
