@@ -260,8 +260,8 @@
 #define SWITCH_YIELDED 32  /* still runnable: it gave the CPU up (sched_yield) */
 #define SWITCH_FROZEN 64   /* asleep because its control group is frozen */
 #define SWITCH_MEMORY 128  /* asleep for memory, as the kernel counts that (pressure stall information) */
-#define SWITCH_WRITES                                                                                                  \
-	256 /* with SWITCH_IO: its writes are held back, so much is still to get to the disk (dirty throttling) */
+/* With SWITCH_IO: its writes are held back, so much is still to get to the disk (dirty throttling). */
+#define SWITCH_WRITES 256
 #define SWITCH_KNOWN 511 /* all of these */
 
 /*

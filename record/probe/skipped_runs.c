@@ -20,7 +20,6 @@ static const struct {
 	{"on_oom", PROBE_OOM},
 	{"on_signal", PROBE_SIGNAL},
 	{"on_request", PROBE_DISK},
-	{"on_held_back", PROBE_SWITCH},
 	{"on_segment", PROBE_NETWORK},
 	{"on_connection", PROBE_NETWORK},
 	{"on_reclaim_begin", PROBE_RECLAIM},

@@ -152,6 +152,54 @@ static void what_does_not_fit_is_not_taken_for_another(void **state)
 	assert_int_equal(use.requests, 1);
 }
 
+static void switched(uint64_t at, uint64_t prev, uint64_t flags, uint64_t next)
+{
+	uint64_t v[NFIELDS_switch] = {0};
+	struct fault why;
+
+	v[F_switch_at] = at;
+	v[F_switch_prev_tid] = prev;
+	v[F_switch_prev_flags] = flags;
+	v[F_switch_next_tid] = next;
+	assert_int_equal(disk_waits_switch(&waits, v, &why), 0);
+}
+
+static uint64_t held(uint32_t tid)
+{
+	struct disk_use use;
+
+	disk_waits_total(&waits, tid, &use);
+	return use.held_ns;
+}
+
+static void how_long_writes_were_held_back_is_summed(void **state)
+{
+	(void)state;
+	switched(10, 1, SWITCH_IO, 0);
+	switched(20, 0, 0, 1);
+	assert_int_equal(held(1), 0);
+	switched(100, 1, SWITCH_IO | SWITCH_WRITES, 2);
+	switched(110, 2, SWITCH_IO | SWITCH_WRITES, 3);
+	switched(150, 3, 0, 1);
+	assert_int_equal(held(1), 50);
+	switched(160, 1, 0, 2);
+	assert_int_equal(held(2), 50);
+	assert_int_equal(held(3), 0);
+	assert_int_equal(waits.nheld, 0);
+	/* A row between was lost: from the latest on. */
+	switched(200, 1, SWITCH_IO | SWITCH_WRITES, 0);
+	switched(300, 1, SWITCH_IO | SWITCH_WRITES, 0);
+	switched(310, 0, 0, 1);
+	assert_int_equal(held(1), 60);
+	assert_int_equal(waits.nheld, 0);
+	/* Of threads beyond the limit nothing is known. */
+	for (uint64_t tid = 4; tid < DISK_THREADS_MAX + 10; tid++)
+		switched(1000 + tid, tid, SWITCH_IO | SWITCH_WRITES, 0);
+	assert_int_equal(waits.nheld, DISK_THREADS_MAX - 2);
+	switched(99999, 0, 0, DISK_THREADS_MAX + 9);
+	assert_int_equal(held(DISK_THREADS_MAX + 9), 0);
+}
+
 static const char *remedy(uint64_t dur_ns, uint64_t timed_ns, uint64_t service_ns, uint64_t failed)
 {
 	static struct explained e;
@@ -181,6 +229,7 @@ int main(void)
 		cmocka_unit_test_teardown(the_latest_are_kept, forget),
 		cmocka_unit_test_teardown(a_device_is_named_where_it_has_a_name, forget),
 		cmocka_unit_test_teardown(what_does_not_fit_is_not_taken_for_another, forget),
+		cmocka_unit_test_teardown(how_long_writes_were_held_back_is_summed, forget),
 		cmocka_unit_test(what_helps_depends_on_where_the_time_went),
 	};
 
