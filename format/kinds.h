@@ -523,12 +523,17 @@
 	F(health, ecc_uncorrected, UINT, NUMBER)                                                                       \
 	F(health, sm_mhz_max, UINT, NUMBER)
 
-/* Of one CPU, when it has changed. steal: taken by the hypervisor since boot. khz: frequency, 0: unknown. */
+/*
+ * Of one CPU, when it has changed (of the interrupts: by 20 ms or more). steal: taken by the hypervisor since boot.
+ * khz: frequency, 0: unknown. irq, softirq: in hard and in soft interrupts since boot.
+ */
 #define FIELDS_cpu(F)                                                                                                  \
 	F(cpu, at, TIME, BOOT_NS)                                                                                      \
 	F(cpu, cpu, UINT, CPU)                                                                                         \
 	F(cpu, steal, UINT, NS)                                                                                        \
-	F(cpu, khz, UINT, NUMBER)
+	F(cpu, khz, UINT, NUMBER)                                                                                      \
+	F(cpu, irq, UINT, NS)                                                                                          \
+	F(cpu, softirq, UINT, NS)
 
 /*
  * From now on some events are left out on purpose, and counted by probe as `counter` (sampled_out, over_rate).

@@ -238,7 +238,8 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 	switch (class) {
 	case CAUSE_CPU:
 		return "Profile what the call does on the CPU (perf record on that thread): module loading, a big "
-		       "argument copy, a callback, or time stolen by a hypervisor";
+		       "argument copy, a callback, or time taken by a hypervisor or by interrupts "
+		       "(/proc/interrupts, /proc/softirqs)";
 	case CAUSE_RUNNABLE:
 		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
 		       "other thread away from it";
@@ -252,15 +253,33 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 	}
 }
 
-/*
- * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being
- * away once, so it is for information.
- */
-static void report_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
+/* What may have been taken from the worst of them while it ran. */
+static uint64_t taken_ns(const struct group *g, const struct context *ctx, enum taker by)
 {
 	const struct split *split = &g->tally.worst[0].why->cause.links[0];
 	const struct part *part = split_longest(split, CAUSE_CPU);
-	uint64_t ns = part ? timeline_stolen(ctx->timeline, part->cpu, split->begin_ns, split->end_ns) : 0;
+
+	return part ? timeline_taken(ctx->timeline, part->cpu, by, split->begin_ns, split->end_ns) : 0;
+}
+
+static void report_taken(struct finding *f, const struct group *g, uint64_t ns, const char *by, const char *fact)
+{
+	if (ns == 0)
+		return;
+	finding_number(f, fact, ns);
+	text_add(&f->headline, ", of which %s may have taken up to ", by);
+	text_add_ns(&f->headline, ns);
+	if (ns >= g->tally.worst[0].why->cause.links[0].ns[CAUSE_CPU] / 2)
+		f->confidence = CONFIDENCE_MEDIUM;
+}
+
+/*
+ * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being
+ * away once, so it is for information. So does time in interrupts.
+ */
+static void report_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
+{
+	uint64_t ns = taken_ns(g, ctx, TAKER_HYPERVISOR);
 
 	if (g->class != CAUSE_CPU)
 		return;
@@ -271,13 +290,8 @@ static void report_stolen(struct finding *f, const struct group *g, const struct
 		text_add(&f->sure,
 			 "Medium confidence: it ran, unless the hypervisor had its CPU, which is not always reported");
 	}
-	if (ns == 0)
-		return;
-	finding_number(f, "stolen_at_most_ns", ns);
-	text_add(&f->headline, ", of which the machine's host may have taken up to ");
-	text_add_ns(&f->headline, ns);
-	if (ns >= split->ns[CAUSE_CPU] / 2)
-		f->confidence = CONFIDENCE_MEDIUM;
+	report_taken(f, g, ns, "the machine's host", "stolen_at_most_ns");
+	report_taken(f, g, taken_ns(g, ctx, TAKER_INTERRUPTS), "interrupts on its CPU", "interrupts_at_most_ns");
 }
 
 static enum confidence confidence_in(const struct group *g, const struct cause *worst)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hypervisor takes of the CPUs, and at which frequency they run, where the host reports. */
+/* What a hypervisor and interrupts take of the CPUs, and at which frequency they run, where the host reports. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +12,13 @@
 
 #define STAT_BYTES_FIRST 65536u
 #define STAT_BYTES_MAX (4u << 20)
-#define FREQUENCY_NS 10000000000ull /* reading one interrupts an idle CPU on some machines: not often */
-#define FREQUENCY_STEP 16           /* reported when it has changed by a sixteenth */
+#define FREQUENCY_NS 10000000000ull  /* reading one interrupts an idle CPU on some machines: not often */
+#define INTERRUPTS_STEP_NS 20000000u /* reported when they have taken so much more */
+#define FREQUENCY_STEP 16            /* reported when it has changed by a sixteenth */
 
 struct cpu_now {
-	uint64_t steal_ns, khz;
+	uint64_t steal_ns, irq_ns, softirq_ns, khz;
+	uint64_t emitted_ns; /* of interrupts, in the latest row */
 	bool seen, emitted;
 };
 
@@ -90,14 +92,17 @@ static bool read_stat(struct cpus *c)
 /* cpu3 user nice system idle iowait irq softirq steal ... */
 static bool take_line(struct cpus *c, const char *line)
 {
-	unsigned long long steal;
+	unsigned long long irq, softirq, steal;
 	struct cpu_now *cpu;
 	unsigned n;
 
-	if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %*u %*u %llu", &n, &steal) != 2 || n >= c->n)
+	if (sscanf(line, "cpu%u %*u %*u %*u %*u %*u %llu %llu %llu", &n, &irq, &softirq, &steal) != 4 || n >= c->n)
 		return false;
 	cpu = &c->cpu[n];
-	cpu->emitted = cpu->seen && cpu->steal_ns == steal * c->tick_ns;
+	cpu->emitted = cpu->seen && cpu->steal_ns == steal * c->tick_ns &&
+		       (irq + softirq) * c->tick_ns < cpu->emitted_ns + INTERRUPTS_STEP_NS;
+	cpu->irq_ns = irq * c->tick_ns;
+	cpu->softirq_ns = softirq * c->tick_ns;
 	cpu->steal_ns = steal * c->tick_ns;
 	cpu->seen = true;
 	return true;
@@ -153,6 +158,9 @@ int cpus_emit(struct cpus *c, struct writer *w, uint64_t at_ns, struct fault *wh
 		row.v[F_cpu_cpu] = i;
 		row.v[F_cpu_steal] = c->cpu[i].steal_ns;
 		row.v[F_cpu_khz] = c->cpu[i].khz;
+		row.v[F_cpu_irq] = c->cpu[i].irq_ns;
+		row.v[F_cpu_softirq] = c->cpu[i].softirq_ns;
+		c->cpu[i].emitted_ns = c->cpu[i].irq_ns + c->cpu[i].softirq_ns;
 		r = row_emit(&row, w, why);
 		c->cpu[i].emitted = true;
 	}

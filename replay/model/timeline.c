@@ -30,7 +30,7 @@ void timeline_close(struct timeline *tl)
 	}
 	for (size_t i = 0; i < tl->cpus.nitems; i++) {
 		ring_clear(&((struct cpu *)tl->cpus.items[i])->occupants);
-		ring_clear(&((struct cpu *)tl->cpus.items[i])->thefts);
+		ring_clear(&((struct cpu *)tl->cpus.items[i])->taken);
 	}
 	table_clear(&tl->threads);
 	table_clear(&tl->cpus);

@@ -36,7 +36,7 @@
 
 #define TIMELINE_SPANS_MAX 512       /* kept for a thread */
 #define TIMELINE_OCCUPANTS_MAX 4096  /* changes of occupant kept for a CPU */
-#define TIMELINE_THEFTS_MAX 4096     /* looks at a CPU from which time was stolen */
+#define TIMELINE_TAKEN_MAX 4096      /* looks at a CPU from which time was taken: enum taker */
 #define TIMELINE_RECLAIMS_MAX 512    /* kept for a thread */
 #define TIMELINE_BLIND_MAX 1024      /* blind intervals kept; older ones are joined, with what is between them */
 #define TIMELINE_THREADS_MAX 1048576 /* threads followed; the others are unknown */
@@ -196,14 +196,17 @@ int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uin
 /* What ends its sleep, if it sleeps, has come through a connection that was begun here. Just before the waking row. */
 void timeline_network(struct timeline *tl, uint32_t tid);
 
-/* A `cpu` row: what the hypervisor has taken from this CPU since boot. */
-int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, struct fault *why);
+/* What takes time from whoever runs on a CPU, and does not show as another thread. */
+enum taker { TAKER_HYPERVISOR, TAKER_INTERRUPTS, TAKERS };
+
+/* A `cpu` row: what these have taken from this CPU since boot. */
+int timeline_take(struct timeline *tl, uint64_t at_ns, uint32_t cpu, const uint64_t ns[TAKERS], struct fault *why);
 
 /*
- * How much of [begin_ns, end_ns) the hypervisor can at most have taken from the CPU, as far as `cpu` rows around it
+ * How much of [begin_ns, end_ns) one of them can at most have taken from the CPU, as far as `cpu` rows around it
  * report; 0 if they report nothing.
  */
-uint64_t timeline_stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns);
+uint64_t timeline_taken(const struct timeline *tl, uint32_t cpu, enum taker by, uint64_t begin_ns, uint64_t end_ns);
 
 /* The capture shows which threads may run on one CPU only (SWITCH_PINNED). */
 void timeline_reports_pins(struct timeline *tl);

@@ -225,20 +225,26 @@ int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uin
 	return outcome(tl, why);
 }
 
-int timeline_steal(struct timeline *tl, uint64_t at_ns, uint32_t number, uint64_t steal_ns, struct fault *why)
+int timeline_take(struct timeline *tl, uint64_t at_ns, uint32_t number, const uint64_t ns[TAKERS], struct fault *why)
 {
 	struct cpu *cpu = cpu_get(tl, number);
+	struct taken since = {.end_ns = at_ns}, *t;
+	bool any = false;
 
 	if (!cpu)
 		return outcome(tl, why);
-	if (cpu->looked_ns && cpu->looked_ns < at_ns && cpu->steal_ns < steal_ns) {
-		struct theft *t = add(tl, &cpu->thefts, sizeof(*t), TIMELINE_THEFTS_MAX, false);
-
+	since.begin_ns = cpu->looked_ns;
+	for (unsigned i = 0; i < TAKERS; i++) {
+		since.ns[i] = ns[i] > cpu->taken_ns[i] ? ns[i] - cpu->taken_ns[i] : 0;
+		any = any || since.ns[i];
+	}
+	if (cpu->looked_ns && cpu->looked_ns < at_ns && any) {
+		t = add(tl, &cpu->taken, sizeof(*t), TIMELINE_TAKEN_MAX, false);
 		if (t)
-			*t = (struct theft){cpu->looked_ns, at_ns, steal_ns - cpu->steal_ns};
+			*t = since;
 	}
 	cpu->looked_ns = at_ns;
-	cpu->steal_ns = steal_ns;
+	memcpy(cpu->taken_ns, ns, sizeof(cpu->taken_ns));
 	return outcome(tl, why);
 }
 

@@ -51,6 +51,14 @@ static int feed_reclaim(struct timeline *tl, const struct event *ev, struct faul
 				SPAN_MEMORY | (cause < sizeof(flags) / sizeof(flags[0]) ? flags[cause] : 0), why);
 }
 
+static int feed_cpu(struct timeline *tl, const struct event *ev, struct fault *why)
+{
+	const uint64_t ns[TAKERS] = {
+		[TAKER_HYPERVISOR] = ev->v[F_cpu_steal], [TAKER_INTERRUPTS] = ev->v[F_cpu_irq] + ev->v[F_cpu_softirq]};
+
+	return timeline_take(tl, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ns, why);
+}
+
 int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why)
 {
 	uint64_t waited_ns;
@@ -74,7 +82,7 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 			timeline_network(tl, as_tid(ev->v[F_network_tid]));
 		return 0;
 	case KIND_cpu:
-		return timeline_steal(tl, ev->at_ns, (uint32_t)ev->v[F_cpu_cpu], ev->v[F_cpu_steal], why);
+		return feed_cpu(tl, ev, why);
 	case KIND_fork:
 		return timeline_fork(tl, ev->at_ns, as_tid(ev->v[F_fork_tid]), as_tid(ev->v[F_fork_child_tid]), why);
 	case KIND_exit:

@@ -30,17 +30,17 @@ struct reclaim {
 };
 
 /* Between two looks at a CPU that was not left alone. */
-struct theft {
+struct taken {
 	uint64_t begin_ns, end_ns;
-	uint64_t stolen_ns;
+	uint64_t ns[TAKERS];
 };
 
 struct cpu {
 	struct table_key key; /* a: its number */
 	struct ring occupants;
-	struct ring thefts;
-	uint64_t looked_ns, steal_ns; /* at the last look; looked_ns 0: none yet */
-	uint64_t since_ns;            /* `tid` has it from then on; NEVER: not known */
+	struct ring taken;
+	uint64_t looked_ns, taken_ns[TAKERS]; /* at the last look; looked_ns 0: none yet */
+	uint64_t since_ns;                    /* `tid` has it from then on; NEVER: not known */
 	uint32_t tid;
 };
 

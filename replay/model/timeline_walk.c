@@ -216,22 +216,22 @@ const char *task_state_letter(uint32_t task_state)
 	return "?";
 }
 
-uint64_t timeline_stolen(const struct timeline *tl, uint32_t number, uint64_t begin_ns, uint64_t end_ns)
+uint64_t timeline_taken(const struct timeline *tl, uint32_t number, enum taker by, uint64_t begin_ns, uint64_t end_ns)
 {
 	const struct cpu *cpu = table_find(&tl->cpus, number, 0);
-	unsigned n = cpu ? ring_n(&cpu->thefts) : 0;
+	unsigned n = cpu ? ring_n(&cpu->taken) : 0;
 	uint64_t sum_ns = 0;
 
 	if (!cpu)
 		return 0;
-	for (unsigned i = ring_first_after(&cpu->thefts, begin_ns); i < n; i++) {
-		const struct theft *t = ring_at(&cpu->thefts, i);
+	for (unsigned i = ring_first_after(&cpu->taken, begin_ns); i < n; i++) {
+		const struct taken *t = ring_at(&cpu->taken, i);
 		uint64_t from_ns = t->begin_ns > begin_ns ? t->begin_ns : begin_ns;
 		uint64_t to_ns = t->end_ns < end_ns ? t->end_ns : end_ns;
 
 		if (t->begin_ns >= end_ns)
 			break;
-		sum_ns += t->stolen_ns < to_ns - from_ns ? t->stolen_ns : to_ns - from_ns;
+		sum_ns += t->ns[by] < to_ns - from_ns ? t->ns[by] : to_ns - from_ns;
 	}
 	return sum_ns;
 }

@@ -86,7 +86,8 @@ const char *const sqlschema_tables[] = {
 	"CREATE TABLE health(id INTEGER PRIMARY KEY, at_ns INTEGER, gpu INTEGER, known INTEGER, busy_percent INTEGER,"
 	" memory_busy_percent INTEGER, memory_used INTEGER, power_mw INTEGER, temperature_c INTEGER, sm_mhz INTEGER,"
 	" memory_mhz INTEGER, throttle INTEGER, ecc_corrected INTEGER, ecc_uncorrected INTEGER, sm_mhz_max INTEGER)",
-	"CREATE TABLE cpus(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, steal_ns INTEGER, khz INTEGER)",
+	"CREATE TABLE cpus(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, steal_ns INTEGER, khz INTEGER,"
+	" irq_ns INTEGER, softirq_ns INTEGER)",
 	"CREATE TABLE reductions(id INTEGER PRIMARY KEY, at_ns INTEGER, of_kind INTEGER, counter INTEGER, keep INTEGER,"
 	" rate INTEGER)",
 	"CREATE TABLE metrics(id INTEGER PRIMARY KEY, at_ns INTEGER, cpu INTEGER, busy_ns INTEGER, switches INTEGER,"

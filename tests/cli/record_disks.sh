@@ -55,6 +55,10 @@ check "its writes are there" is 1 "SELECT count(*) > 0 AND sum(bytes) <= 6553600
 
 held="SELECT count(*) FROM switches WHERE prev_flags & 256"
 check "none of that was held back" is 0 "$held"
+marked() {
+	check "sleeps of it are marked: its writes are held back" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 256"
+	check "each is one for a device, in write" is 0 "$held AND (NOT prev_flags & 1 OR prev_syscall NOT IN (2, 65))"
+}
 # A disk of our own, of which hardly anything may wait to be written: a program that writes to it is held back. It is
 # mounted where nobody else sees it, and gone with the program.
 image=$folder/image
@@ -70,8 +74,7 @@ own_disk() {
 }
 if own_disk >"$TMP/out" 2>"$TMP/err"; then
 	check "a program is recorded that writes faster than its disk" write_much
-	check "sleeps of it are marked: its writes are held back" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 256"
-	check "each is one for a device, in write" is 0 "$held AND (NOT prev_flags & 1 OR prev_syscall NOT IN (2, 65))"
+	marked
 	check "the text shows them" sh -c '"$1" -q "$2" | grep -q "dd/.* io writes"' sh "$BUILD/gpureplay" "$cap"
 	check "the same with --no-disks" write_much --no-disks
 	check "has none" is 0 "$held"
@@ -130,5 +133,17 @@ if [ -n "$group" ] && sh -c 'echo "$1" >"$2"' sh "$value" "$group/$limit" 2>"$TM
 	check "most of its requests were made only when it slept: they took none of the time before" is 1 "SELECT ($late) >= 8"
 else
 	skip "requests that are held back" "there is no controller of disks here"
+fi
+# With a limit of memory, little of what a group writes may wait for the disk.
+little_waits() {
+	case $(stat -f -c %T "$folder") in ext*|btrfs|xfs) ;; *) return 1 ;; esac
+	[ -n "$group" ] && [ $limit = io.max ] && echo +memory >"$root/cgroup.subtree_control" && echo 32M >"$group/memory.max" &&
+		echo "$number wbps=16777216" >"$group/io.max"
+}
+if little_waits 2>"$TMP/err"; then
+	check "a program is recorded that writes faster than its group may" record -- sh -c 'echo $$ >"$1/cgroup.procs"; exec dd if=/dev/zero of="$2" bs=1M count=48' sh "$group" "$folder/out"
+	marked
+else
+	skip "writes that are held back in a control group" "none can be limited so here"
 fi
 finish

@@ -239,6 +239,19 @@ static void sum_occupant(void *arg, const struct occupant *o)
 	*ns += o->end_ns - o->begin_ns;
 }
 
+static int take(struct timeline *tl, uint64_t at_ns, uint32_t cpu, uint64_t steal_ns, uint64_t interrupts_ns)
+{
+	const uint64_t ns[TAKERS] = {[TAKER_HYPERVISOR] = steal_ns, [TAKER_INTERRUPTS] = interrupts_ns};
+	struct fault why;
+
+	return timeline_take(tl, at_ns, cpu, ns, &why);
+}
+
+static uint64_t stolen(const struct timeline *tl, uint32_t cpu, uint64_t begin_ns, uint64_t end_ns)
+{
+	return timeline_taken(tl, cpu, TAKER_HYPERVISOR, begin_ns, end_ns);
+}
+
 static void nobody_is_said_to_have_had_a_cpu_before_its_first_row(void **state)
 {
 	const uint64_t row[] = {[F_switch_at] = 10,      [F_switch_cpu] = 1,        [F_switch_prev_tid] = 8,
@@ -249,7 +262,7 @@ static void nobody_is_said_to_have_had_a_cpu_before_its_first_row(void **state)
 
 	(void)state;
 	assert_int_equal(timeline_open(&tl, &why), 0);
-	assert_int_equal(timeline_steal(tl, 1, 1, 5, &why), 0);
+	assert_int_equal(take(tl, 1, 1, 5, 0), 0);
 	timeline_occupants(tl, 1, 0, 30, sum_occupant, &ns);
 	assert_int_equal(ns, 0);
 	assert_int_equal(timeline_switch(tl, row, &waited_ns, &why), 0);
@@ -304,16 +317,33 @@ static void stolen_time_is_an_upper_bound_of_what_was_reported(void **state)
 
 	(void)state;
 	assert_int_equal(timeline_open(&tl, &why), 0);
-	assert_int_equal(timeline_stolen(tl, 0, 0, 100 * MS), 0);
-	assert_int_equal(timeline_steal(tl, 10 * MS, 0, 500 * MS, &why),
-			 0); /* since boot: nothing is known of before */
-	assert_int_equal(timeline_steal(tl, 20 * MS, 0, 503 * MS, &why), 0);
-	assert_int_equal(timeline_steal(tl, 30 * MS, 0, 503 * MS, &why), 0);
-	assert_int_equal(timeline_steal(tl, 40 * MS, 0, 504 * MS, &why), 0);
-	assert_int_equal(timeline_stolen(tl, 0, 0, 100 * MS), 4 * MS);
-	assert_int_equal(timeline_stolen(tl, 0, 21 * MS, 29 * MS), 0);
-	assert_int_equal(timeline_stolen(tl, 0, 19 * MS, 21 * MS), 1 * MS); /* no more than the time itself */
-	assert_int_equal(timeline_stolen(tl, 1, 0, 100 * MS), 0);
+	assert_int_equal(stolen(tl, 0, 0, 100 * MS), 0);
+	assert_int_equal(take(tl, 10 * MS, 0, 500 * MS, 0), 0); /* since boot: nothing is known of before */
+	assert_int_equal(take(tl, 20 * MS, 0, 503 * MS, 0), 0);
+	assert_int_equal(take(tl, 30 * MS, 0, 503 * MS, 0), 0);
+	assert_int_equal(take(tl, 40 * MS, 0, 504 * MS, 0), 0);
+	assert_int_equal(stolen(tl, 0, 0, 100 * MS), 4 * MS);
+	assert_int_equal(stolen(tl, 0, 21 * MS, 29 * MS), 0);
+	assert_int_equal(stolen(tl, 0, 19 * MS, 21 * MS), 1 * MS); /* no more than the time itself */
+	assert_int_equal(stolen(tl, 1, 0, 100 * MS), 0);
+	timeline_close(tl);
+}
+
+/* Each has an account of its own. */
+static void interrupts_are_apart_from_what_is_stolen(void **state)
+{
+	struct timeline *tl = NULL;
+	struct fault why;
+
+	(void)state;
+	assert_int_equal(timeline_open(&tl, &why), 0);
+	assert_int_equal(take(tl, 10 * MS, 0, 500 * MS, 70 * MS), 0);
+	assert_int_equal(take(tl, 20 * MS, 0, 500 * MS, 76 * MS), 0);
+	assert_int_equal(take(tl, 30 * MS, 0, 502 * MS, 76 * MS), 0);
+	assert_int_equal(take(tl, 40 * MS, 0, 502 * MS, 60 * MS), 0); /* a CPU that was away begins anew */
+	assert_int_equal(timeline_taken(tl, 0, TAKER_INTERRUPTS, 0, 100 * MS), 6 * MS);
+	assert_int_equal(timeline_taken(tl, 0, TAKER_INTERRUPTS, 18 * MS, 100 * MS), 2 * MS);
+	assert_int_equal(stolen(tl, 0, 0, 100 * MS), 2 * MS);
 	timeline_close(tl);
 }
 
@@ -447,6 +477,7 @@ int main(void)
 		cmocka_unit_test(nobody_is_said_to_have_had_a_cpu_before_its_first_row),
 		cmocka_unit_test(a_scene_of_many_pieces_is_thinned_without_a_gap),
 		cmocka_unit_test(stolen_time_is_an_upper_bound_of_what_was_reported),
+		cmocka_unit_test(interrupts_are_apart_from_what_is_stolen),
 		cmocka_unit_test(tallies_join_as_if_they_had_been_one),
 		cmocka_unit_test(numbers_of_the_driver_have_words),
 		cmocka_unit_test(findings_come_by_the_time_that_was_lost),

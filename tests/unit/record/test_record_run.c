@@ -226,23 +226,23 @@ static void the_status_reports_rates_and_losses_over_captures(void **state)
 
 /* --- CPUs --- */
 
-static void write_stat(const char *path, unsigned steal)
+static void write_stat(const char *path, unsigned interrupts, unsigned steal)
 {
 	FILE *f = fopen(path, "w");
 
 	assert_non_null(f);
-	fprintf(f, "cpu  1 2 3 4 5 6 7 %u 0 0\ncpu0 1 2 3 4 5 6 7 %u 0 0\nintr 1 2 3\n", steal, steal);
+	fprintf(f, "cpu  1 2 3 4 5 6 7 %u 0 0\ncpu0 1 2 3 4 5 6 %u %u 0 0\nintr 1 2 3\n", steal, interrupts, steal);
 	fclose(f);
 }
 
-static void steal_is_reported_when_it_has_changed(void **state)
+static void what_is_taken_from_a_cpu_is_reported_when_it_has_changed(void **state)
 {
 	char *path = made_path("stat");
 	struct set *t = *state;
 	struct cpus *c;
 	size_t before;
 
-	write_stat(path, 5);
+	write_stat(path, 7, 5);
 	assert_int_equal(cpus_new(&c, path, NULL), 0);
 	before = writer_staged_bytes(t->w);
 	assert_int_equal(cpus_emit(c, t->w, T(1), NULL), 0);
@@ -250,16 +250,26 @@ static void steal_is_reported_when_it_has_changed(void **state)
 	before = writer_staged_bytes(t->w);
 	assert_int_equal(cpus_emit(c, t->w, T(2), NULL), 0);
 	assert_int_equal(writer_staged_bytes(t->w), before);
-	write_stat(path, 6);
+	write_stat(path, 7, 6);
 	assert_int_equal(cpus_emit(c, t->w, T(3), NULL), 0);
 	assert_true(writer_staged_bytes(t->w) > before);
+	/* Interrupts: not each tick of 10 ms, but two, since the latest row. */
 	before = writer_staged_bytes(t->w);
-	cpus_forget(c);
+	write_stat(path, 8, 6);
 	assert_int_equal(cpus_emit(c, t->w, T(4), NULL), 0);
+	assert_int_equal(writer_staged_bytes(t->w), before);
+	write_stat(path, 9, 6);
+	assert_int_equal(cpus_emit(c, t->w, T(5), NULL), 0);
+	assert_true(writer_staged_bytes(t->w) > before);
+	before = writer_staged_bytes(t->w);
+	assert_int_equal(cpus_emit(c, t->w, T(6), NULL), 0);
+	assert_int_equal(writer_staged_bytes(t->w), before);
+	cpus_forget(c);
+	assert_int_equal(cpus_emit(c, t->w, T(7), NULL), 0);
 	assert_true(writer_staged_bytes(t->w) > before);
 	cpus_free(c);
 	assert_int_equal(cpus_new(&c, made_path("none"), NULL), 0);
-	assert_int_equal(cpus_emit(c, t->w, T(5), NULL), 0);
+	assert_int_equal(cpus_emit(c, t->w, T(8), NULL), 0);
 	cpus_free(c);
 }
 
@@ -292,7 +302,7 @@ int main(void)
 		cmocka_unit_test(samples_are_read),
 		cmocka_unit_test(a_size_is_kept),
 		cmocka_unit_test(the_status_reports_rates_and_losses_over_captures),
-		cmocka_unit_test_setup_teardown(steal_is_reported_when_it_has_changed, begin, finish),
+		cmocka_unit_test_setup_teardown(what_is_taken_from_a_cpu_is_reported_when_it_has_changed, begin, finish),
 		cmocka_unit_test(captures_are_numbered),
 	};
 
