@@ -238,8 +238,7 @@ static const char *advice_for(const struct context *ctx, enum cause_class class,
 	switch (class) {
 	case CAUSE_CPU:
 		return "Profile what the call does on the CPU (perf record on that thread): module loading, a big "
-		       "argument copy, a callback, or time taken by a hypervisor or by interrupts "
-		       "(/proc/interrupts, /proc/softirqs)";
+		       "argument copy, a callback, or time stolen by a hypervisor";
 	case CAUSE_RUNNABLE:
 		return "Give the launching thread a CPU of its own (cpuset, taskset) or a higher priority, or take the "
 		       "other thread away from it";
@@ -274,8 +273,8 @@ static void report_taken(struct finding *f, const struct group *g, uint64_t ns, 
 }
 
 /*
- * Time that the host of a virtual machine took away looks like running: once is not distinguished from the host being
- * away once, so it is for information. So does time in interrupts.
+ * Time that interrupts, or the host of a virtual machine, took away looks like running. Of the latter once is not
+ * distinguished from the host being away once, so it is for information.
  */
 static void report_stolen(struct finding *f, const struct group *g, const struct context *ctx, const uint64_t *set)
 {
@@ -326,6 +325,9 @@ static void report_group(struct group *g, const struct context *ctx, const uint6
 	text_add_cause(&f->headline, worst);
 	report_stolen(f, g, ctx, set);
 	text_add(&f->advice, "%s", advice_for(ctx, g->class, worst));
+	if (g->class == CAUSE_CPU && taken_ns(g, ctx, TAKER_INTERRUPTS))
+		text_add(&f->advice, ". Which interrupts: /proc/interrupts, /proc/softirqs; have another CPU take them "
+				     "(smp_affinity, irqbalance)");
 	finding_string(f, "function", name);
 	kernel_fact(f, ctx, g->process, g->kernel);
 	finding_number(f, "usual_ns", g->median_ns);
