@@ -43,7 +43,7 @@ load at=+12ms pid=100 tid=101 dur=5us module=0xf
 context at=+13ms pid=100 tid=101 dur=5us context=0x11 device=1
 alloc at=+14ms pid=100 tid=101 probe=cuMemCreate dur=5us bytes=2M addr=0xe memory=5
 alloc at=+15ms pid=100 tid=101 probe=cudaHostRegister dur=5us bytes=4K addr=0x8000 memory=6
-cpu at=+16ms cpu=3 steal=5ms khz=2400000
+cpu at=+16ms cpu=3 steal=5ms khz=2400000 irq=2ms softirq=4ms
 cpu at=+16ms cpu=4 steal=1ms
 reduction at=+17ms of_kind=1 counter=10 keep=10
 reduction at=+18ms of_kind=0 counter=11 rate=1000
@@ -75,7 +75,7 @@ check_prints ' cuMemCreate .* memory=physical ' "physical memory by its name"
 check_prints ' switch +prev_state=uninterruptible next_tid=idle/0 prev_syscall=0 io cpu=1$' "a switch tells in what the thread sleeps"
 check_prints ' fault +addr=0x1000 dur=300µs cpu=0$' "a page fault how long it took"
 check_prints ' health +gpu=0 busy_percent=50 .* throttle=0x4 ecc_uncorrected=0$' "figures that are not known are not told"
-check_prints ' cpu +cpu=3 steal=5\.00ms khz=2400000$' "a CPU's time that was taken"
+check_prints ' cpu +cpu=3 steal=5\.00ms khz=2400000 irq=2\.00ms softirq=4\.00ms$' "a CPU's time that was taken"
 check_prints ' reduction +of_kind=launch counter=sampled_out keep=10$' "what is left out, by name"
 check_prints ' reduction +of_kind=all counter=over_rate rate=1000$' "of all kinds"
 check_prints ' trainer/100 +xid +code=79 .* text="GPU has fallen off the bus\\x1b\[2J"$' "errors of the driver"
