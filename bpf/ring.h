@@ -306,7 +306,7 @@ struct ring_scheduling {
 /* Which argument of balance_dirty_pages is the pause: of so many arguments in all, the context among them. */
 #define PAUSE_AT 10
 #define PAUSE_OF 13
-#define PAUSE_AT_LATER 6 /* 6.18 has it so, 6.1 as above */
+#define PAUSE_AT_LATER 6 /* 6.18 and 7.2 have it so, 6.1 as above */
 #define PAUSE_OF_LATER 9
 
 /* As the fields of kind disk. */
