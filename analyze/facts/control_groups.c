@@ -37,20 +37,26 @@ int control_groups_number(struct control_groups *g, const char *path, size_t n, 
 	return 0;
 }
 
+/* The group that a row names; NULL: none, or beyond the limit. ERR_MEMORY. */
+static int group_of(struct control_groups *g, const struct event *ev, int path, struct control_group **group,
+		    struct fault *why)
+{
+	uint64_t number = 0;
+	int r = ev->text[path] ? control_groups_number(g, ev->text[path], (size_t)ev->v[path], &number, why) : 0;
+
+	*group = r == 0 && number ? table_find(&g->groups, number, 0) : NULL;
+	return r;
+}
+
 int control_groups_feed_quota(struct control_groups *g, const struct event *ev, struct fault *why)
 {
 	const struct cpu_stat stat = {ev->v[F_quota_periods], ev->v[F_quota_throttled_periods],
 				      ev->v[F_quota_throttled]};
 	struct control_group *group;
-	uint64_t number;
-	int r;
+	int r = group_of(g, ev, F_quota_path, &group, why);
 
-	if (!ev->text[F_quota_path])
-		return 0;
-	r = control_groups_number(g, ev->text[F_quota_path], (size_t)ev->v[F_quota_path], &number, why);
-	if (r < 0 || number == 0)
+	if (!group)
 		return r;
-	group = table_find(&g->groups, number, 0);
 	if (!group->has_quota)
 		group->first = stat;
 	group->last = stat;
@@ -65,7 +71,7 @@ int control_groups_feed_quota(struct control_groups *g, const struct event *ev, 
 
 int control_groups_feed_memory(struct control_groups *g, const struct event *ev, struct fault *why)
 {
-	const struct memory_stat stat = {
+	struct memory_stat stat = {
 		.max = ev->v[F_memory_limit_max],
 		.high = ev->v[F_memory_limit_high],
 		.used = ev->v[F_memory_limit_used],
@@ -76,17 +82,15 @@ int control_groups_feed_memory(struct control_groups *g, const struct event *ev,
 		.times_max = ev->v[F_memory_limit_times_max],
 	};
 	struct control_group *group;
-	uint64_t number;
-	int r;
+	int r = group_of(g, ev, F_memory_limit_path, &group, why);
 
-	if (!ev->text[F_memory_limit_path])
-		return 0;
-	r = control_groups_number(g, ev->text[F_memory_limit_path], (size_t)ev->v[F_memory_limit_path], &number, why);
-	if (r < 0 || number == 0)
+	if (!group)
 		return r;
-	group = table_find(&g->groups, number, 0);
 	if (!group->has_memory)
 		group->memory_first = stat;
+	/* What it was, should there be no limit any more. */
+	stat.max = stat.max ? stat.max : group->memory_last.max;
+	stat.high = stat.high ? stat.high : group->memory_last.high;
 	group->memory_last = stat;
 	group->has_memory = true;
 	if (!ev->v[F_memory_limit_holder])
@@ -161,7 +165,7 @@ uint64_t control_group_times_max(const struct control_group *group)
 
 static bool is_host(const struct control_group *group)
 {
-	return strcmp(group->path, MEMORY_LIMIT_HOST) == 0;
+	return group->path_bytes == strlen(MEMORY_LIMIT_HOST) && strcmp(group->path, MEMORY_LIMIT_HOST) == 0;
 }
 
 static uint64_t times(const struct control_group *group)

@@ -40,7 +40,8 @@ struct control_groups {
 	struct table groups; /* struct control_group */
 };
 
-/* The number of the group with this path, made if there is none. *number 0: beyond the limit. ERR_MEMORY. */
+/* The number of the group with this path, which gets one if it has none yet. *number 0: beyond the limit. ERR_MEMORY.
+ */
 int control_groups_number(struct control_groups *g, const char *path, size_t n, uint64_t *number, struct fault *why);
 /* Take in a `quota` row. ERR_MEMORY. */
 int control_groups_feed_quota(struct control_groups *g, const struct event *ev, struct fault *why);

@@ -13,14 +13,19 @@ static const struct setting settings[] = LOST_SETTINGS(100000000, 20, "waited fo
 struct disk_process {
 	struct table_key key; /* a: process instance */
 	struct lost_part lost;
-	uint64_t held_ns;
-	struct disk_use use; /* of the thread that waited longest; */
-	uint64_t most_ns;    /* for so long */
+	uint64_t held_ns, known_ns; /* of that time: writes were held back; requests to disks ended it */
+	struct disk_use use;        /* of the thread that waited longest; */
+	uint64_t most_ns;           /* for so long */
 };
 
 struct disk_state {
 	struct groups processes;
 };
+
+static uint64_t at_most(uint64_t ns, uint64_t most_ns)
+{
+	return ns < most_ns ? ns : most_ns;
+}
 
 static void join(void *state, const struct context *ctx, const struct ledger_thread *t)
 {
@@ -33,19 +38,32 @@ static void join(void *state, const struct context *ctx, const struct ledger_thr
 	lost_part_join(&p->lost, ctx, t, LEDGER_DEVICE);
 	disk_waits_total(&ctx->names->disks, (uint32_t)t->key.a, &use);
 	/* Until it ran again, for which it may have had to wait for a CPU. */
-	p->held_ns += use.held_ns < t->ns[LEDGER_DEVICE] ? use.held_ns : t->ns[LEDGER_DEVICE];
+	p->held_ns += at_most(use.held_ns, t->ns[LEDGER_DEVICE]);
+	p->known_ns += at_most(use.dur_ns, t->ns[LEDGER_DEVICE]);
 	if (t->ns[LEDGER_DEVICE] > p->most_ns) {
 		p->most_ns = t->ns[LEDGER_DEVICE];
 		p->use = use;
 	}
 }
 
+/* The kernel counts waits for a network file system as such for a device, too. */
+static void report_sure(const struct disk_process *p, struct finding *f)
+{
+	if (f->confidence == CONFIDENCE_HIGH)
+		return;
+	text_add(&f->sure, "Medium confidence: no request to a disk is known of ");
+	text_add_ns(&f->sure, p->lost.lost_ns - p->known_ns);
+	text_add(&f->sure, " of it; a wait for a network file system looks the same");
+}
+
 static void report(const struct disk_process *p, struct findings *out)
 {
 	bool held = p->held_ns > p->lost.lost_ns / 2;
+	bool sure = p->known_ns >= p->lost.lost_ns / 10 * 9;
 	struct finding *f = lost_part_finding(&p->lost, p->key.a, &disk_wait_rule, held ? "writes-held-back" : "io",
-					      CONFIDENCE_HIGH, out);
+					      sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM, out);
 
+	report_sure(p, f);
 	f->count = p->use.requests;
 	text_add(&f->headline, " waited for a disk for ");
 	text_add_ns(&f->headline, p->lost.lost_ns);

@@ -16,7 +16,7 @@
 #include "record/host/procfs_internal.h"
 
 #define KIB 1024u
-#define NO_LIMIT_V1 (UINT64_C(1) << 62) /* as much, rounded down to pages, is what version 1 has for none */
+#define NO_LIMIT_V1 (UINT64_C(1) << 62) /* from there on: version 1 has 2^63, less a page, where it has no limit */
 
 /* What a group has. Bytes. */
 struct memory_use {
@@ -42,7 +42,7 @@ static bool read_events(bool is_v2, int group_fd, struct memory_events *e)
 	e->times_max = is_v2 ? group_number(text, "max") : file_number(group_fd, "memory.failcnt");
 	e->limit = file_number(group_fd, is_v2 ? "memory.max" : "memory.limit_in_bytes");
 	e->high = is_v2 ? file_number(group_fd, "memory.high") : 0;
-	if (!is_v2 && e->limit >= NO_LIMIT_V1 / KIB * KIB)
+	if (!is_v2 && e->limit >= NO_LIMIT_V1)
 		e->limit = 0;
 	return true;
 }
@@ -52,14 +52,12 @@ static void read_use(bool is_v2, int group_fd, struct memory_use *u)
 	char text[GROUP_FILE_ROOM];
 
 	u->used = file_number(group_fd, is_v2 ? "memory.current" : "memory.usage_in_bytes");
-	u->swap = is_v2 ? file_number(group_fd, "memory.swap.current") : 0;
 	if (!group_file(group_fd, "memory.stat", text))
 		return;
 	u->anon = group_number(text, is_v2 ? "anon" : "total_rss");
 	u->file = group_number(text, is_v2 ? "file" : "total_cache");
 	u->shmem = group_number(text, is_v2 ? "shmem" : "total_shmem");
-	if (!is_v2)
-		u->swap = group_number(text, "total_swap");
+	u->swap = is_v2 ? file_number(group_fd, "memory.swap.current") : group_number(text, "total_swap");
 }
 
 /* --- the host --- */

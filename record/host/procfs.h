@@ -104,7 +104,7 @@ int procfs_namespaces(const struct procfs *fs, uint32_t pid, struct process_name
 #define PROCFS_CONTAINER_MAX 256
 struct process_cgroup {
 	char path[PROCFS_PATH_MAX];
-	char cpu[PROCFS_PATH_MAX];    /* in the hierarchy that has the CPU controller; "": there is none */
+	char cpu[PROCFS_PATH_MAX];    /* in the hierarchy that has the CPU controller; "": no such hierarchy */
 	char memory[PROCFS_PATH_MAX]; /* the same of memory's */
 	char container[PROCFS_CONTAINER_MAX];
 };
@@ -114,8 +114,8 @@ int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *
  * Take /proc/PID/cgroup apart. The path is that of version 2's hierarchy; where it is "/" (or there is none) and
  * another hierarchy reports more, as on hosts with both, it is the first other one's. The container is what docker,
  * containerd, cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first
- * hierarchy that reports one; "": none does. `cpu` is the path in version 1's hierarchy of the CPU controller, `memory` in
- * that of memory's, or where there is none in version 2's. False: there is not one line as expected.
+ * hierarchy that reports one; "": none does. `cpu` is the path in version 1's hierarchy of the CPU controller, `memory`
+ * in that of memory's, or where there is none in version 2's. False: there is not one line as expected.
  */
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);
 /* Whether `name` is one of n bytes of controllers or options: "cpu" of "rw,cpu,cpuacct". */

@@ -146,7 +146,7 @@ static bool take_line(struct text line, bool *is_v2, struct text *controllers, s
 	return path->n && path->s[0] == '/';
 }
 
-/* The path, or where there is none version 2's. */
+/* The path, or if it is empty that of version 2. */
 static void copy_path(char out[PROCFS_PATH_MAX], struct text path, struct text v2)
 {
 	path = path.n ? path : v2;

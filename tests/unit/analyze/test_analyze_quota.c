@@ -234,6 +234,22 @@ static void the_group_that_is_at_its_limit_of_memory_most_often_is_named(void **
 	assert_string_equal(control_groups_host(&engine_context(f->engine)->names->control_groups)->path, "/");
 }
 
+static void a_limit_of_memory_that_was_taken_away_is_still_reported_as_it_was(void **state)
+{
+	uint64_t v[NFIELDS_memory_limit] = {T0};
+	struct feed *f = *state;
+	struct text t = {0};
+
+	feed_memory_group(f, "/a");
+	feed_memory(f, "/a", 0, 5);
+	feed_memory(f, "/a", 0, 9);
+	v[F_memory_limit_times_max] = 9;
+	feed_named(f, KIND_memory_limit, v, F_memory_limit_path, F_memory_limit_path, "/a");
+	text_add_memory_limit(&t, names_memory_of(engine_context(f->engine)->names, 101));
+	assert_string_equal(text_string(&t), "control group /a is at its memory limit of 64.0 MiB");
+	text_clear(&t);
+}
+
 /* Its own limits are the host's. */
 static void a_process_in_the_root_group_has_the_host_alone(void **state)
 {
@@ -258,6 +274,7 @@ int main(void)
 		TEST(a_process_that_is_moved_has_the_quota_of_its_new_group),
 		TEST(a_quota_that_was_taken_away_is_still_reported_as_it_was),
 		TEST(the_group_that_is_at_its_limit_of_memory_most_often_is_named),
+		TEST(a_limit_of_memory_that_was_taken_away_is_still_reported_as_it_was),
 		TEST(a_process_in_the_root_group_has_the_host_alone),
 	};
 
