@@ -98,11 +98,15 @@ done
 for way in $working $shown; do
 	check "$way: it had some" of_way "$way" 0
 done
+# The report lists those only that were waited for longest.
 agree() {
 	local report="json_extract(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].ledger"
 	sqlite3 -readonly "$TMP/run.db" "SELECT sum(gpu_idle_ns), $report.gpu_idle.ns') FROM ledger WHERE fed > 0;
-		SELECT sum(w.gpu_idle_ns), (SELECT sum(value ->> 'gpu_idle_ns') FROM json_each($report.waited_for')) WHERE value ->> 'part' = 'task')
-			FROM ledger_waited w WHERE part = 'task' AND EXISTS (SELECT * FROM ledger l WHERE l.thread = w.thread AND l.fed > 0)" >"$TMP/sums"
+		WITH listed AS (SELECT value ->> 'tid' AS tid, value ->> 'ns' AS ns, value ->> 'gpu_idle_ns' AS idle
+				FROM json_each($report.waited_for')) WHERE value ->> 'part' = 'task' AND tid > 0),
+			same AS (SELECT * FROM listed INTERSECT SELECT for_tid, sum(ns), sum(gpu_idle_ns) FROM ledger_waited w
+				WHERE part = 'task' AND EXISTS (SELECT * FROM ledger l WHERE l.thread = w.thread AND l.fed > 0) GROUP BY 1)
+			SELECT (SELECT count(*) FROM listed WHERE idle > 0), (SELECT count(*) FROM same WHERE idle > 0)" >"$TMP/sums"
 	cat "$TMP/sums"
 	[ "$(awk -F'|' '$1 > 0 && $1 == $2' "$TMP/sums" | wc -l)" = 2 ]
 }
