@@ -45,18 +45,23 @@ static bool futex_is_lock(const struct futex_row *row)
 	return row->op <= UINT8_MAX && memchr(pi_waits, (int)row->op, sizeof(pi_waits));
 }
 
-static struct wake *wake_of(struct timeline *tl, const struct futex_row *row)
+static struct wake *wake_of(struct timeline *tl, uint32_t pid, uint64_t addr)
 {
-	return &tl->wakes[map_mix(futex_block(row->addr) ^ (uint64_t)row->pid << 32) % WAKES];
+	return &tl->wakes[map_mix(futex_block(addr) ^ (uint64_t)pid << 32) % WAKES];
 }
 
-/* A row of a call that does not wait. */
-static void note_wake(struct timeline *tl, const struct futex_row *row)
+/* Its place may be another futex's. */
+static bool is_of(const struct wake *w, uint32_t pid, uint64_t addr)
 {
-	static const uint8_t wakes[] = {1, 5, 10}; /* WAKE, WAKE_OP, WAKE_BITSET */
+	return w->block == futex_block(addr) && w->pid == pid;
+}
 
-	if (row->ret >= 0 && row->op <= UINT8_MAX && memchr(wakes, (int)row->op, sizeof(wakes)))
-		*wake_of(tl, row) = (struct wake){row->at_ns, futex_block(row->addr), row->pid, row->tid};
+/* It timed out, but was for this thread. */
+static void end_by(struct span *s, uint32_t tid)
+{
+	s->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
+	s->flags |= SPAN_WOKEN;
+	s->other_tid = tid;
 }
 
 /*
@@ -65,14 +70,16 @@ static void note_wake(struct timeline *tl, const struct futex_row *row)
  */
 static void end_late(struct timeline *tl, const struct futex_row *row, struct span *last)
 {
-	const struct wake *w = wake_of(tl, row);
+	struct wake *w = wake_of(tl, row->pid, row->addr);
 
-	if (!(last->flags & SPAN_TIMED_OUT) || w->block != futex_block(row->addr) || w->pid != row->pid ||
-	    w->tid == row->tid || w->at_ns < row->begin_ns)
+	if (!(last->flags & SPAN_TIMED_OUT))
 		return;
-	last->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
-	last->flags |= SPAN_WOKEN;
-	last->other_tid = w->tid;
+	if (!is_of(w, row->pid, row->addr))
+		*w = (struct wake){.block = futex_block(row->addr), .pid = row->pid, .tid = row->tid};
+	if (w->tid != row->tid && w->at_ns >= row->begin_ns)
+		end_by(last, w->tid);
+	else
+		w->late_tid = row->tid;
 }
 
 /* It slept, or rows of a sleep are missing: then what it did is unknown, but for that. */
@@ -100,12 +107,9 @@ struct wait {
 	uint64_t slept_ns, looked_ns;
 };
 
-/* The sleep before this one, if it was in the same futex until its time was up, and the thread only looked since. */
-static struct span *same_wait(const struct track *th, unsigned *i, const struct span *later, struct wait *w)
+/* The sleep before next_ns, if it was in a futex until its time was up, and the thread only looked since. */
+static struct span *timed_out_before(const struct track *th, unsigned *i, uint64_t next_ns, struct wait *w)
 {
-	uint64_t next_ns = later->begin_ns;
-
-	w->slept_ns += later->end_ns - later->begin_ns;
 	while (*i > 0) {
 		struct span *s = ring_at(&th->spans, --*i);
 
@@ -113,7 +117,7 @@ static struct span *same_wait(const struct track *th, unsigned *i, const struct 
 			return NULL;
 		next_ns = s->begin_ns;
 		if (is_sleep(s))
-			return s->flags & SPAN_TIMED_OUT && futex_block(s->futex) == futex_block(later->futex) &&
+			return s->flags & SPAN_TIMED_OUT &&
 					       wait_goes_on(w->slept_ns + s->end_ns - s->begin_ns, w->looked_ns)
 				       ? s
 				       : NULL;
@@ -121,6 +125,16 @@ static struct span *same_wait(const struct track *th, unsigned *i, const struct 
 			w->looked_ns += s->end_ns - s->begin_ns;
 	}
 	return NULL;
+}
+
+/* The same of this one, in the same futex. */
+static struct span *same_wait(const struct track *th, unsigned *i, const struct span *later, struct wait *w)
+{
+	struct span *s;
+
+	w->slept_ns += later->end_ns - later->begin_ns;
+	s = timed_out_before(th, i, later->begin_ns, w);
+	return s && futex_block(s->futex) == futex_block(later->futex) ? s : NULL;
 }
 
 /* A futex row has ended, whose last sleep and whose first one, item `i`, these are: the wait may have begun before. */
@@ -131,11 +145,70 @@ static void end_wait(const struct track *th, unsigned i, const struct span *last
 
 	if (!woken_by_task(last) || last->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return;
-	while ((s = same_wait(th, &i, s, &w))) {
-		s->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
-		s->flags |= SPAN_WOKEN;
-		s->other_tid = last->other_tid;
-	}
+	while ((s = same_wait(th, &i, s, &w)))
+		end_by(s, last->other_tid);
+}
+
+/*
+ * The thread's time was up, and it only looked since, and was about to sleep there again: another one called wake there
+ * at at_ns, before it slept. (CPython's threads ask for its lock so, when their time is up, and are given it at once.)
+ */
+static void end_returned(const struct track *th, uint64_t block, uint64_t at_ns, uint32_t by_tid)
+{
+	const struct span *now = open_of(th);
+	unsigned i = ring_n(&th->spans);
+	struct wait w = {0};
+	struct span *s;
+
+	if (now->state == STATE_ASLEEP)
+		return;
+	if (now->state == STATE_RUNNING && now->begin_ns < at_ns)
+		w.looked_ns = at_ns - now->begin_ns;
+	s = timed_out_before(th, &i, now->begin_ns, &w);
+	if (!s || futex_block(s->futex) != block)
+		return;
+	end_by(s, by_tid);
+	end_wait(th, i, s);
+}
+
+/*
+ * When its time was up the thread slept in a lock, item `i`, to look, until it was let on by one that had called wake,
+ * since, for what it had waited for: so that one ended the wait, though whom it woke there was another one.
+ */
+static void end_looking(struct timeline *tl, const struct track *th, unsigned i, const struct span *lock,
+			const struct futex_row *row)
+{
+	struct wait w = {.looked_ns = lock->end_ns - lock->begin_ns};
+	struct span *s;
+	const struct wake *by;
+
+	if (!(lock->flags & SPAN_LOCK) || !woken_by_task(lock))
+		return;
+	s = timed_out_before(th, &i, lock->begin_ns, &w);
+	if (!s || futex_block(s->futex) == futex_block(lock->futex))
+		return;
+	by = wake_of(tl, row->pid, s->futex);
+	if (!is_of(by, row->pid, s->futex) || by->tid != lock->other_tid || by->at_ns < s->end_ns)
+		return;
+	end_by(s, by->tid);
+	end_wait(th, i, s);
+}
+
+/* A row of a call that does not wait. */
+static void note_wake(struct timeline *tl, const struct futex_row *row)
+{
+	static const uint8_t wakes[] = {1, 5, 10}; /* WAKE, WAKE_OP, WAKE_BITSET */
+	struct wake *w = wake_of(tl, row->pid, row->addr);
+	uint64_t block = futex_block(row->addr);
+	const struct track *late = NULL;
+
+	if (row->ret < 0 || row->op > UINT8_MAX || !memchr(wakes, (int)row->op, sizeof(wakes)))
+		return;
+	if (w->late_tid && w->late_tid != row->tid && is_of(w, row->pid, row->addr))
+		late = table_find(&tl->threads, w->late_tid, 0);
+	*w = (struct wake){row->at_ns, block, row->pid, row->tid, 0};
+	if (late && row->ret == 0)
+		end_returned(late, block, row->at_ns, row->tid);
 }
 
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)
@@ -145,6 +218,7 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 	uint8_t ended = how_wait_ended(row->ret), kind = futex_is_lock(row) ? SPAN_LOCK : 0;
 	unsigned i = th ? ring_n(&th->spans) : 0, first = 0;
 	struct span *s, *last = NULL;
+	const struct wake *by;
 
 	if (!futex_op_waits(row->op))
 		note_wake(tl, row);
@@ -160,10 +234,16 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 		last = last ? last : s;
 		first = i;
 	}
-	if (last)
-		end_late(tl, row, last);
-	if (last)
-		end_wait(th, first, last);
+	by = wake_of(tl, row->pid, row->addr);
+	if (!last && row->ret == 0 && is_of(by, row->pid, row->addr) && by->tid != row->tid &&
+	    by->at_ns >= row->begin_ns)
+		end_returned(th, by->block, by->at_ns, by->tid);
+	if (!last)
+		return 0;
+	end_late(tl, row, last);
+	end_wait(th, first, last);
+	if (last == ring_at(&th->spans, first))
+		end_looking(tl, th, first, last, row);
 	return 0;
 }
 

@@ -44,10 +44,11 @@ struct cpu {
 	uint32_t tid;
 };
 
-/* A thread called wake for a futex, whoever slept there. */
+/* Of a futex: a thread called wake for it, whoever slept there; and one slept there until its time was up. */
 struct wake {
 	uint64_t at_ns, block;
 	uint32_t pid, tid;
+	uint32_t late_tid; /* 0: nobody, or its wait was ended */
 };
 
 #define WAKES 1024 /* by futex_block(), the latest */

@@ -155,6 +155,114 @@ static void who_comes_as_it_times_out_ends_it(void **state)
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 20 * MS);
 }
 
+/* In a futex, 5 ms until its time was up; when it is back. */
+static uint64_t times_out(struct feed *f, uint64_t at)
+{
+	sleeps(f, at, at + 5 * MS, at + 5 * MS, S, true);
+	feed_futex(f, at, at + 5 * MS, 101, 0, WAIT_BITSET, F1, -110);
+	return at + 5 * MS;
+}
+
+/* It is back, and would sleep again: but the one that it waits for came meanwhile, and found it awake. */
+static void who_comes_while_it_looks_ends_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = times_out(f, at);
+	at = times_out(f, at + 10 * US);
+	feed_futex(f, at + 10 * US, at + 11 * US, 102, 1, WAKE, F1 + 4, 0);
+	feed_launch(f, at + 20 * US, at + 1 * MS, 101, 0);
+	/* Not one that woke somebody else, nor for another futex, nor itself, nor much later, nor when it sleeps again. */
+	for (unsigned i = 0; i < 4; i++) {
+		at = times_out(f, at + 1 * MS);
+		if (i < 3)
+			feed_futex(f, at + 10 * US, at + 11 * US, i == 2 ? 101 : 102, i != 2, WAKE, i == 1 ? F2 : F1,
+				   i == 0);
+		feed_launch(f, at + 20 * US, at + 4 * MS, 101, 0);
+		at += 4 * MS;
+		if (i == 3)
+			feed_futex(f, at, at + 1 * US, 102, 1, WAKE, F1, 0);
+	}
+	at = times_out(f, at + 1 * MS);
+	feed_switch(f, at + 5 * US, 0, 101, S, 0);
+	feed_futex(f, at + 10 * US, at + 11 * US, 102, 1, WAKE, F1, 0);
+	feed_waking(f, at + 1 * MS, 0, 101, 0, WAKE_IRQ);
+	feed_switch(f, at + 1 * MS, 0, 0, 0, 101);
+	at += 2 * MS;
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 10 * MS);
+	assert_int_equal(t->ns[LEDGER_TASK], 10 * MS);
+}
+
+/* It looks, as one does behind a lock, and is let on by the one that it waits for, which woke another one there. */
+static void who_lets_it_look_ends_it(void **state)
+{
+	static const struct {
+		uint32_t wakes, lets_on;
+		uint64_t val;
+		bool early;
+	} ways[] = {{102, 102, 2, false}, {103, 102, 2, false}, {102, 102, 1, false}, {102, 102, 2, true}};
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_switch(f, T0, 2, 0, 0, 103);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (ways[i].early)
+			feed_futex(f, at - 50 * US, at - 49 * US, ways[i].wakes, 1, WAKE, F1, 1);
+		sleeps(f, at, at + 5 * MS, at + 5 * MS, S, true);
+		feed_futex(f, at, at + 5 * MS, 101, 0, WAIT_BITSET, F1, -110);
+		at += 5 * MS;
+		feed_switch(f, at + 5 * US, 0, 101, S, 0);
+		if (!ways[i].early)
+			feed_futex(f, at + 10 * US, at + 11 * US, ways[i].wakes, 1, WAKE, F1, 1);
+		feed_waking(f, at + 30 * US, 1, 101, ways[i].lets_on, WAKE_TASK);
+		feed_switch(f, at + 30 * US, 0, 0, 0, 101);
+		FEED(f, KIND_futex, at + 31 * US, 100, 101, 0, 26 * US, 0, 128, F2, ways[i].val, 0);
+		feed_launch(f, at + 40 * US, at + 1 * MS, 101, 0);
+		at += 2 * MS;
+	}
+	t = ledger_of(f, 101, at);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS);
+	assert_int_equal(t->ns[LEDGER_CHOICE], 3 * 5 * MS);
+}
+
+/* It sleeps again, for no time: the row of the waking comes before that of the sleep. */
+static void who_wakes_it_at_once_ends_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		at = times_out(f, T0 + 1 * MS + i * 10 * MS);
+		feed_waking(f, at + 10 * US, 1, 101, 102, WAKE_TASK);
+		feed_switch(f, at + 12 * US, 0, 101, S, 0);
+		feed_futex(f, at + 9 * US, at + 14 * US, 102, 1, WAKE, i == 1 ? F2 : F1, 1);
+		feed_switch(f, at + 16 * US, 0, 0, 0, 101);
+		feed_futex(f, at + 8 * US, at + 17 * US, 101, 0, WAIT_BITSET, F1, i == 2 ? -11 : 0);
+		feed_launch(f, at + 20 * US, at + 5 * MS, 101, 0);
+	}
+	t = ledger_of(f, 101, at + 5 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS);
+	assert_int_equal(t->ns[LEDGER_CHOICE], 2 * 5 * MS);
+}
+
 /* The two words of a condition variable: after each look it sleeps in the other one. */
 static void words_that_stand_together_are_one(void **state)
 {
@@ -368,6 +476,9 @@ int main(void)
 		TEST(each_who_had_its_cpu_has_that_time),
 		TEST(a_wait_that_times_out_and_goes_on_is_one),
 		TEST(who_comes_as_it_times_out_ends_it),
+		TEST(who_comes_while_it_looks_ends_it),
+		TEST(who_lets_it_look_ends_it),
+		TEST(who_wakes_it_at_once_ends_it),
 		TEST(words_that_stand_together_are_one),
 		TEST(another_futex_or_other_work_in_between_is_not),
 		TEST(nor_one_that_nobody_ended),
