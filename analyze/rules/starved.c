@@ -23,7 +23,7 @@ static const struct setting settings[] = {
 
 #define CULPRITS_MAX 1024 /* distinguished */
 
-#define CHILDREN UINT64_MAX /* all that the process started: a crew */
+#define CHILDREN UINT64_MAX /* all that the process started, itself or through others: a crew */
 
 /* For whom threads of one process waited; or for what crew one thread did. */
 struct culprit {
@@ -34,6 +34,7 @@ struct culprit {
 	struct whom whom;
 	struct roster members; /* of the crew, or that one */
 	uint64_t nmembers;
+	bool theirs; /* of its children some are those of others */
 	uint64_t did_ns[CAUSE_CLASSES]; /* what it did meanwhile */
 	uint64_t lost_ns, whole_ns;     /* of the threads that waited for it; of all their time */
 	struct gpu_price price;
@@ -46,6 +47,7 @@ struct culprit {
 struct share {
 	const struct waited_for *w;
 	uint64_t crew; /* that it belongs to: process instance, or CHILDREN; 0: not known */
+	bool theirs;   /* a child of a child, or further down */
 	uint64_t lost_ns;
 };
 
@@ -94,16 +96,31 @@ static bool lasts(const struct ledger_thread *t, uint64_t ns, const uint64_t *se
 	return ns >= set[SET_MIN] && ns >= (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE];
 }
 
-/* What the one belongs to; 0: that is not known. */
-static uint64_t crew_of(const struct context *ctx, const struct ledger_thread *t, const struct whom *whom)
+#define ANCESTORS_MAX 64 /* looked at */
+
+/* Started by that process, or by one that it started, and so on. */
+static bool is_below(const struct tasks *tasks, const struct process *p, uint32_t pid)
+{
+	for (unsigned i = 0; p && i < ANCESTORS_MAX; i++) {
+		if (p->ppid == pid)
+			return true;
+		p = tasks_find_process(tasks, p->ppid);
+	}
+	return false;
+}
+
+static struct share share_of(const struct context *ctx, const struct ledger_thread *t, const struct waited_for *w)
 {
 	const struct tasks *tasks = &ctx->names->tasks;
 	const struct process *own = names_instance(ctx->names, t->key.b % LEDGER_AGAIN);
-	uint32_t process = whom->thread ? tasks->threads[whom->thread].process : 0;
+	uint32_t process = w->whom.thread ? tasks->threads[w->whom.thread].process : 0;
+	struct share s = {.w = w, .crew = process, .lost_ns = lost_ns(w)};
 
-	if (process && own && tasks->processes[process].ppid == own->pid)
-		return CHILDREN;
-	return process;
+	if (process && own && is_below(tasks, &tasks->processes[process], own->pid)) {
+		s.crew = CHILDREN;
+		s.theirs = tasks->processes[process].ppid != own->pid;
+	}
+	return s;
 }
 
 static void add_member(struct culprit *c, const struct names *names, const struct share *s)
@@ -113,6 +130,7 @@ static void add_member(struct culprit *c, const struct names *names, const struc
 	names_who_was(names, s->w->whom.tid, s->w->whom.thread, &who);
 	roster_add_times(&c->members, &who, s->lost_ns, s->w->count);
 	c->nmembers++;
+	c->theirs |= s->theirs;
 	for (unsigned k = 0; k < CAUSE_CLASSES; k++)
 		c->did_ns[k] += s->w->did_ns[k];
 	c->lost_ns += s->lost_ns;
@@ -173,7 +191,7 @@ static void find_shares(struct shares *shares, const struct context *ctx, const 
 		const struct waited_for *w = &t->waited.all[i];
 
 		if (counts(ctx->ledger, w))
-			shares->all[shares->n++] = (struct share){w, crew_of(ctx, t, &w->whom), lost_ns(w)};
+			shares->all[shares->n++] = share_of(ctx, t, w);
 	}
 }
 
@@ -259,7 +277,7 @@ static void whom_add(struct text *t, const struct context *ctx, const struct cul
 	if (c->crew) {
 		text_add(t, "%llu ", (unsigned long long)c->nmembers);
 		if (c->crew == CHILDREN)
-			text_add(t, "of its children");
+			text_add(t, "of its children%s", c->theirs ? " and theirs" : "");
 		else if (c->crew == c->process)
 			text_add(t, "other threads of its process");
 		else
