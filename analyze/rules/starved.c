@@ -34,7 +34,7 @@ struct culprit {
 	struct whom whom;
 	struct roster members; /* of the crew, or that one */
 	uint64_t nmembers;
-	bool theirs; /* of its children some are those of others */
+	bool theirs;                    /* of its children some are those of others */
 	uint64_t did_ns[CAUSE_CLASSES]; /* what it did meanwhile */
 	uint64_t lost_ns, whole_ns;     /* of the threads that waited for it; of all their time */
 	struct gpu_price price;

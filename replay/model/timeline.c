@@ -46,6 +46,7 @@ static void thread_reset(struct track *th)
 	*open_of(th) = (struct span){.begin_ns = NEVER, .other_tid = TID_NONE};
 	th->first_ns = NEVER;
 	th->began_running = false;
+	th->parent_tid = TID_NONE;
 	th->ran_since_ns = NEVER;
 	th->tracked_since_ns = NEVER;
 	th->woken_while_running = false;
@@ -424,6 +425,7 @@ int timeline_fork(struct timeline *tl, uint64_t at_ns, uint32_t parent_tid, uint
 	if (th->first_ns != NEVER)
 		thread_reset(th);
 	th->tracked_since_ns = at_ns;
+	th->parent_tid = parent_tid;
 	thread_close(tl, th, at_ns, false);
 	thread_begin(th, at_ns, (struct span){.state = STATE_RUNNABLE, .flags = SPAN_FORKED, .other_tid = TID_NONE});
 	return outcome(tl, why);

@@ -261,6 +261,9 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
  */
 bool timeline_absence(const struct timeline *tl, uint32_t tid, uint64_t left_ns, uint64_t *ready_ns);
 
+/* Who started the thread, and when: of a fork row. TID_NONE: there was no such row. */
+uint32_t timeline_started_by(const struct timeline *tl, uint32_t tid, uint64_t *at_ns);
+
 /* What the thread did last before what it does now, as its rows alone report. False: nothing is kept. */
 bool timeline_last(const struct timeline *tl, uint32_t tid, struct span *last);
 

@@ -17,6 +17,7 @@ struct track {
 	uint64_t first_ns;    /* from when on its state is known */
 	bool began_running;   /* the first row about it shows that it ran at first_ns, on `first_cpu` */
 	uint32_t first_cpu;
+	uint32_t parent_tid;       /* it was started by that one at first_ns; TID_NONE: not known */
 	uint64_t ran_since_ns;     /* with began_running: it ran from here to first_ns; NEVER: not known */
 	uint64_t tracked_since_ns; /* NEVER: nothing shows that it is tracked */
 	bool pinned;               /* when it last left a CPU while it could run on */

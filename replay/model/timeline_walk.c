@@ -99,6 +99,16 @@ bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns)
 	       (!nblind || ((const struct interval *)ring_at(&tl->blind, nblind - 1))->end_ns <= since_ns);
 }
 
+uint32_t timeline_started_by(const struct timeline *tl, uint32_t tid, uint64_t *at_ns)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+
+	if (!th || th->parent_tid == TID_NONE)
+		return TID_NONE;
+	*at_ns = th->first_ns;
+	return th->parent_tid;
+}
+
 void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, uint64_t end_ns,
 		   void (*visit)(void *arg, const struct span *piece), void *arg)
 {

@@ -225,6 +225,45 @@ static void visit_occupant(void *arg, const struct occupant *o)
 	visit_until(v, o->end_ns, known ? o->last_tid : TID_NONE, known ? CAUSE_CPU : CAUSE_UNKNOWN);
 }
 
+static void count_running(void *arg, const struct span *piece)
+{
+	uint64_t *ran_ns = arg;
+
+	if (piece->state == STATE_RUNNING)
+		*ran_ns += piece->end_ns - piece->begin_ns;
+}
+
+/* Of a short sleep: what the one that ended it did itself. */
+static enum cause_class did_meanwhile(const struct timeline *tl, const struct span *piece)
+{
+	uint64_t ran_ns = 0;
+
+	timeline_walk(tl, piece->other_tid, piece->begin_ns, piece->end_ns, count_running, &ran_ns);
+	return ran_ns > (piece->end_ns - piece->begin_ns) / 2 ? CAUSE_CPU : CAUSE_UNKNOWN;
+}
+
+#define STARTED_BY_MAX 8 /* threads, each started by the next */
+
+/* The end of the chain. Of one that began only meanwhile, and had to be started first: that of who did. */
+static const struct split *follow(const struct visiting *v, struct cause *c, const struct timeline *tl)
+{
+	const struct split *last;
+	uint64_t born_ns;
+
+	cause_find(c, tl, v->tid, v->piece->begin_ns, v->piece->end_ns);
+	for (unsigned i = 0;; i++) {
+		uint32_t parent;
+
+		last = &c->links[c->nlinks - 1];
+		if (i == STARTED_BY_MAX || c->end != CHAIN_UNKNOWN || split_main(last) != CAUSE_UNKNOWN)
+			return last;
+		parent = timeline_started_by(tl, last->tid, &born_ns);
+		if (parent == TID_NONE || parent == v->tid || born_ns <= last->begin_ns || born_ns > last->end_ns)
+			return last;
+		cause_find(c, tl, parent, last->begin_ns, born_ns);
+	}
+}
+
 static void visit_sleep(struct visiting *v, struct cause *scratch, const struct timeline *tl)
 {
 	const struct span *piece = v->piece;
@@ -235,12 +274,12 @@ static void visit_sleep(struct visiting *v, struct cause *scratch, const struct 
 		return;
 	}
 	if (!scratch || piece->end_ns - piece->begin_ns < WAITED_FOLLOWED_NS) {
-		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
+		visit_until(v, piece->end_ns, piece->other_tid,
+			    scratch ? did_meanwhile(tl, piece) : CAUSE_UNKNOWN);
 		return;
 	}
-	cause_find(scratch, tl, v->tid, piece->begin_ns, piece->end_ns);
-	last = &scratch->links[scratch->nlinks - 1];
-	if (scratch->nlinks == 1) /* it was stopped, or the like */
+	last = follow(v, scratch, tl);
+	if (last->tid == v->tid) /* it was stopped, or the like */
 		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
 	else
 		visit_until(v, piece->end_ns, last->tid, split_main(last));

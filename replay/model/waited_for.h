@@ -15,7 +15,7 @@
  */
 #define WAITED_FOR_MAX 32
 
-/* A shorter wait is its waker's doing, or that of who had the CPU: what kept that one is not followed. */
+/* A shorter wait is its waker's doing, or that of who had the CPU: what kept that one from working is not followed. */
 #define WAITED_FOLLOWED_NS 1000000
 
 /* Who kept a thread waiting in one piece of its time. */
@@ -63,7 +63,7 @@ enum cause_class waited_did(const struct waited_for *w);
 /*
  * Call `visit` for the stretches of a piece in which the thread slept or lacked a CPU, in order and without gap: each
  * with who kept it waiting. A wait that was ended by a thread is followed to the one that did not wait for another
- * (cause_find(), in *scratch; NULL: it is not followed).
+ * (cause_find(), in *scratch; NULL: it is not followed), and from one that began only meanwhile to who started it.
  */
 void waited_visit(struct cause *scratch, const struct timeline *tl, const struct tasks *tasks, uint32_t tid,
 		  const struct span *piece,

@@ -45,6 +45,66 @@ static void a_wait_is_for_who_did_not_wait_itself(void **state)
 	assert_int_equal(t->waited.all[0].whom.thread, tasks_thread(engine_ledger(f->engine)->tasks, 103));
 }
 
+static void of_a_short_wait_it_is_known_what_its_waker_did(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 1 * MS, 1, 0, 0, 102);
+	for (unsigned i = 2; i < 12; i++)
+		sleeps(f, T0 + i * MS, T0 + i * MS + 200 * US, T0 + i * MS + 200 * US, S, false);
+	feed_switch(f, T0 + 12 * MS, 1, 102, S, 0);
+	feed_switch(f, T0 + 12 * MS, 0, 101, S, 0);
+	feed_waking(f, T0 + 12 * MS + 101 * US, 2, 102, 103, WAKE_TASK);
+	feed_switch(f, T0 + 12 * MS + 101 * US, 1, 0, 0, 102);
+	feed_waking(f, T0 + 12 * MS + 200 * US, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 12 * MS + 200 * US, 0, 0, 0, 101);
+	feed_launch(f, T0 + 13 * MS, T0 + 14 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 14 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 2 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_UNKNOWN), 200 * US);
+}
+
+/* Who ends the wait began only in its midst: until then it was for who started that one, or kept that from it. */
+static void one_that_had_to_be_started_first_is_waited_for_by_its_parent(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	feed_switch(f, T0 + 1 * MS, 1, 0, 0, 102);
+	/* 102 computes, and starts 105, which only wakes it; */
+	feed_switch(f, T0 + 2 * MS, 0, 101, S, 0);
+	FEED(f, KIND_fork, T0 + 12 * MS, 100, 102, 100, 105);
+	feed_switch(f, T0 + 12 * MS + 50 * US, 2, 0, 0, 105);
+	feed_waking(f, T0 + 12 * MS + 100 * US, 2, 101, 105, WAKE_TASK);
+	feed_switch(f, T0 + 12 * MS + 100 * US, 0, 0, 0, 101);
+	/* 102 slept until 103 woke it, which was at work. */
+	feed_switch(f, T0 + 20 * MS, 0, 101, S, 0);
+	feed_switch(f, T0 + 20 * MS, 1, 102, S, 0);
+	feed_switch(f, T0 + 20 * MS, 3, 0, 0, 103);
+	feed_waking(f, T0 + 29 * MS, 3, 102, 103, WAKE_TASK);
+	feed_switch(f, T0 + 29 * MS, 1, 0, 0, 102);
+	FEED(f, KIND_fork, T0 + 30 * MS, 100, 102, 100, 106);
+	feed_switch(f, T0 + 30 * MS + 50 * US, 2, 105, 0, 106);
+	feed_waking(f, T0 + 30 * MS + 100 * US, 2, 101, 106, WAKE_TASK);
+	feed_switch(f, T0 + 30 * MS + 100 * US, 0, 0, 0, 101);
+	/* It began early, and slept for most of it: that is its own doing. */
+	feed_switch(f, T0 + 32 * MS, 0, 101, S, 0);
+	FEED(f, KIND_fork, T0 + 33 * MS, 100, 102, 100, 107);
+	feed_switch(f, T0 + 33 * MS, 2, 106, 0, 107);
+	feed_waking(f, T0 + 40 * MS, 2, 101, 107, WAKE_TASK);
+	feed_switch(f, T0 + 40 * MS, 0, 0, 0, 101);
+	feed_launch(f, T0 + 41 * MS, T0 + 42 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 42 * MS);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 10 * MS + 100 * US);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 103, CAUSE_CPU), 10 * MS + 100 * US);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 107, CAUSE_CPU), 8 * MS);
+}
+
 /* Of a woken thread all switches on the CPU that it waits for have rows: from then on the last of those before had it.
  */
 static void who_had_the_cpu_that_a_woken_thread_waits_for(void **state)
@@ -176,7 +236,8 @@ static void who_comes_while_it_looks_ends_it(void **state)
 	at = times_out(f, at + 10 * US);
 	feed_futex(f, at + 10 * US, at + 11 * US, 102, 1, WAKE, F1 + 4, 0);
 	feed_launch(f, at + 20 * US, at + 1 * MS, 101, 0);
-	/* Not one that woke somebody else, nor for another futex, nor itself, nor much later, nor when it sleeps again. */
+	/* Not one that woke somebody else, nor for another futex, nor itself, nor much later, nor when it sleeps again.
+	 */
 	for (unsigned i = 0; i < 4; i++) {
 		at = times_out(f, at + 1 * MS);
 		if (i < 3)
@@ -234,7 +295,7 @@ static void who_lets_it_look_ends_it(void **state)
 	t = ledger_of(f, 101, at);
 	assert_non_null(t);
 	check_sum(engine_ledger(f->engine), t);
-	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS + 4 * 25 * US);
 	assert_int_equal(t->ns[LEDGER_CHOICE], 3 * 5 * MS);
 }
 
@@ -472,6 +533,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(a_wait_is_for_who_did_not_wait_itself),
+		TEST(of_a_short_wait_it_is_known_what_its_waker_did),
+		TEST(one_that_had_to_be_started_first_is_waited_for_by_its_parent),
 		TEST(who_had_the_cpu_that_a_woken_thread_waits_for),
 		TEST(each_who_had_its_cpu_has_that_time),
 		TEST(a_wait_that_times_out_and_goes_on_is_one),
