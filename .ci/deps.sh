@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing to build and test here, and nothing else; says nothing where all is there.
 #
-#   .ci/deps.sh GROUP...        groups: build bpf demo test browser dist lint bench fuzz coverage vm
+#   .ci/deps.sh GROUP...        groups: build bpf demo test exam browser dist lint bench fuzz coverage vm
 #
 # Debian and Ubuntu: apt-get. Fedora and its kin: dnf. Elsewhere, or without root: says what is to be done.
 # Exit status: 0 when all is there (now), 1 when something is missing still.
@@ -38,6 +38,12 @@ test     zsh                                       zsh                  zsh
 test     groff                                     groff-base           groff-base
 test     python3                                   python3              python3
 test     @jsonschema                               python3-jsonschema   python3-jsonschema
+exam     python3                                   python3              python3
+exam     @torch                                    python3-torch        python3-torch
+exam     node                                      nodejs               nodejs
+exam     node/node_api.h                           libnode-dev          nodejs-devel
+exam     javac                                     default-jdk-headless java-devel
+exam     go                                        golang-go            golang
 browser  chromium                                  chromium             chromium
 browser  python3                                   python3              python3
 dist     dpkg-buildpackage                         dpkg-dev             dpkg-dev
@@ -76,6 +82,7 @@ is_there() {
 	bpftool) [ -n "$(sh "$(dirname "$0")/bpftool.sh")" ] ;;
 	gcc) set -- ${CC:-gcc}; command -v "$1" >/dev/null ;; # the first word: "ccache gcc"
 	@jsonschema) python3 -c 'import jsonschema' 2>/dev/null || /usr/bin/python3 -c 'import jsonschema' 2>/dev/null ;;
+	@torch) /usr/bin/python3 -c 'import torch' 2>/dev/null ;;
 	@fuzzer) [ -n "$(find /usr/lib -name 'libclang_rt.fuzzer-*.a' -o -name 'libclang_rt.fuzzer.a' 2>/dev/null)" ] ;;
 	*) command -v "$1" >/dev/null ;;
 	esac

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Node.js program that feeds the GPU and loses time in one way: a subject of tests/tools/exam.py (see exam_python.py).
+// usage: exam_node.js ADDON WAY        (--ways: prints their names)
+const { Worker, isMainThread, workerData, parentPort } = require('worker_threads');
+const { readFileSync } = require('fs');
+const { spawn } = require('child_process');
+
+const ROUNDS = 20, OWN_MS = 5, BUSY_MS = 25;
+const ways = { atomics, message, child_answers, idle_worker };
+
+function compute(ms) {
+	const end = performance.now() + ms;
+	while (performance.now() < end);
+}
+
+// The worker: computes when asked, by a number in shared memory or by a message.
+function work() {
+	const addon = require(workerData.addon), shared = workerData.shared;
+	Atomics.store(shared, 1, addon.tid());
+	Atomics.notify(shared, 1);
+	if (workerData.by_message) {
+		parentPort.on('message', () => { compute(BUSY_MS); parentPort.postMessage(1); });
+		return;
+	}
+	for (let i = 1; ; i++) {
+		Atomics.wait(shared, 0, i - 1);
+		compute(BUSY_MS);
+		Atomics.store(shared, 2, i);
+		Atomics.notify(shared, 2);
+	}
+}
+
+function start(by_message) {
+	const shared = new Int32Array(new SharedArrayBuffer(16));
+	const worker = new Worker(__filename, { workerData: { shared, by_message, addon: process.argv[2] } });
+	return [worker, shared];
+}
+
+async function atomics(addon) { // the main thread sleeps in a futex
+	const [worker, shared] = start(false);
+	let ns = 0n;
+	await new Promise((done) => setTimeout(done, 200));
+	for (let i = 1; i <= ROUNDS; i++) {
+		addon.launch();
+		compute(OWN_MS);
+		const begin = process.hrtime.bigint();
+		Atomics.store(shared, 0, i);
+		Atomics.notify(shared, 0);
+		Atomics.wait(shared, 2, i - 1);
+		ns += process.hrtime.bigint() - begin;
+	}
+	addon.launch();
+	worker.terminate();
+	return { lost_ns: Number(ns), to: [shared[1]], did: 'on-cpu' };
+}
+
+async function message(addon) { // the event loop waits
+	const [worker, shared] = start(true);
+	let ns = 0n;
+	await new Promise((done) => setTimeout(done, 200));
+	for (let i = 0; i < ROUNDS; i++) {
+		addon.launch();
+		compute(OWN_MS);
+		const begin = process.hrtime.bigint();
+		worker.postMessage(i);
+		await new Promise((done) => worker.once('message', done));
+		ns += process.hrtime.bigint() - begin;
+	}
+	addon.launch();
+	worker.terminate();
+	return { lost_ns: Number(ns), to: [shared[1]], did: 'on-cpu' };
+}
+
+async function child_answers(addon) { // another program computes, and writes a line
+	const script = 'while read -r line; do head -c 700000 /dev/urandom | gzip -9 | wc -c; done';
+	const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+	let ns = 0n;
+	for (let i = 0; i < ROUNDS; i++) {
+		addon.launch();
+		compute(OWN_MS);
+		const begin = process.hrtime.bigint();
+		shell.stdin.write('x\n');
+		await new Promise((done) => shell.stdout.once('data', done));
+		ns += process.hrtime.bigint() - begin;
+	}
+	addon.launch();
+	shell.stdin.end();
+	return { lost_ns: Number(ns), to: 'children', did: 'on-cpu' };
+}
+
+async function idle_worker(addon) { // a decoy
+	const [worker] = start(true);
+	for (let i = 0; i < 200; i++) {
+		addon.launch();
+		compute(OWN_MS);
+	}
+	worker.terminate();
+	return {};
+}
+
+async function main() {
+	if (process.argv[3] === '--ways') {
+		console.log(Object.keys(ways).join(' '));
+		return;
+	}
+	const addon = require(process.argv[2]);
+	addon.launch();
+	const truth = await ways[process.argv[3]](addon);
+	const cpu_wait_ns = Number(readFileSync('/proc/thread-self/schedstat', 'ascii').split(' ')[1]);
+	console.log(JSON.stringify({ ...truth, cpu_wait_ns, feeder: addon.tid() }));
+}
+
+if (isMainThread) main(); else work();

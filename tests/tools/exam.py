@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""exam.py: how right the report is about programs of runtimes that we did not write.
+
+    exam.py run N OUT.jsonl [RUNTIME[.WAY]...]    each way of each runtime N times: record, analyse, judge (as root)
+    exam.py judge TRUTH DATABASE REPORT           one run's judgement
+    exam.py table IN.jsonl...                     the tables of docs/ACCURACY.md
+    exam.py show PERCENT IN.jsonl...              what was wrong, run by run, or less than so much of what was lost is right
+
+BUILD is the folder with the programs; what is built for the exam lies in its folder exam. A subject (tests/exam) prints
+who launches, for whom that one waited, what that one did, and for how long, by its own clock or the kernel's account.
+Of that time the ledger is right in what it gives to that task and class; what anybody lacked a CPU for, by the ledger, is
+left out of both. A finding of severity warning and above is right if it names whom the program names and what it did.
+"""
+import collections
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "exam")
+DIR = BUILD + "/exam"
+CUDA = DIR + "/libcuda.so.1"
+CC = os.environ.get("CC", "cc")
+PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
+
+# What the rules call what the ledger calls otherwise.
+CLASSES = {"waker-busy": "on-cpu", "waker-asleep": "asleep", "waker-without-cpu": "waiting-for-cpu",
+           "preempted": "waiting-for-cpu", "woken-and-not-let-on": "waiting-for-cpu"}
+
+
+def cc(out, *source):
+    return [CC, "-O1", "-shared", "-fPIC", "-o", DIR + "/" + out, *source]
+
+
+def java_home():
+    return os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("javac") or "/usr/bin/javac")))
+
+
+LINKED = [CUDA, "-Wl,-rpath," + DIR]
+# runtime: how it is built, how it is run (the way follows), how its version is asked for
+RUNTIMES = {
+    "python": ([], [PYTHON, "-B", HERE + "/exam_python.py", CUDA], [PYTHON, "--version"]),
+    "torch": ([], [PYTHON, "-B", HERE + "/exam_torch.py", CUDA], [PYTHON, "-c", "import torch; print('torch', torch.__version__)"]),
+    "node": ([cc("exam.node", "-I/usr/include/node", HERE + "/exam_node.c", *LINKED)],
+             ["node", HERE + "/exam_node.js", DIR + "/exam.node"], ["node", "--version"]),
+    "java": ([cc("libexam_java.so", "-I%s/include" % java_home(), "-I%s/include/linux" % java_home(), HERE + "/exam_java.c", *LINKED),
+              ["javac", "-d", DIR, HERE + "/exam_java.java"]],
+             ["java", "-XX:+UseSerialGC", "-Xmx192m", "-cp", DIR, "Exam", DIR + "/libexam_java.so"], ["java", "--version"]),
+    "go": ([["env", "CGO_LDFLAGS=" + " ".join(LINKED), "CGO_LDFLAGS_ALLOW=.*", "GO111MODULE=off", "GOCACHE=%s/go" % DIR, "go", "build",
+             "-o", DIR + "/exam_go", HERE + "/exam_go.go"]], [DIR + "/exam_go"], ["go", "version"]),
+    "openmp": ([[CC, "-O1", "-fopenmp", "-o", DIR + "/exam_openmp", HERE + "/exam_openmp.c", *LINKED]],
+               ["env", "OMP_WAIT_POLICY=passive", DIR + "/exam_openmp"], [CC, "--version"]),
+}
+
+
+def call(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if done.returncode:
+        raise OSError("%s: %s" % (" ".join(command[:6]), done.stderr.decode(errors="replace").strip()[-500:]))
+    return done.stdout.decode()
+
+
+def build():
+    """The runtimes that are here, with their versions; of the others why they are not."""
+    os.makedirs(DIR, exist_ok=True)
+    call(*cc("libcuda.so.1", "-Wl,-soname,libcuda.so.1", HERE + "/exam_cuda.c"))
+    have, lack = {}, {}
+    for name, (commands, _, version) in RUNTIMES.items():
+        try:
+            have[name] = call(*version).splitlines()[0]
+            for command in commands:
+                call(*command)
+        except OSError as why:
+            have.pop(name, None)
+            lack[name] = str(why)
+    return have, lack
+
+
+def ways(runtime):
+    return sorted(call(*RUNTIMES[runtime][1], "--ways").split())
+
+
+# --- judging ---
+
+
+def family(db, pid):
+    """The threads of its children, and of theirs."""
+    return {tid for tid, in db.execute("""
+        WITH RECURSIVE below AS (SELECT pid FROM processes WHERE ppid = ? UNION
+            SELECT p.pid FROM processes p JOIN below b ON p.ppid = b.pid)
+        SELECT tid FROM threads JOIN processes USING (process) WHERE pid IN (SELECT pid FROM below)
+        UNION SELECT pid FROM below""", (pid,))}
+
+
+def judge_ledger(db, truth, to):
+    """How much of what was lost the ledger gives to whom, and to what, it should; and how much there was to give."""
+    parts = dict(db.execute("SELECT part, sum(ns) FROM ledger WHERE tid = ? AND fed > 0 GROUP BY part", (truth["feeder"],)))
+    waited = db.execute("""SELECT for_tid, did, sum(ns) FROM ledger_waited WHERE part = 'task' AND thread IN
+        (SELECT thread FROM ledger WHERE tid = ? AND fed > 0) GROUP BY 1, 2""", (truth["feeder"],)).fetchall()
+    if "part" in truth:
+        return min(parts.get(truth["part"], 0), truth["lost_ns"]), truth["lost_ns"]
+    no_cpu = parts.get("cpu", 0) + parts.get("quota", 0) + sum(ns for _, did, ns in waited if did == "waiting-for-cpu")
+    lost = max(0, truth["lost_ns"] - no_cpu)
+    return min(lost, sum(ns for tid, did, ns in waited if tid in to and did == truth["did"])), lost
+
+
+def judge_finding(f, truth, to):
+    """right; wrong; or cpu: it speaks of a lack of CPUs that the kernel counts, too, so that nobody planted it."""
+    named = {p["tid"] for p in f.get("parties", []) if p["part"] != "waiter"}
+    what = CLASSES.get(f["class"], f["class"])
+    if f["rule"] == "died":
+        return "right" if named and named <= set(truth.get("dead", []) + truth.get("named", [])) else "wrong"
+    if what == "throttled":
+        return "right" if "throttled" in (truth.get("did"), {"quota": "throttled"}.get(truth.get("part"))) else "wrong"
+    if what == "waiting-for-cpu":
+        mine = f.get("tid") in (None, truth["feeder"])
+        claimed = f.get("total_ns", f["weight"]) if f["weight_unit"] == "ns" else 0
+        return "cpu" if (named and named <= to) or (mine and claimed <= truth["cpu_wait_ns"] * 1.1 + 2e6) else "wrong"
+    return "right" if named and named <= to | set(truth.get("named", [])) and what in (truth.get("did"), "futex") else "wrong"
+
+
+def judge(database, truth, report):
+    db = sqlite3.connect(database)
+    pid, = db.execute("SELECT pid FROM threads JOIN processes USING (process) WHERE tid = ?", (truth["feeder"],)).fetchone()
+    to = family(db, pid) if truth.get("to") == "children" else set(truth.get("to", []) + truth.get("dead", []))
+    inexact = db.execute("""SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns
+        HAVING sum(ns) <> max(end_ns) - begin_ns)""").fetchone()[0]
+    right_ns, lost_ns = judge_ledger(db, truth, to) if "lost_ns" in truth else (0, 0)
+    return {"right_ns": right_ns, "lost_ns": lost_ns, "inexact": inexact,
+            "findings": [{"rule": f["rule"], "class": f["class"], "confidence": f["confidence"],
+                          "verdict": judge_finding(f, truth, to), "headline": f["headline"]}
+                         for f in report["findings"] if f["severity"] != "info" and f["rule"] != "evidence"]}
+
+
+def run_one(runtime, way, folder):
+    capture, database = folder + "/run.cap", folder + "/run.db"
+    said = call(BUILD + "/gpurec", "-q", "--force", "-o", capture, "--", *RUNTIMES[runtime][1], way)
+    truth = json.loads(said.splitlines()[-1])
+    call(BUILD + "/gpureplay", "-q", "--force", capture, "-o", database)
+    report = json.loads(call(BUILD + "/gpuanalyze", "-q", "--json", capture))["reports"][0]
+    return dict(judge(database, truth, report), runtime=runtime, way=way, truth=truth)
+
+
+def run_all(n, out, only):
+    have, lack = build()
+    with tempfile.TemporaryDirectory() as folder, open(out, "w", encoding="utf-8") as lines:
+        os.environ["GPUREC_HOME"] = folder + "/keys"
+        lines.write(json.dumps({"have": have, "lack": lack}) + "\n")
+        for runtime in have:
+            for way in ways(runtime):
+                if only and runtime not in only and runtime + "." + way not in only:
+                    continue
+                for _ in range(n):
+                    try:
+                        lines.write(json.dumps(run_one(runtime, way, folder)) + "\n")
+                    except OSError as why:
+                        lines.write(json.dumps({"have": {}, "lack": {runtime + "." + way: str(why)}}) + "\n")
+                    lines.flush()
+
+
+# --- printing ---
+
+
+def load(paths):
+    rows = []
+    for path in paths:
+        with open(path, encoding="utf-8") as f:
+            rows += [json.loads(line) for line in f]
+    return [r for r in rows if "way" in r], [r for r in rows if "have" in r]
+
+
+def percent(part, whole):
+    return "%.1f %%" % (100 * part / whole) if whole else ""
+
+
+def is_decoy(run):
+    return "lost_ns" not in run["truth"] and "dead" not in run["truth"]
+
+
+def is_to_be_found(run):
+    """Who waits for one that sleeps of its own accord is not starved by it: the ledger has it, and that is all."""
+    return not is_decoy(run) and run["truth"].get("did") != "asleep"
+
+
+def table(paths):
+    runs, heads = load(paths)
+    print("; ".join(sorted({v for h in heads for v in h["have"].values()})) + ".")
+    for name in sorted({n for h in heads for n in h["lack"]}):
+        print("Not run: " + name + ".")
+    print()
+    print("| runtime | what it does | runs | lost time that the ledger gives to the right task and class | runs with a finding that is right | with one that is wrong |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    groups = collections.OrderedDict()
+    for r in runs:
+        groups.setdefault((r["runtime"], r["way"]), []).append(r)
+    for (runtime, way), some in groups.items():
+        verdicts = [{f["verdict"] for f in r["findings"]} for r in some]
+        print("| %s | %s | %d | %s | %s | %d |" % (
+            runtime, way + " (decoy)" if is_decoy(some[0]) else way, len(some), percent(sum(r["right_ns"] for r in some), sum(r["lost_ns"] for r in some)),
+            "" if not is_to_be_found(some[0]) else sum("right" in v for v in verdicts), sum("wrong" in v for v in verdicts)))
+    print()
+    print("| confidence | findings | right | of a lack of CPUs that nobody planted | wrong |")
+    print("| --- | --- | --- | --- | --- |")
+    for confidence in ("high", "medium", "low"):
+        some = [f["verdict"] for r in runs for f in r["findings"] if f["confidence"] == confidence]
+        print("| %s | %d | %d | %d | %d |" % (confidence, len(some), some.count("right"), some.count("cpu"), some.count("wrong")))
+    print()
+    print("%d runs, %d of them of decoys; in %d a thread's parts did not add up." % (
+        len(runs), sum(map(is_decoy, runs)), sum(r["inexact"] > 0 for r in runs)))
+
+
+def show(least, paths):
+    """Of a run in which they lacked a CPU for most of the time only what is wrong: that may hide what was planted."""
+    for r in load(paths)[0]:
+        busy = r["lost_ns"] < r["truth"].get("lost_ns", 0) / 2
+        lacks = is_to_be_found(r) and not busy and not any(f["verdict"] == "right" for f in r["findings"])
+        wrong = [f for f in r["findings"] if f["verdict"] == "wrong"]
+        share = r["right_ns"] / r["lost_ns"] if r["lost_ns"] and not busy else 1
+        if lacks or wrong or 100 * share < least or r["inexact"]:
+            print("%s.%s: %s of %.0f ms%s %s" % (r["runtime"], r["way"], percent(r["right_ns"], r["lost_ns"]), r["lost_ns"] / 1e6,
+                                                ", NOTHING RIGHT" if lacks else "", r["truth"]))
+        for f in wrong:
+            print("   WRONG %(confidence)s %(rule)s %(class)s: %(headline)s" % f)
+
+
+def main():
+    args = sys.argv[1:]
+    if len(args) >= 3 and args[0] == "run":
+        run_all(int(args[1]), args[2], args[3:])
+    elif len(args) == 4 and args[0] == "judge":
+        with open(args[1], encoding="utf-8") as truth, open(args[3], encoding="utf-8") as report:
+            print(json.dumps(judge(args[2], json.load(truth), json.load(report)["reports"][0]), indent=1))
+    elif len(args) >= 2 and args[0] == "table":
+        table(args[1:])
+    elif len(args) >= 3 and args[0] == "show":
+        show(int(args[1]), args[2:])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
