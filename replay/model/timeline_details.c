@@ -65,20 +65,22 @@ static void end_by(struct span *s, uint32_t tid)
 }
 
 /*
- * The sleep timed out, but before the thread was back another one called wake there: for it, or for another one that
- * waits for the same, as CPython's threads do for its lock. The wait was for who called.
+ * The sleep timed out, but before the thread was back another one called wake there: for it, so that the row does not
+ * know of the timer, or for another one that waits for the same, as CPython's threads do for its lock. The wait was for
+ * who called.
  */
 static void end_late(struct timeline *tl, const struct futex_row *row, struct span *last)
 {
 	struct wake *w = wake_of(tl, row->pid, row->addr);
+	bool unknown = row->ret == 0 && last->flags & SPAN_WOKEN && !woken_by_task(last);
 
-	if (!(last->flags & SPAN_TIMED_OUT))
+	if (!(last->flags & SPAN_TIMED_OUT) && !unknown)
 		return;
 	if (!is_of(w, row->pid, row->addr))
 		*w = (struct wake){.block = futex_block(row->addr), .pid = row->pid, .tid = row->tid};
 	if (w->tid != row->tid && w->at_ns >= row->begin_ns)
 		end_by(last, w->tid);
-	else
+	else if (!unknown)
 		w->late_tid = row->tid;
 }
 

@@ -523,15 +523,15 @@ def gpu_bound():
 
 
 def queued_worker():
-    """It waits for a worker, and meanwhile the GPU has work for longer."""
-    cuda.exam_plan(ctypes.c_ulong(20_000_000))
+    """It waits for a worker, and then for the GPU, which had work for longer."""
+    cuda.exam_plan(ctypes.c_ulong(25_000_000))
     asked, done = queue.Queue(), queue.Queue()
     asked_thread(lambda: compress(0.01), asked, done)
     for _ in range(ROUNDS * 2):
         launch()
         asked.put(1)
         done.get()
-    cuda.cuCtxSynchronize()
+        cuda.cuCtxSynchronize()
 
 
 def busy_host():

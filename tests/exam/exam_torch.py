@@ -65,9 +65,7 @@ def loader_dozes():
 
 def loader_throttled():
     group = exam.Quota(25)
-    before = group.throttled_ns()
-    truth = train(lambda: exam.compute(ITEM_S / 3), prepare=group.take)
-    truth = dict(truth, did="throttled", lost_ns=group.throttled_ns() - before)
+    truth = train(lambda: exam.compute(ITEM_S / 3), "throttled", prepare=group.take)
     os.rmdir(group.path)
     return truth
 

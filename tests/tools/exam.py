@@ -97,6 +97,12 @@ def family(db, pid):
         UNION SELECT pid FROM below""", (pid,))}
 
 
+def with_threads(db, tids, own_pid):
+    """And where it is another process: the other threads of that one."""
+    pids = [tid for tid in tids if tid != own_pid]
+    return set(tids) | {tid for tid, in db.execute("SELECT tid FROM threads JOIN processes USING (process) WHERE pid IN (%s)" % ",".join(map(str, pids or [0])))}
+
+
 def judge_ledger(db, truth, to):
     """How much of what was lost the ledger gives to whom, and to what, it should; and how much there was to give."""
     parts = dict(db.execute("SELECT part, sum(ns) FROM ledger WHERE tid = ? AND fed > 0 GROUP BY part", (truth["feeder"],)))
@@ -127,7 +133,7 @@ def judge_finding(f, truth, to):
 def judge(database, truth, report):
     db = sqlite3.connect(database)
     pid, = db.execute("SELECT pid FROM threads JOIN processes USING (process) WHERE tid = ?", (truth["feeder"],)).fetchone()
-    to = family(db, pid) if truth.get("to") == "children" else set(truth.get("to", []) + truth.get("dead", []))
+    to = family(db, pid) if truth.get("to") == "children" else with_threads(db, truth.get("to", []) + truth.get("dead", []), pid)
     inexact = db.execute("""SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns
         HAVING sum(ns) <> max(end_ns) - begin_ns)""").fetchone()[0]
     right_ns, lost_ns = judge_ledger(db, truth, to) if "lost_ns" in truth else (0, 0)
