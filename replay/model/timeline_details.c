@@ -174,25 +174,21 @@ static void end_returned(const struct track *th, uint64_t block, uint64_t at_ns,
 }
 
 /*
- * When its time was up the thread slept in a lock, item `i`, to look, until it was let on by one that had called wake,
- * since, for what it had waited for: so that one ended the wait, though whom it woke there was another one.
+ * When its time was up the thread had to wait for a lock, to look, until it was let on by one that had called wake,
+ * since, for what it had waited for: so that one ended the wait, though whom it woke there was another one. Items of
+ * the thread before `i` are before begin_ns, when it came to the lock.
  */
-static void end_looking(struct timeline *tl, const struct track *th, unsigned i, const struct span *lock,
+static void end_looking(struct timeline *tl, const struct track *th, unsigned i, uint64_t begin_ns, uint32_t by_tid,
 			const struct futex_row *row)
 {
-	struct wait w = {.looked_ns = lock->end_ns - lock->begin_ns};
-	struct span *s;
-	const struct wake *by;
+	struct wait w = {.looked_ns = row->at_ns - row->begin_ns};
+	const struct span *s = timed_out_before(th, &i, begin_ns, &w);
+	const struct wake *by = s ? wake_of(tl, row->pid, s->futex) : NULL;
 
-	if (!(lock->flags & SPAN_LOCK) || !woken_by_task(lock))
+	if (!futex_is_lock(row) || !s || futex_block(s->futex) == futex_block(row->addr) ||
+	    !is_of(by, row->pid, s->futex) || by->tid != by_tid || by->at_ns < s->end_ns)
 		return;
-	s = timed_out_before(th, &i, lock->begin_ns, &w);
-	if (!s || futex_block(s->futex) == futex_block(lock->futex))
-		return;
-	by = wake_of(tl, row->pid, s->futex);
-	if (!is_of(by, row->pid, s->futex) || by->tid != lock->other_tid || by->at_ns < s->end_ns)
-		return;
-	end_by(s, by->tid);
+	end_by(ring_at(&th->spans, i), by_tid);
 	end_wait(th, i, s);
 }
 
@@ -238,14 +234,16 @@ int timeline_futex(struct timeline *tl, const struct futex_row *row, struct faul
 	}
 	by = wake_of(tl, row->pid, row->addr);
 	if (!last && row->ret == 0 && is_of(by, row->pid, row->addr) && by->tid != row->tid &&
-	    by->at_ns >= row->begin_ns)
+	    by->at_ns >= row->begin_ns) { /* it slept for no time */
 		end_returned(th, by->block, by->at_ns, by->tid);
+		end_looking(tl, th, ring_n(&th->spans), open_of(th)->begin_ns, by->tid, row);
+	}
 	if (!last)
 		return 0;
 	end_late(tl, row, last);
 	end_wait(th, first, last);
-	if (last == ring_at(&th->spans, first))
-		end_looking(tl, th, first, last, row);
+	if (last == ring_at(&th->spans, first) && woken_by_task(last))
+		end_looking(tl, th, first, last->begin_ns, last->other_tid, row);
 	return 0;
 }
 

@@ -250,10 +250,10 @@ static void who_comes_while_it_looks_ends_it(void **state)
 		if (i < 3)
 			feed_futex(f, at + 10 * US, at + 11 * US, i == 2 ? 101 : 102, i != 2, WAKE, i == 1 ? F2 : F1,
 				   i == 0);
-		feed_launch(f, at + 20 * US, at + 4 * MS, 101, 0);
-		at += 4 * MS;
-		if (i == 3)
-			feed_futex(f, at, at + 1 * US, 102, 1, WAKE, F1, 0);
+		else
+			feed_futex(f, at + 3 * MS, at + 3 * MS + 1 * US, 102, 1, WAKE, F1, 0);
+		feed_launch(f, at + 4 * MS, at + 5 * MS, 101, 0);
+		at += 5 * MS;
 	}
 	at = times_out(f, at + 1 * MS);
 	feed_switch(f, at + 5 * US, 0, 101, S, 0);
@@ -304,6 +304,33 @@ static void who_lets_it_look_ends_it(void **state)
 	check_sum(engine_ledger(f->engine), t);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS + 4 * 25 * US);
 	assert_int_equal(t->ns[LEDGER_CHOICE], 3 * 5 * MS);
+}
+
+/* Behind the lock it sleeps for no time. */
+static void who_lets_it_look_at_once_ends_it(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	feed_switch(f, T0, 1, 0, 0, 102);
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		at = times_out(f, at);
+		feed_futex(f, at + 2 * US, at + 3 * US, i == 0 ? 102 : 103, 1, WAKE, F1, 1);
+		feed_waking(f, at + 10 * US, 1, 101, 102, WAKE_TASK);
+		feed_switch(f, at + 12 * US, 0, 101, S, 0);
+		feed_futex(f, at + 9 * US, at + 14 * US, 102, 1, WAKE, F2, 1);
+		feed_switch(f, at + 16 * US, 0, 0, 0, 101);
+		feed_futex(f, at + 8 * US, at + 17 * US, 101, 0, 0, F2, 0);
+		feed_launch(f, at + 20 * US, at + 5 * MS, 101, 0);
+		at += 5 * MS;
+	}
+	t = ledger_of(f, 101, at);
+	assert_non_null(t);
+	check_sum(engine_ledger(f->engine), t);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 5 * MS);
+	assert_int_equal(t->ns[LEDGER_CHOICE], 5 * MS);
 }
 
 /* It sleeps again, for no time: the row of the waking comes before that of the sleep. */
@@ -548,6 +575,7 @@ int main(void)
 		TEST(who_comes_as_it_times_out_ends_it),
 		TEST(who_comes_while_it_looks_ends_it),
 		TEST(who_lets_it_look_ends_it),
+		TEST(who_lets_it_look_at_once_ends_it),
 		TEST(who_wakes_it_at_once_ends_it),
 		TEST(words_that_stand_together_are_one),
 		TEST(another_futex_or_other_work_in_between_is_not),
