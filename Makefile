@@ -409,8 +409,8 @@ demo:
 
 # Lint ---------------------------------------------------------------------------------------------------------------
 C_ALL := $(wildcard $(foreach d,bpf format keys record replay analyze,$(d)/*.[ch] $(d)/*/*.[ch]) \
-           $(addprefix tests/,$(addsuffix /*.[ch],tools bench unit unit/* fuzz workload)))
-C_USER := $(filter-out bpf/% tests/workload/% %.bpf.c,$(filter %.c,$(C_ALL)))
+           $(addprefix tests/,$(addsuffix /*.[ch],tools bench unit unit/* fuzz workload exam)))
+C_USER := $(filter-out bpf/% tests/workload/% tests/exam/% %.bpf.c,$(filter %.c,$(C_ALL)))
 SH_ALL := $(wildcard .ci/run .ci/*.sh tests/run tests/tools/*.sh tests/vm/*.sh tests/bench/*.sh tests/gpu/*.sh tests/cli/*.sh tests/house/*.sh docs/deploy/*.sh docs/packaging/*.sh)
 LINTS  := lint-format lint-shell lint-cppcheck lint-tidy
 .PHONY: $(LINTS)

@@ -20,6 +20,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "exam")
@@ -47,7 +48,7 @@ RUNTIMES = {
     "python": ([], [PYTHON, "-B", HERE + "/exam_python.py", CUDA], [PYTHON, "--version"]),
     "torch": ([], [PYTHON, "-B", HERE + "/exam_torch.py", CUDA], [PYTHON, "-c", "import torch; print('torch', torch.__version__)"]),
     "node": ([cc("exam.node", "-I/usr/include/node", HERE + "/exam_node.c", *LINKED)],
-             ["node", HERE + "/exam_node.js", DIR + "/exam.node"], ["node", "--version"]),
+             ["node", HERE + "/exam_node.js", DIR + "/exam.node"], ["node", "-p", "'Node.js ' + process.version"]),
     "java": ([cc("libexam_java.so", "-I%s/include" % java_home(), "-I%s/include/linux" % java_home(), HERE + "/exam_java.c", *LINKED),
               ["javac", "-d", DIR, HERE + "/exam_java.java"]],
              ["java", "-XX:+UseSerialGC", "-Xmx192m", "-cp", DIR, "Exam", DIR + "/libexam_java.so"], ["java", "--version"]),
@@ -143,10 +144,19 @@ def judge(database, truth, report):
                          for f in report["findings"] if f["severity"] != "info" and f["rule"] != "evidence"]}
 
 
+def record(capture, command):
+    """What it prints counts, not how it ends: who lost a worker may end badly."""
+    done = subprocess.run([BUILD + "/gpurec", "-q", "--force", "-o", capture, "--", *command], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (IndexError, ValueError):
+        raise OSError("%s: %s" % (command, done.stderr.decode(errors="replace").strip()[-500:])) from None
+
+
 def run_one(runtime, way, folder):
     capture, database = folder + "/run.cap", folder + "/run.db"
-    said = call(BUILD + "/gpurec", "-q", "--force", "-o", capture, "--", *RUNTIMES[runtime][1], way)
-    truth = json.loads(said.splitlines()[-1])
+    truth = record(capture, [*RUNTIMES[runtime][1], way])
     call(BUILD + "/gpureplay", "-q", "--force", capture, "-o", database)
     report = json.loads(call(BUILD + "/gpuanalyze", "-q", "--json", capture))["reports"][0]
     return dict(judge(database, truth, report), runtime=runtime, way=way, truth=truth)
@@ -195,10 +205,9 @@ def is_to_be_found(run):
 
 def table(paths):
     runs, heads = load(paths)
-    print("; ".join(sorted({v for h in heads for v in h["have"].values()})) + ".")
-    for name in sorted({n for h in heads for n in h["lack"]}):
-        print("Not run: " + name + ".")
-    print()
+    have, lack = {v for h in heads for v in h["have"].values()}, {n for h in heads for n in h["lack"]}
+    print(textwrap.fill("; ".join(sorted(have)) + "." + (" Not run: " + ", ".join(sorted(lack)) + "." if lack else ""),
+                        100, break_on_hyphens=False) + "\n")
     print("| runtime | what it does | runs | lost time that the ledger gives to the right task and class | runs with a finding that is right | with one that is wrong |")
     print("| --- | --- | --- | --- | --- | --- |")
     groups = collections.OrderedDict()
