@@ -173,7 +173,8 @@ struct futex_row {
  *
  * Who sleeps in a futex until its time is up, looks, and sleeps in it again, waits on: if a thread ends the last of
  * such sleeps, it ended them all, and none timed out. (CPython waits so for its interpreter lock, 5 ms at a time.) So
- * did a thread of its process that called wake for this futex while it was on its way out, and found nobody asleep.
+ * did a thread of its process that called wake for this futex while it was on its way out; or while it looked, and
+ * found nobody asleep; or while it looked, and then let it on, that had to wait for a lock to look.
  */
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why);
 
