@@ -110,6 +110,7 @@ struct rule {
 	R(memory_pressure)                                                                                             \
 	R(disk_wait)                                                                                                   \
 	R(network_wait)                                                                                                \
+	R(stopped)                                                                                                     \
 	R(object_leak)
 
 #define RULE_NUMBER(name) RULE_##name,

@@ -96,6 +96,8 @@ static bool lasts(const struct ledger_thread *t, uint64_t ns, const uint64_t *se
 	return ns >= set[SET_MIN] && ns >= (t->end_ns - t->begin_ns) / 100 * set[SET_SHARE];
 }
 
+#define MEMBER_LEAST 100 /* of what was waited for a crew: who has less of it is not counted in */
+
 #define ANCESTORS_MAX 64 /* looked at */
 
 /* Started by that process, or by one that it started, and so on. */
@@ -171,6 +173,8 @@ static void judge_crew(struct starved_state *s, const struct context *ctx, const
 		struct culprit *by = c;
 
 		if (one != crew->first && (!crew->id || one->crew != crew->id))
+			continue;
+		if (one->lost_ns < crew->lost_ns / MEMBER_LEAST)
 			continue;
 		if (alone)
 			by = lasts(t, one->lost_ns, set) ? culprit_of(s, t, 0, &one->w->whom) : NULL;
