@@ -7,6 +7,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.SynchronousQueue;
 
 class Exam {
@@ -15,7 +18,7 @@ class Exam {
 
 	static final int ROUNDS = 20, OWN_MS = 5, BUSY_MS = 25;
 	static long lostNs;
-	static volatile long whom;
+	static final Set<Long> whom = ConcurrentHashMap.newKeySet();
 	static volatile List<byte[]> kept;
 
 	static void compute(long ms) {
@@ -34,7 +37,7 @@ class Exam {
 	static void queue() throws Exception {
 		SynchronousQueue<Integer> asked = new SynchronousQueue<>(), done = new SynchronousQueue<>();
 		start(() -> {
-			whom = tid();
+			whom.add(tid());
 			try {
 				while (true) {
 					asked.take();
@@ -55,12 +58,26 @@ class Exam {
 		}
 	}
 
+	/** A pool of threads computes. */
+	static void pool() throws Exception {
+		for (int i = 0; i < ROUNDS; i++) {
+			launch();
+			compute(OWN_MS);
+			long begin = System.nanoTime();
+			CompletableFuture.runAsync(() -> {
+				whom.add(tid());
+				compute(BUSY_MS);
+			}).get();
+			lostNs += System.nanoTime() - begin;
+		}
+	}
+
 	/** A monitor that another thread has while it works. */
 	static void monitor() throws Exception {
 		Object lock = new Object();
 		SynchronousQueue<Integer> asked = new SynchronousQueue<>(), has = new SynchronousQueue<>();
 		start(() -> {
-			whom = tid();
+			whom.add(tid());
 			try {
 				while (true) {
 					asked.take();
@@ -90,7 +107,7 @@ class Exam {
 		start(() -> {
 			List<byte[]> all = new ArrayList<>();
 			while (true) {
-				for (int i = 0; i < 50; i++) {
+				for (int i = 0; i < 120; i++) {
 					all.add(new byte[10000]);
 				}
 				kept = all;
@@ -110,8 +127,9 @@ class Exam {
 		}
 		try (var threads = Files.list(Path.of("/proc/self/task"))) {
 			for (Path thread : (Iterable<Path>) threads::iterator) {
-				if (Files.readString(thread.resolve("comm")).strip().equals("VM Thread")) {
-					whom = Long.parseLong(thread.getFileName().toString());
+				String name = Files.readString(thread.resolve("comm")).strip();
+				if (name.equals("VM Thread") || name.startsWith("GC Thread") || name.startsWith("G1 ")) {
+					whom.add(Long.parseLong(thread.getFileName().toString()));
 				}
 			}
 		}
@@ -127,20 +145,21 @@ class Exam {
 
 	public static void main(String[] args) throws Exception {
 		if (args[1].equals("--ways")) {
-			System.out.println("queue monitor collector alone");
+			System.out.println("queue pool monitor collector alone");
 			return;
 		}
 		System.load(args[0]);
 		launch();
 		switch (args[1]) {
 			case "queue" -> queue();
+			case "pool" -> pool();
 			case "monitor" -> monitor();
 			case "collector" -> collector();
 			default -> alone();
 		}
 		launch();
 		System.out.println("{\"feeder\": " + tid() + ", \"cpu_wait_ns\": " +
-			Files.readString(Path.of("/proc/thread-self/schedstat")).split(" ")[1] + (whom == 0 ? "" :
-			", \"lost_ns\": " + lostNs + ", \"to\": [" + whom + "], \"did\": \"on-cpu\"") + "}");
+			Files.readString(Path.of("/proc/thread-self/schedstat")).split(" ")[1] + (whom.isEmpty() ? "" :
+			", \"lost_ns\": " + lostNs + ", \"to\": " + whom + ", \"did\": \"on-cpu\"") + "}");
 	}
 }

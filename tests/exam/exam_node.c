@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For exam_node.js: launch() and tid(), as Node-API.
+// For exam_node.js: launch(), tid() and ran(), as Node-API.
 #define _GNU_SOURCE
 #include <node_api.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int cuInit(unsigned flags);
@@ -24,13 +25,24 @@ static napi_value tid(napi_env env, napi_callback_info info)
 	return number;
 }
 
+// Nanoseconds that this thread had a CPU.
+static napi_value ran(napi_env env, napi_callback_info info)
+{
+	napi_value number = 0;
+	struct timespec t;
+	(void)info;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	napi_create_bigint_int64(env, t.tv_sec * 1000000000L + t.tv_nsec, &number);
+	return number;
+}
+
 NAPI_MODULE_INIT()
 {
 	static const struct {
 		const char *name;
 		napi_callback call;
-	} functions[] = {{"launch", launch}, {"tid", tid}};
-	for (int i = 0; i < 2; i++) {
+	} functions[] = {{"launch", launch}, {"tid", tid}, {"ran", ran}};
+	for (int i = 0; i < 3; i++) {
 		napi_value function;
 		napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, 0, &function);
 		napi_set_named_property(env, exports, functions[i].name, function);

@@ -2,11 +2,12 @@
 // A Node.js program that feeds the GPU and loses time in one way: a subject of tests/tools/exam.py (see exam_python.py).
 // usage: exam_node.js ADDON WAY        (--ways: prints their names)
 const { Worker, isMainThread, workerData, parentPort } = require('worker_threads');
-const { readFileSync } = require('fs');
-const { spawn } = require('child_process');
+const { readFileSync, readdirSync } = require('fs');
+const { spawn, execFileSync } = require('child_process');
+const zlib = require('zlib');
 
 const ROUNDS = 20, OWN_MS = 5, BUSY_MS = 25;
-const ways = { atomics, message, child_answers, idle_worker };
+const ways = { atomics, message, pool, child_answers, child_ends, idle_worker };
 
 function compute(ms) {
 	const end = performance.now() + ms;
@@ -43,11 +44,11 @@ async function atomics(addon) { // the main thread sleeps in a futex
 	for (let i = 1; i <= ROUNDS; i++) {
 		addon.launch();
 		compute(OWN_MS);
-		const begin = process.hrtime.bigint();
+		const begin = off_cpu(addon);
 		Atomics.store(shared, 0, i);
 		Atomics.notify(shared, 0);
 		Atomics.wait(shared, 2, i - 1);
-		ns += process.hrtime.bigint() - begin;
+		ns += off_cpu(addon) - begin;
 	}
 	addon.launch();
 	worker.terminate();
@@ -61,10 +62,10 @@ async function message(addon) { // the event loop waits
 	for (let i = 0; i < ROUNDS; i++) {
 		addon.launch();
 		compute(OWN_MS);
-		const begin = process.hrtime.bigint();
+		const begin = off_cpu(addon);
 		worker.postMessage(i);
 		await new Promise((done) => worker.once('message', done));
-		ns += process.hrtime.bigint() - begin;
+		ns += off_cpu(addon) - begin;
 	}
 	addon.launch();
 	worker.terminate();
@@ -78,13 +79,50 @@ async function child_answers(addon) { // another program computes, and writes a 
 	for (let i = 0; i < ROUNDS; i++) {
 		addon.launch();
 		compute(OWN_MS);
-		const begin = process.hrtime.bigint();
+		const begin = off_cpu(addon);
 		shell.stdin.write('x\n');
 		await new Promise((done) => shell.stdout.once('data', done));
-		ns += process.hrtime.bigint() - begin;
+		ns += off_cpu(addon) - begin;
 	}
 	addon.launch();
 	shell.stdin.end();
+	return { lost_ns: Number(ns), to: 'children', did: 'on-cpu' };
+}
+
+function off_cpu(addon) { // this thread's clock, less the time that it ran
+	return process.hrtime.bigint() - addon.ran();
+}
+
+function cpu_ns(tid) {
+	return Number(readFileSync(`/proc/self/task/${tid}/schedstat`, 'ascii').split(' ')[0]);
+}
+
+async function pool(addon) { // a thread of the library's pool compresses
+	const data = Buffer.from(Array.from({ length: 400000 }, (_, i) => (i * 2654435761) >>> 13 & 255));
+	let ns = 0n;
+	for (let i = 0; i < ROUNDS; i++) {
+		addon.launch();
+		compute(OWN_MS);
+		const begin = off_cpu(addon);
+		await new Promise((done) => zlib.gzip(data, { level: 9 }, done));
+		ns += off_cpu(addon) - begin;
+	}
+	addon.launch();
+	const others = readdirSync('/proc/self/task').map(Number).filter((tid) => tid !== process.pid && cpu_ns(tid) > 50e6);
+	return { lost_ns: Number(ns), to: others, did: 'on-cpu' };
+}
+
+async function child_ends(addon) { // another program compresses, and the call waits until it has ended
+	const data = Buffer.from(Array.from({ length: 400000 }, (_, i) => (i * 2654435761) >>> 13 & 255));
+	let ns = 0n;
+	for (let i = 0; i < ROUNDS; i++) {
+		addon.launch();
+		compute(OWN_MS);
+		const begin = off_cpu(addon);
+		execFileSync('gzip', ['-9'], { input: data });
+		ns += off_cpu(addon) - begin;
+	}
+	addon.launch();
 	return { lost_ns: Number(ns), to: 'children', did: 'on-cpu' };
 }
 

@@ -281,6 +281,28 @@ def mp_asleep():
     return piped(lambda: time.sleep(BUSY_S), "asleep")
 
 
+def big_answers(connection):
+    while connection.recv():
+        compute(0.002)
+        connection.send(DATA * 8)
+
+
+def mp_big():
+    """Answers of several MiB, through a pipe that holds little of them at a time."""
+    ours, theirs = multiprocessing.Pipe()
+    worker = multiprocessing.Process(target=big_answers, args=(theirs,), daemon=True)
+    worker.start()
+    clock = Clock()
+    for _ in range(ROUNDS * 8):
+        launch()
+        ours.send(1)
+        with clock:
+            ours.recv()
+    ours.send(0)
+    worker.join()
+    return lost(clock.ns, [worker.pid])
+
+
 def takes(asked, done):
     while asked.get():
         compute()
@@ -328,6 +350,23 @@ def program_end():
         subprocess.run(["gzip", "-9"], input=DATA, stdout=subprocess.DEVNULL, check=True)
 
     return lost(rounds(wait), "children")
+
+
+def program_of_loop():
+    """asyncio, which has a thread that waits for the child's end."""
+    clock = Clock()
+
+    async def feed():
+        for _ in range(ROUNDS):
+            launch()
+            compute(OWN_S)
+            with clock:
+                gzip = await asyncio.create_subprocess_exec("gzip", "-9", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+                await gzip.communicate(DATA)
+        launch()
+
+    asyncio.run(feed())
+    return lost(clock.ns, "children")
 
 
 def file_lock():
@@ -389,6 +428,28 @@ def stopped():
     ours.send(0)
     worker.join()
     return {"lost_ns": ROUNDS * int(BUSY_S * 2e9), "to": [worker.pid], "did": "stopped", "named": [stopper]}
+
+
+def stopped_itself():
+    """The one that launches is stopped, and goes on later."""
+    ours, theirs = multiprocessing.Pipe()
+    feeder = os.getpid()
+
+    def stop():
+        while theirs.recv():
+            os.kill(feeder, signal.SIGSTOP)
+            time.sleep(BUSY_S * 2)
+            os.kill(feeder, signal.SIGCONT)
+
+    to = child(stop)
+    for _ in range(ROUNDS):
+        launch()
+        ours.send(1)
+        compute(BUSY_S)
+    launch()
+    ours.send(0)
+    os.waitpid(to, 0)
+    return {"lost_ns": ROUNDS * int(BUSY_S * 2e9), "part": "stopped", "did": "stopped", "named": [to]}
 
 
 class Quota:
@@ -567,8 +628,8 @@ def naps():
 
 
 WAYS = (gil_bytecode, gil_c_call, gil_four, queue_get, condition, lock, thread_pool, event_loop, idle_thread, mp_pipe, mp_asleep,
-        mp_queue, mp_pool, process_pool, program_output, program_end, file_lock, stopped, quota_10, quota_30, quota_60,
-        quota_beside, quota_of_worker)
+        mp_big, mp_queue, mp_pool, process_pool, program_output, program_end, program_of_loop, file_lock, stopped,
+        stopped_itself, quota_10, quota_30, quota_60, quota_beside, quota_of_worker)
 DECOYS = (server, idle_pool, checkpoints, gpu_bound, queued_worker, busy_host, steady, naps)
 
 

@@ -110,8 +110,17 @@ def loader_ahead():
     train(lambda: None, step_s=0.02)
 
 
+def cpu_operations():
+    """A decoy: work that torch does on all CPUs, in threads of its own."""
+    import torch
+    a = torch.rand(600, 600)
+    for _ in range(60):
+        exam.launch()
+        a = torch.mm(a, a).clamp(0, 1)
+
+
 WAYS = (loader_computes, loader_two, loader_in_c, loader_dozes, loader_throttled, loader_reads, loader_killed)
-DECOYS = (loader_ahead,)
+DECOYS = (loader_ahead, cpu_operations)
 
 if __name__ == "__main__":
     exam.main(WAYS + DECOYS)
