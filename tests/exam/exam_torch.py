@@ -100,7 +100,7 @@ def loader_killed():
 
     try:
         train(lambda: exam.compute(ITEM_S), prepare=prepare)
-    except RuntimeError:
+    except (RuntimeError, OSError, EOFError):  # by what it was told of it first
         pass
     return {"dead": dead, "did": "on-cpu", "named": killers}
 
