@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyze/facts/stop_signals.h"
 
-/* signal(7): the same numbers on all architectures that are recorded. */
-enum { NUMBER_CONT = 18, NUMBER_STOP, NUMBER_TSTP, NUMBER_TTIN, NUMBER_TTOU };
-
 bool signal_is_sent(const struct event *ev)
 {
 	int64_t code = (int64_t)ev->v[F_signal_code];
@@ -15,7 +12,7 @@ void stop_signals_feed(struct stop_signals *s, const struct event *ev)
 {
 	uint64_t number = ev->v[F_signal_signal];
 
-	if (number < NUMBER_CONT || number > NUMBER_TTOU)
+	if (number < SIGNAL_CONT || number > SIGNAL_TTOU)
 		return;
 	s->kept[s->n++ % STOP_SIGNALS_MAX] = (struct stop_signal){
 		.at_ns = ev->at_ns,
@@ -36,7 +33,7 @@ const struct stop_signal *stop_signals_find(const struct stop_signals *s, uint64
 
 		if (one->at_ns > at_ns || one->pid != pid || (one->tid && one->tid != tid))
 			continue;
-		return one->number == NUMBER_CONT ? NULL : one;
+		return one->number == SIGNAL_CONT ? NULL : one;
 	}
 	return NULL;
 }

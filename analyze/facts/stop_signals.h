@@ -10,6 +10,9 @@
 
 #define STOP_SIGNALS_MAX 1024 /* kept; older ones are forgotten */
 
+/* signal(7): the same numbers on all architectures that are recorded. */
+enum { SIGNAL_CONT = 18, SIGNAL_STOP, SIGNAL_TSTP, SIGNAL_TTIN, SIGNAL_TTOU };
+
 struct stop_signal {
 	uint64_t at_ns;
 	uint32_t pid, tid; /* tid 0: the whole process */

@@ -15,9 +15,6 @@ static const struct setting settings[] = LOST_SETTINGS(100000000, 20, "was stopp
 
 #define STOPPED_PROCESSES_MAX 1024
 
-/* signal(7): the same numbers on all architectures that are recorded. */
-enum { NUMBER_CONT = 18, NUMBER_STOP, NUMBER_TSTP, NUMBER_TTIN, NUMBER_TTOU };
-
 struct stopped_process {
 	struct table_key key;   /* a: process instance */
 	uint64_t since_ns;      /* stopped since then; 0: it is not */
@@ -59,14 +56,15 @@ static int stopped_feed(void *state, const struct context *ctx, const uint64_t *
 	struct stopped_process *p;
 
 	(void)set;
-	if (number < NUMBER_CONT || number > NUMBER_TTOU || !process || (number == NUMBER_STOP && !sent))
+	if (number < SIGNAL_CONT || number > SIGNAL_TTOU || !process || (number == SIGNAL_STOP && !sent))
 		return 0;
 	p = groups_get(&s->processes, process->number, 0);
 	if (!p)
 		return s->processes.error;
-	if (number == NUMBER_CONT) {
+	if (number == SIGNAL_CONT) {
 		go_on(p, ev->at_ns);
-	} else if (!p->since_ns) {
+	} else if (!p->since_ns ||
+		   (number == SIGNAL_STOP && p->signal != SIGNAL_STOP)) { /* the others may be ignored */
 		p->since_ns = ev->at_ns;
 		p->signal = number;
 		p->sent = sent;
@@ -105,7 +103,8 @@ static void report_headline(const struct stopped_process *p, struct finding *f)
 static void report(const struct stopped_process *p, struct findings *out)
 {
 	bool sent = p->sent_ns > p->ns / 2;
-	bool sure = p->ns >= p->lost.lost_ns / p->lost.nthreads / 10 * 9;
+	uint64_t each_ns = p->lost.lost_ns / p->lost.nthreads;
+	bool sure = p->ns >= each_ns / 10 * 9 && p->ns <= each_ns / 10 * 11;
 	struct finding *f = lost_part_finding(&p->lost, p->key.a, &stopped_rule, sent ? "stopped" : "terminal",
 					      sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM, out);
 
@@ -113,7 +112,7 @@ static void report(const struct stopped_process *p, struct findings *out)
 	roster_give(&p->senders, PART_KEEPER, f);
 	report_headline(p, f);
 	if (!sure)
-		text_add(&f->sure, "Medium confidence: of some of that time no signal is known that caused it");
+		text_add(&f->sure, "Medium confidence: the signals do not account for just that time");
 	text_add(&f->advice, "%s",
 		 sent ? "Ask who sends these signals why: a scheduler that suspends jobs, a tool, a person"
 		      : "Start it so that it needs no terminal: in the background one that reads or writes there is "
