@@ -122,14 +122,14 @@ static void report(const struct stopped_process *p, struct findings *out)
 	gpu_price_give(&p->lost.price, f);
 }
 
-/* Another rule has most of that time: a single stop, in a call or between two. */
+/* Another rule has most of that time: a single stop, in a call or between two; not a stop of who is waited for. */
 static bool is_known(const struct stopped_process *p, const struct findings *out)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		const struct finding *f = out->all[i];
 
 		if (f->process == p->key.a && f->unit == WEIGHT_NS && f->weight >= p->lost.lost_ns / 2 &&
-		    strcmp(f->class, "stopped") == 0)
+		    strcmp(f->class, "stopped") == 0 && strcmp(f->rule, starved_rule.name) != 0)
 			return true;
 	}
 	return false;

@@ -115,7 +115,7 @@ int procfs_cgroup(const struct procfs *fs, uint32_t pid, struct process_cgroup *
  * another hierarchy reports more, as on hosts with both, it is the first other one's. The container is what docker,
  * containerd, cri-o, podman, Kubernetes, systemd-nspawn or LXC call it, the innermost one of several, out of the first
  * hierarchy that reports one; "": none does. `cpu` is the path in version 1's hierarchy of the CPU controller, `memory`
- * in that of memory's, or where there is none in version 2's. False: there is not one line as expected.
+ * in that of memory's, or, where no line has that, in version 2's. False: no line is as expected.
  */
 bool cgroup_parse(const char *text, size_t len, struct process_cgroup *out);
 /* Whether `name` is one of n bytes of controllers or options: "cpu" of "rw,cpu,cpuacct". */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A libcuda.so.1 of one device with one queue: each launch takes as long as exam_plan() was told, one after the other.
+// A libcuda.so.1 of one device with one queue: each launch takes as long as exam_plan() sets, one after the other.
 #include <time.h>
 
 #define ROOM_NS 30000000UL // the queue is full that has so much work: who launches then waits

@@ -37,60 +37,59 @@ function start(by_message) {
 	return [worker, shared];
 }
 
-async function atomics(addon) { // the main thread sleeps in a futex
-	const [worker, shared] = start(false);
-	let ns = 0n;
-	await new Promise((done) => setTimeout(done, 200));
-	for (let i = 1; i <= ROUNDS; i++) {
-		addon.launch();
-		compute(OWN_MS);
-		const begin = off_cpu(addon);
-		Atomics.store(shared, 0, i);
-		Atomics.notify(shared, 0);
-		Atomics.wait(shared, 2, i - 1);
-		ns += off_cpu(addon) - begin;
-	}
-	addon.launch();
-	worker.terminate();
-	return { lost_ns: Number(ns), to: [shared[1]], did: 'on-cpu' };
+function off_cpu(addon) { // this thread's clock, less the time that it ran
+	return process.hrtime.bigint() - addon.ran();
 }
 
-async function message(addon) { // the event loop waits
-	const [worker, shared] = start(true);
+async function rounds(addon, wait) { // feeds and waits in turn: for how long it waited
 	let ns = 0n;
-	await new Promise((done) => setTimeout(done, 200));
 	for (let i = 0; i < ROUNDS; i++) {
 		addon.launch();
 		compute(OWN_MS);
 		const begin = off_cpu(addon);
-		worker.postMessage(i);
-		await new Promise((done) => worker.once('message', done));
+		await wait(i);
 		ns += off_cpu(addon) - begin;
 	}
 	addon.launch();
+	return Number(ns);
+}
+
+async function atomics(addon) { // the main thread sleeps in a futex
+	const [worker, shared] = start(false);
+	await new Promise((done) => setTimeout(done, 200));
+	const lost_ns = await rounds(addon, (i) => {
+		Atomics.store(shared, 0, i + 1);
+		Atomics.notify(shared, 0);
+		Atomics.wait(shared, 2, i);
+	});
 	worker.terminate();
-	return { lost_ns: Number(ns), to: [shared[1]], did: 'on-cpu' };
+	return { lost_ns, to: [shared[1]], did: 'on-cpu' };
+}
+
+async function message(addon) { // the event loop waits
+	const [worker, shared] = start(true);
+	await new Promise((done) => setTimeout(done, 200));
+	const lost_ns = await rounds(addon, (i) => {
+		worker.postMessage(i);
+		return new Promise((done) => worker.once('message', done));
+	});
+	worker.terminate();
+	return { lost_ns, to: [shared[1]], did: 'on-cpu' };
 }
 
 async function child_answers(addon) { // another program computes, and writes a line
 	const script = 'while read -r line; do head -c 700000 /dev/urandom | gzip -9 | wc -c; done';
 	const shell = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
-	let ns = 0n;
-	for (let i = 0; i < ROUNDS; i++) {
-		addon.launch();
-		compute(OWN_MS);
-		const begin = off_cpu(addon);
+	const lost_ns = await rounds(addon, () => {
 		shell.stdin.write('x\n');
-		await new Promise((done) => shell.stdout.once('data', done));
-		ns += off_cpu(addon) - begin;
-	}
-	addon.launch();
+		return new Promise((done) => shell.stdout.once('data', done));
+	});
 	shell.stdin.end();
-	return { lost_ns: Number(ns), to: 'children', did: 'on-cpu' };
+	return { lost_ns, to: 'children', did: 'on-cpu' };
 }
 
-function off_cpu(addon) { // this thread's clock, less the time that it ran
-	return process.hrtime.bigint() - addon.ran();
+function noise() {
+	return Buffer.from(Array.from({ length: 400000 }, (_, i) => (i * 2654435761) >>> 13 & 255));
 }
 
 function cpu_ns(tid) {
@@ -98,32 +97,16 @@ function cpu_ns(tid) {
 }
 
 async function pool(addon) { // a thread of the library's pool compresses
-	const data = Buffer.from(Array.from({ length: 400000 }, (_, i) => (i * 2654435761) >>> 13 & 255));
-	let ns = 0n;
-	for (let i = 0; i < ROUNDS; i++) {
-		addon.launch();
-		compute(OWN_MS);
-		const begin = off_cpu(addon);
-		await new Promise((done) => zlib.gzip(data, { level: 9 }, done));
-		ns += off_cpu(addon) - begin;
-	}
-	addon.launch();
+	const data = noise();
+	const lost_ns = await rounds(addon, () => new Promise((done) => zlib.gzip(data, { level: 9 }, done)));
 	const others = readdirSync('/proc/self/task').map(Number).filter((tid) => tid !== process.pid && cpu_ns(tid) > 50e6);
-	return { lost_ns: Number(ns), to: others, did: 'on-cpu' };
+	return { lost_ns, to: others, did: 'on-cpu' };
 }
 
 async function child_ends(addon) { // another program compresses, and the call waits until it has ended
-	const data = Buffer.from(Array.from({ length: 400000 }, (_, i) => (i * 2654435761) >>> 13 & 255));
-	let ns = 0n;
-	for (let i = 0; i < ROUNDS; i++) {
-		addon.launch();
-		compute(OWN_MS);
-		const begin = off_cpu(addon);
-		execFileSync('gzip', ['-9'], { input: data });
-		ns += off_cpu(addon) - begin;
-	}
-	addon.launch();
-	return { lost_ns: Number(ns), to: 'children', did: 'on-cpu' };
+	const data = noise();
+	const lost_ns = await rounds(addon, () => { execFileSync('gzip', ['-9'], { input: data }); });
+	return { lost_ns, to: 'children', did: 'on-cpu' };
 }
 
 async function idle_worker(addon) { // a decoy
