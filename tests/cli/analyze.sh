@@ -191,7 +191,7 @@ check_exit 0 "--unverified reads it all the same" "$analyze" --unverified "$stal
 check_prints '^Evidence   UNVERIFIED' "and says so first"
 check_prints 'evidence warning: unverified' "and as a finding"
 cp "$stall" "$TMP/flipped.cap"
-printf '\xa5' | dd of="$TMP/flipped.cap" bs=1 seek=$(($(stat -c %s "$stall") * 4 / 5)) conv=notrunc 2>/dev/null
+flip_byte "$TMP/flipped.cap" $(($(stat -c %s "$stall") * 4 / 5))
 check_exit 1 "a flipped byte is refused" "$analyze" --trust "$TMP/pub" "$TMP/flipped.cap"
 check_says 'FORGED|MALFORMED' "as what it is"
 check "nothing is printed then" test ! -s "$TMP/out"

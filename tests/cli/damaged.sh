@@ -11,9 +11,7 @@ cd "$TMP" || exit 1
 
 # flip OFFSET FILE: the golden capture with one byte changed
 flip() {
-	cp "$here/tests/golden/demo.cap" "$2" && chmod u+w "$2" || return
-	printf '%b' "\\x$(printf %02x $(($(od -An -tu1 -j "$1" -N 1 "$2") ^ 255)))" |
-		dd of="$2" bs=1 seek="$1" conv=notrunc status=none
+	cp "$here/tests/golden/demo.cap" "$2" && chmod u+w "$2" && flip_byte "$2" "$1"
 }
 flip 13568 first.cap && flip 80008 later.cap || exit 1
 cp "$here/tests/golden/demo.cap" tail.cap && chmod u+w tail.cap && echo "not a capture" >>tail.cap || exit 1

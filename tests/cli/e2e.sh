@@ -47,11 +47,6 @@ check "for each function recorded + lost is what was called, still" \
 	nothing_unaccounted "$TMP/flood.db" "$TMP/flood.json"
 
 # What others do to it ------------------------------------------------------------------------------------------------
-flip() {
-	local byte
-	byte=$(od -An -tu1 -j "$2" -N1 "$1") || return
-	cp "$1" "$3" && printf "\\x$(printf %02x $((byte ^ 1)))" | dd of="$3" bs=1 seek="$2" conv=notrunc status=none
-}
 bad_verdict() {
 	"$BUILD/gpuverify" "$1" >"$TMP/said" 2>&1
 	case $? in
@@ -62,7 +57,7 @@ bad_verdict() {
 }
 size=$(stat -c %s "$cap")
 for at in 3 600 $((size / 3)) $((size / 2)) $((size - 1)); do
-	flip "$cap" "$at" "$TMP/flip.cap"
+	cp "$cap" "$TMP/flip.cap" && flip_byte "$TMP/flip.cap" "$at" 1
 	check "byte $at changed: FORGED or MALFORMED" bad_verdict "$TMP/flip.cap"
 done
 head -c $((size / 2)) "$cap" >"$TMP/cut.cap"

@@ -8,6 +8,7 @@
 #   check_prints REGEX "sentence"             the same for $TMP/out
 #   skip "sentence" "reason"                  counts as skipped
 #   locked_key FILE PASSPHRASE                makes a secret key FILE, and FILE's public half, that opens in milliseconds
+#   flip_byte FILE OFFSET [BITS]              changes one byte: all its bits, or those of BITS (1: the lowest)
 #   json_awk PROGRAM ARG...                   awk with value(KEY): of a line of JSON the field's value, a word or a number
 #   until_true COMMAND...                     waits until it succeeds, for SLOW minutes (1) at most
 #   until_recording PID                       waits until that recorder records (from then on it has its seccomp filter)
@@ -134,6 +135,12 @@ until_recording() {
 
 locked_key() {
 	"$BUILD/gpukey" generate -W -s "$1" && python3 "$lib_tools/lock_key.py" "$1" "$2"
+}
+
+flip_byte() {
+	local byte
+	byte=$(od -An -tu1 -j "$2" -N 1 "$1") || return
+	printf '%b' "\\x$(printf %02x $((byte ^ ${3:-255})))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
 }
 
 json_awk() {

@@ -316,8 +316,7 @@ open=$(LC_ALL=C grep -obUaP '\x51\x2a\x4d\x18' torn.cap | tail -n 1 | cut -d: -f
 check "what is after the last whole epoch is not copied" cmp <(tail -c 500 tornless.cap) <(head -c "$open" torn.cap | tail -c 500)
 check_exit 5 "and it is UNSEALED" "$verify" tornless.cap
 cp run.cap flip.cap
-byte=$(od -An -tu1 -j $((last + 60)) -N 1 run.cap)
-printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of=flip.cap bs=1 seek=$((last + 60)) conv=notrunc 2>/dev/null
+flip_byte flip.cap $((last + 60)) 1
 for options in "" --unverified; do
 	# shellcheck disable=SC2086 # none or one word
 	check_exit 1 "a forged capture cannot be narrowed ${options:-(without --unverified)}" "$replay" $options flip.cap -o none.cap --withhold process

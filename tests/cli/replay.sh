@@ -270,7 +270,7 @@ check_exit 0 "in JSON" "$replay" --unverified --json run.cap
 check "likewise" grep -q '"verdict":"UNTRUSTED","unverified":true' <(head -n 1 out)
 size=$(stat -c %s run.cap)
 cp run.cap flip.cap
-printf '\xff' | dd of=flip.cap bs=1 seek=$((size * 3 / 4)) conv=notrunc 2>/dev/null
+flip_byte flip.cap $((size * 3 / 4))
 check_exit 1 "a forged capture is refused" "$replay" --trust run.pub flip.cap
 check_exit 1 "also for a file" "$replay" --trust run.pub flip.cap -o new.txt
 check "which is not made" [ ! -e new.txt ]

@@ -281,7 +281,7 @@ gives "a gap has the number of launches that are missing in its epochs" \
 # Failures.
 check_exit 3 "a database that is there is not replaced" "$replay" --trust run.pub run.cap -o run.db
 cp run.cap flip.cap
-printf '\xff' | dd of=flip.cap bs=1 seek=$(($(stat -c %s run.cap) - 400)) conv=notrunc 2>/dev/null
+flip_byte flip.cap $(($(stat -c %s run.cap) - 400))
 check_exit 1 "a forged capture becomes none" "$replay" --trust run.pub flip.cap -o flip.db
 { echo "pace 100ms"; for i in $(seq 40); do echo "repeat 20000 1us launch at=+${i}00ms pid=100 tid=100 dur=1us~1ns function=0x123456789~1"; done; } >big.script
 "$mkcap" -o big.cap big.script || exit 1

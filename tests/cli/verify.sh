@@ -69,8 +69,7 @@ size=$(stat -c %s run.cap)
 wrong=0 tried=0
 for ((at = 0; at < size; at += 1 + size / 60)); do
 	cp run.cap flip.cap
-	byte=$(od -An -tu1 -j "$at" -N 1 run.cap)
-	printf '%b' "\\x$(printf %02x $((byte ^ 1)))" | dd of=flip.cap bs=1 seek="$at" conv=notrunc 2>/dev/null
+	flip_byte flip.cap "$at" 1
 	"$verify" -q --trust run.pub flip.cap >out 2>err
 	status=$?
 	tried=$((tried + 1))
@@ -85,7 +84,7 @@ for ((at = 0; at < size; at += 1 + size / 60)); do
 done
 check "none of $tried captures with a flipped bit passes" [ "$wrong" -eq 0 ]
 cp run.cap flip.cap
-printf '\xff' | dd of=flip.cap bs=1 seek=$((size - 200)) conv=notrunc 2>/dev/null
+flip_byte flip.cap $((size - 200))
 check_exit 1 "a byte changed under a seal is FORGED" "$verify" --trust run.pub flip.cap
 check "which is the verdict word" first_line "FORGED flip.cap"
 check_prints '^  why +[^ ].*' "with the reason"
