@@ -47,15 +47,13 @@ static void go_on(struct stopped_process *p, uint64_t at_ns)
 	roster_add(&p->senders, &p->sender, ns);
 }
 
-static int stopped_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
+static int take_signal(struct stopped_state *s, const struct context *ctx, const struct event *ev)
 {
-	struct stopped_state *s = state;
 	uint64_t number = ev->v[F_signal_signal];
 	bool sent = signal_is_sent(ev);
 	const struct process *process = names_process(ctx->names, ev->v[F_signal_pid], ev->at_ns);
 	struct stopped_process *p;
 
-	(void)set;
 	if (number < SIGNAL_CONT || number > SIGNAL_TTOU || !process || (number == SIGNAL_STOP && !sent))
 		return 0;
 	p = groups_get(&s->processes, process->number, 0);
@@ -70,6 +68,22 @@ static int stopped_feed(void *state, const struct context *ctx, const uint64_t *
 		p->sent = sent;
 		names_who(ctx->names, ev->v[F_signal_sender_tid], &p->sender);
 	}
+	return 0;
+}
+
+static int stopped_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
+{
+	struct stopped_state *s = state;
+	const struct process *process;
+	struct stopped_process *p;
+
+	(void)set;
+	if (ev->kind == KIND_signal)
+		return take_signal(s, ctx, ev);
+	process = ev->v[F_exit_last] ? names_process(ctx->names, ev->v[F_exit_pid], ev->at_ns) : NULL;
+	p = process ? groups_find(&s->processes, process->number, 0) : NULL;
+	if (p)
+		go_on(p, ev->at_ns);
 	return 0;
 }
 
@@ -163,7 +177,7 @@ const struct rule stopped_rule = {
 		 "work queued all that time, it cost nothing.",
 	.remedy = "Ask who sends these signals why.",
 	RULE_SETTINGS(settings),
-	.kinds = {KIND_signal, 0},
+	.kinds = {KIND_signal, KIND_exit, 0},
 	.state_size = sizeof(struct stopped_state),
 	.groups = {{offsetof(struct stopped_state, processes), sizeof(struct stopped_process), STOPPED_PROCESSES_MAX,
 		    0}},
