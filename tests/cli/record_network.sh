@@ -33,6 +33,8 @@ ask() {
 	read -r waited own <"$TMP/said"
 }
 feeder="(SELECT tid FROM calls GROUP BY tid)"
+# What ended the wait is the next waking of that thread.
+waking() { echo "(SELECT $1 FROM wakeups w WHERE w.tid = n.tid AND w.at_ns >= n.at_ns ORDER BY w.at_ns LIMIT 1)"; }
 counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM network_waits) FROM probe_counts WHERE name = 'network_wait'"
 named="JOIN connections c ON c.id = (SELECT id FROM connections WHERE number = n.connection AND at_ns <= n.at_ns ORDER BY at_ns DESC LIMIT 1)"
 
@@ -46,7 +48,7 @@ for way in recv poll select epoll; do
 	check "where the time went has it ($way)" is 1 \
 		"SELECT sum(l.ns) BETWEEN 800000000 AND $waited FROM ledger l WHERE part = 'network' AND tid IN $feeder"
 	check "what woke it was no thread ($way)" is 0 \
-		"SELECT count(*) FROM network_waits n JOIN wakeups w ON w.tid = n.tid AND w.at_ns BETWEEN n.at_ns AND n.at_ns + 1000000 WHERE n.tid IN $feeder AND n.dur_ns > 100000000 AND context = 0"
+		"SELECT count(*) FROM network_waits n WHERE tid IN $feeder AND dur_ns > 100000000 AND $(waking context) = 0"
 	check "what is counted is there ($way)" is 1 "$counted"
 done
 check "the text shows both" sh -c '"$1" -q "$2" | grep -q "network .*role=made unread=6" && "$1" -q "$2" | grep -q "connection .*peer=\"127.0.0.1:"' sh "$BUILD/gpureplay" "$cap"
@@ -60,7 +62,7 @@ for way in recv poll select epoll; do
 	check "a program is recorded that waits for a program here ($way)" ask direct $way 40
 	check "its waits have rows ($way)" is 1 "SELECT count(*) BETWEEN 35 AND 41 FROM network_waits WHERE tid IN $feeder"
 	check "but what woke it is that program, always ($way)" is "$other" \
-		"SELECT group_concat(DISTINCT waker_tid) FROM network_waits n JOIN wakeups w ON w.tid = n.tid AND w.at_ns BETWEEN n.at_ns AND n.at_ns + 1000000 WHERE n.tid IN $feeder AND unread > 1"
+		"SELECT group_concat(DISTINCT $(waking waker_tid)) FROM network_waits n WHERE tid IN $feeder AND unread > 1"
 	check "which the rows say, too ($way)" is "$other" "SELECT group_concat(DISTINCT sender_tid) FROM network_waits WHERE tid IN $feeder AND unread > 1"
 	check "it was that one's doing ($way)" is 1 "SELECT sum(ns) > 100000000 FROM ledger WHERE part = 'task' AND tid IN $feeder"
 	check "and not the network's ($way)" is 0 "SELECT count(*) FROM ledger WHERE part = 'network' AND tid IN $feeder"
@@ -70,7 +72,7 @@ check "a program is recorded that sends more than has room" ask late send 2
 check "it waits until the other end has taken some" is "1|1" \
 	"SELECT max(dur_ns) > 100000000, min(role) FROM network_waits WHERE tid IN $feeder AND unread = 0"
 check "which is that program's doing" is "$other" \
-	"SELECT group_concat(DISTINCT waker_tid) FROM network_waits n JOIN wakeups w ON w.tid = n.tid AND w.at_ns BETWEEN n.at_ns AND n.at_ns + 1000000 WHERE n.tid IN $feeder AND dur_ns > 100000000"
+	"SELECT group_concat(DISTINCT $(waking waker_tid)) FROM network_waits n WHERE tid IN $feeder AND dur_ns > 100000000"
 
 # Who is asked sleeps of its own accord.
 listens() {
