@@ -114,6 +114,32 @@ uint32_t explained_keeper(const struct explained *e)
 	return e->cause.end == CHAIN_RAN && e->cause.nlinks > 1 ? last->tid : TID_NONE;
 }
 
+/* What it did for longest, but for what is listed; CAUSE_CLASSES: nothing more. */
+static unsigned next_did(const uint64_t *did_ns, unsigned listed)
+{
+	unsigned most = CAUSE_CLASSES;
+
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
+		if (!(listed >> c & 1) && cause_class_doing((enum cause_class)c) && did_ns[c] &&
+		    (most == CAUSE_CLASSES || did_ns[c] > did_ns[most]))
+			most = c;
+	return most;
+}
+
+void text_add_doing(struct text *t, const char *before, const uint64_t *did_ns, uint64_t ns)
+{
+	unsigned listed = 0, c;
+
+	while ((c = next_did(did_ns, listed)) < CAUSE_CLASSES && did_ns[c] >= ns / 10) {
+		text_add(t, "%s%s", listed ? ", " : before, cause_class_doing((enum cause_class)c));
+		if (did_ns[c] >= ns - ns / 10)
+			return;
+		text_add(t, " for ");
+		text_add_ns(t, did_ns[c]);
+		listed |= 1U << c;
+	}
+}
+
 void text_add_who(struct text *t, const struct who *who)
 {
 	if (!who) {
@@ -459,7 +485,7 @@ static void add_waker(struct text *t, const struct explained *e, const struct sp
 
 	if (p->flags & SPAN_IRQ && (p->class == CAUSE_IO || p->class == CAUSE_FAULT))
 		return; /* a disk's answer is an interrupt */
-	if (p->flags & SPAN_TIMED_OUT) {
+	if (p->flags & (SPAN_TIMED_OUT | SPAN_TIMER)) {
 		text_add(t, " until its time was up");
 	} else if (p->flags & SPAN_IRQ && use->waits && use->longest.at_ns == p->longest_end_ns) {
 		text_add(t, " until something came from ");

@@ -57,6 +57,13 @@ const char *shortage_word(uint32_t flags);
 /* "4399 tokenizer"; "the idle task"; "an unknown thread" (NULL). Escaped. */
 void text_add_who(struct text *t, const struct who *who);
 
+/*
+ * What one did meanwhile, of did_ns[CAUSE_CLASSES], after `before`: "at work"; or, if that was for less than nine
+ * tenths of `ns`, "at work for 482 ms, without a CPU for 466 ms", of what it did for a tenth or more. Nothing, if none
+ * of that is known.
+ */
+void text_add_doing(struct text *t, const char *before, const uint64_t *did_ns, uint64_t ns);
+
 /* "13.0 ms asleep in futex 0x7f..., woken by 4399 tokenizer, which had been preempted on CPU 1 by 4410 hog for ..." */
 void text_add_cause(struct text *t, const struct explained *e);
 

@@ -321,7 +321,7 @@ int on_signal(__u64 *ctx)
 	return 0;
 }
 
-static __always_inline int waking(struct task_struct *t, bool is_tracked, bool interrupted)
+static __always_inline int waking(struct task_struct *t, bool is_tracked, bool interrupted, bool up)
 {
 	struct task_struct *waker = bpf_get_current_task_btf();
 	bool by_tracked = track_of(waker->tgid);
@@ -333,7 +333,8 @@ static __always_inline int waking(struct task_struct *t, bool is_tracked, bool i
 	emit(t, is_tracked);
 	emit(waker, by_tracked);
 	disk_woken(t, interrupted);
-	interrupted = network_woken(t, interrupted);
+	if (!up)
+		interrupted = network_woken(t, interrupted);
 	if (follow_wakers && is_tracked && !by_tracked && interrupts_known && !interrupted)
 		follow_waker(t);
 	r = bpf_ringbuf_reserve(&bulk, sizeof(*r), 0);
@@ -344,7 +345,7 @@ static __always_inline int waking(struct task_struct *t, bool is_tracked, bool i
 	head_fill(&r->head, RING_WAKING);
 	r->tid = t->pid;
 	r->waker_tid = waker->pid;
-	r->context = interrupted ? WAKE_IRQ : WAKE_TASK;
+	r->context = up ? WAKE_TIMER : interrupted ? WAKE_IRQ : WAKE_TASK;
 	r->pad = 0;
 	submit_bulk(r);
 	return 0;
@@ -412,11 +413,39 @@ static __always_inline void selftest(void)
 		selftest_task++;
 }
 
+/* A timer's time is up. If a thread sleeps until then, and still does, it is woken next. */
+SEC("tp_btf/hrtimer_expire_entry")
+int on_timer(__u64 *ctx)
+{
+	struct cpu_state *here = cpu_state(bpf_get_smp_processor_id());
+	struct hrtimer_sleeper *sleeper = (void *)ctx[0];
+
+	if (!running || !here || !bpf_core_field_exists(sleeper->task))
+		return 0;
+	/* (Behind another sort of timer stands anything: that is no task's address, or one's that is not woken next.) */
+	here->timer_task = (__u64)BPF_CORE_READ(sleeper, task);
+	here->timer_ns = now_ns();
+	return 0;
+}
+
+/* Between both there is nothing but the kernel's own code. */
+#define TIMER_NEAR_NS 100000
+
+static __always_inline bool is_up(struct task_struct *t)
+{
+	struct cpu_state *here = cpu_state(bpf_get_smp_processor_id());
+	bool up = here && here->timer_task == (__u64)t && now_ns() - here->timer_ns < TIMER_NEAR_NS;
+
+	if (up)
+		here->timer_task = 0;
+	return up;
+}
+
 SEC("tp_btf/sched_waking")
 int on_waking(__u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
-	bool is_tracked;
+	bool is_tracked, interrupted, up;
 
 	if (selftest_pid && (__u32)t->tgid == selftest_pid)
 		selftest();
@@ -428,7 +457,9 @@ int on_waking(__u64 *ctx)
 	/* Before 6.18 it may become runnable in a queue that is throttled. */
 	if (!bpf_core_field_exists(t->throttled) && is_throttled(t))
 		throttle_begins(t);
-	return waking(t, is_tracked, interrupts_known && in_interrupt());
+	up = is_up(t);
+	interrupted = interrupts_known ? in_interrupt() : up;
+	return waking(t, is_tracked, interrupted, interrupted && up);
 }
 
 /*

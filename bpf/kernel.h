@@ -228,6 +228,10 @@ struct bpf_uprobe_multi_run_ctx {
 	struct bpf_uprobe *uprobe;
 };
 
+struct hrtimer_sleeper {
+	struct task_struct *task; /* whom it wakes; NULL: nobody any more */
+};
+
 struct gendisk {
 	int major, first_minor;
 	char disk_name[32];

@@ -226,6 +226,8 @@ struct segment {
 struct cpu_state {
 	__u64 waiting;      /* tracked threads that wait for it */
 	__u64 own_stack_at; /* see in_interrupt() */
+	__u64 timer_task;   /* struct task_struct whose timer was up here last, if it slept with one */
+	__u64 timer_ns;     /* and when: now_ns() */
 	struct disk_request request;
 	struct segment segment;
 };

@@ -275,8 +275,9 @@
 	F(waking, waker_tid, UINT, ID)                                                                                 \
 	F(waking, context, UINT, ENUM)
 
-#define WAKE_TASK 0 /* the waker's own doing */
-#define WAKE_IRQ 1  /* from an interrupt (a timer, a device) while the waker happened to run */
+#define WAKE_TASK 0  /* the waker's own doing */
+#define WAKE_IRQ 1   /* from an interrupt (a device, or a timer) while the waker happened to run */
+#define WAKE_TIMER 2 /* likewise, and known to be that of the timer until which it slept: its time was up */
 
 /* op: futex(2) command without its flag bits; flags: those bits. ret: result, or -errno. A call at its return.
  * addr2: where waiters are moved to, or what FUTEX_WAKE_OP changes; else 0. */

@@ -16,6 +16,7 @@ const struct tracepoint tracepoints[] = {
 	{"sched_switch", "when threads ran, waited for a CPU or slept", TRACING, false},
 	{"sched_waking", "who woke a thread, and when", TRACING, false},
 	{"sched_wakeup", "for which CPU a woken thread waits, and who has that", TRACING, true},
+	{"hrtimer_expire_entry", "which sleeps ended because their time was up", TRACING, true},
 	{"mark_victim", "processes that were killed because memory ran out", TRACING, false},
 	{"page_fault_user", "page faults, which then look like some sleep", TRACING " (x86 alone has it)", true},
 	{"signal_generate", "who stopped, continued or ended processes by a signal", TRACING, true},

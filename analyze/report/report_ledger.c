@@ -142,7 +142,6 @@ void report_waited_add(struct text *t, const struct report *r, const struct feed
 
 	for (size_t i = 0; i < f->waited.n && n < WAITED_NAMED; i++) {
 		const struct waited_for *w = &f->waited.all[i];
-		const char *did = part == LEDGER_TASK ? cause_class_doing(waited_did(w)) : NULL;
 		struct who who;
 
 		if (w->part != part || !is_somebody(w) || w->ns < f->ns[part] / WAITED_NAMED_PARTS)
@@ -152,7 +151,9 @@ void report_waited_add(struct text *t, const struct report *r, const struct feed
 		text_add_who(t, &who);
 		text_add(t, " (");
 		text_add_ns(t, w->ns);
-		text_add(t, did ? ": %s)" : ")", did);
+		if (part == LEDGER_TASK)
+			text_add_doing(t, ": ", w->did_ns, w->ns);
+		text_add(t, ")");
 	}
 	if (!n && f->nlisted)
 		add_source(t, names, f, part);
@@ -325,6 +326,11 @@ static void add_waited(struct json *j, const struct names *names, const struct f
 		json_u64(j, "ns", w->ns);
 		json_u64(j, "count", w->count);
 		json_string(j, "did", cause_class_name(waited_did(w)));
+		json_open(j, "did_ns", '{');
+		for (unsigned c = 0; c < CAUSE_CLASSES; c++)
+			if (w->did_ns[c])
+				json_u64(j, cause_class_name((enum cause_class)c), w->did_ns[c]);
+		json_close(j, '}');
 		json_u64(j, "gpu_idle_ns", w->idle_ns);
 		json_close(j, '}');
 	}

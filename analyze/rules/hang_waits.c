@@ -25,7 +25,7 @@ static void keep_sleep(void *arg, const struct span *piece)
 {
 	struct sleeps *s = arg;
 
-	if (piece->state != STATE_ASLEEP || piece->flags & (SPAN_FAULT | SPAN_IO | SPAN_TIMED_OUT) ||
+	if (piece->state != STATE_ASLEEP || piece->flags & (SPAN_FAULT | SPAN_IO | SPAN_TIMED_OUT | SPAN_TIMER) ||
 	    piece->task_state & TASK_UNINTERRUPTIBLE_BIT || !piece->syscall)
 		return;
 	if (!(piece->flags & SPAN_WOKEN) && piece->end_ns >= s->now_ns) {

@@ -291,7 +291,11 @@ static void whom_add(struct text *t, const struct context *ctx, const struct cul
 		text_add(t, ", most for ");
 	}
 	text_add_who(t, &who);
-	text_add(t, ", which %s %s meanwhile", c->crew ? "were" : "was", cause_class_doing(mostly(c)));
+	if (c->did_ns[mostly(c)] >= c->lost_ns - c->lost_ns / 10)
+		text_add(t, ", which %s %s meanwhile", c->crew ? "were" : "was", cause_class_doing(mostly(c)));
+	else
+		text_add_doing(t, c->crew ? ", which meanwhile were " : ", which meanwhile was ", c->did_ns,
+			       c->lost_ns);
 }
 
 /* The GPU was what took long: nothing shows that the waits cost it anything. */

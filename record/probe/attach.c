@@ -37,7 +37,7 @@ bool attach_ring_valid(uint64_t bytes)
 #define ASK_ONE_IN 16u
 #define ASK_RING_BYTES (1u << 20)
 
-#define NTRACEPOINTS 21
+#define NTRACEPOINTS 22
 #define NSYSCALL_TRACEPOINTS 2
 
 /* Programs on the kernel's own tracepoints, in the order in which they are attached. */
@@ -51,6 +51,7 @@ static void tracepoint_programs(const struct gpurec_bpf *s, struct bpf_program *
 		s->progs.on_rename,
 		s->progs.on_metrics,
 		s->progs.on_switch,
+		s->progs.on_timer,
 		s->progs.on_waking,
 		s->progs.on_wakeup,
 		s->progs.on_oom,

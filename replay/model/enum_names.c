@@ -25,6 +25,7 @@ static const struct enum_word words[] = {
 	{KIND_copy, F_copy_direction, 4, "by-address"},
 	{KIND_waking, F_waking_context, WAKE_TASK, "task"},
 	{KIND_waking, F_waking_context, WAKE_IRQ, "irq"},
+	{KIND_waking, F_waking_context, WAKE_TIMER, "timer"},
 	{KIND_disk, F_disk_operation, DISK_READ, "read"},
 	{KIND_disk, F_disk_operation, DISK_WRITE, "write"},
 	{KIND_disk, F_disk_operation, DISK_FLUSH, "flush"},

@@ -342,7 +342,7 @@ static struct ledger_piece *open_wait(struct ledger_thread *t, struct wait *w)
 		struct ledger_piece *p = &t->pieces[--w->at];
 		uint64_t ns = p->end_ns - (w->at ? t->pieces[w->at - 1].end_ns : t->end_ns);
 
-		if (p->futex) {
+		if (p->object) {
 			w->slept_ns += ns;
 			return wait_goes_on(w->slept_ns, w->looked_ns) ? p : NULL;
 		}
@@ -354,20 +354,20 @@ static struct ledger_piece *open_wait(struct ledger_thread *t, struct wait *w)
 	return NULL;
 }
 
-/* This sleep in a futex, which somebody ended, may be the last one of a wait whose begin is kept. */
+/* This sleep, which somebody ended, may be the last one of a wait whose begin is kept. */
 static void end_wait(struct ledger_thread *t, const struct span *sleep, const struct whom *whom)
 {
 	struct wait w = {.at = t->npieces, .slept_ns = sleep->end_ns - sleep->begin_ns};
 	struct ledger_piece *p;
 
-	if (!(sleep->flags & SPAN_FUTEX) || !woken_by_task(sleep))
+	if (!woken_by_task(sleep))
 		return;
-	while ((p = open_wait(t, &w)) && futex_block(p->futex) == futex_block(sleep->futex)) {
+	while ((p = open_wait(t, &w)) && p->object == wait_object(sleep)) {
 		for (unsigned i = 0; i < LEDGER_WHERES; i++)
 			if (p->part[i] == LEDGER_CHOICE)
 				p->part[i] = LEDGER_TASK;
 		p->whom = *whom;
-		p->futex = 0;
+		p->object = 0;
 	}
 }
 
@@ -385,13 +385,13 @@ static void keep_stretch(void *arg, const struct span *stretch, const struct who
 
 	for (unsigned w = 0; w < LEDGER_WHERES; w++)
 		one.part[w] = (uint8_t)part_of(s->ledger, t, stretch, (enum ledger_where)w);
-	if (stretch->flags & SPAN_TIMED_OUT)
-		one.futex = stretch->futex;
+	if (stretch->flags & (SPAN_TIMED_OUT | SPAN_TIMER))
+		one.object = wait_object(stretch);
 	if (stretch->state == STATE_ASLEEP)
 		end_wait(t, stretch, whom);
 	last = t->npieces ? &t->pieces[t->npieces - 1] : NULL;
 	if (last && !memcmp(last->part, one.part, sizeof(one.part)) && last->whom.tid == one.whom.tid &&
-	    last->whom.thread == one.whom.thread && last->whom.did == one.whom.did && last->futex == one.futex) {
+	    last->whom.thread == one.whom.thread && last->whom.did == one.whom.did && last->object == one.object) {
 		last->end_ns = one.end_ns;
 		return;
 	}

@@ -71,7 +71,7 @@ struct ledger_stay {
 /* A piece of its time, from the end of the one before it. */
 struct ledger_piece {
 	uint64_t end_ns;
-	uint64_t futex;              /* it slept in that until its time was up, and may go on; 0: it did not */
+	uint64_t object;             /* it slept in that until its time was up, and may go on; 0: it did not */
 	struct whom whom;            /* kept it waiting */
 	uint8_t part[LEDGER_WHERES]; /* that it belongs to, if the thread is there */
 };

@@ -49,6 +49,7 @@ static void thread_reset(struct track *th)
 	th->parent_tid = TID_NONE;
 	th->ran_since_ns = NEVER;
 	th->tracked_since_ns = NEVER;
+	th->timed = false;
 	th->woken_while_running = false;
 	th->pinned = false;
 }
@@ -366,6 +367,13 @@ INLINE void woken(struct timeline *tl, struct track *th, const uint64_t *v, bool
 		/* The idle task does nothing of its own: who interrupted it did. */
 		was->flags |= irq || waker_tid == TID_IDLE ? SPAN_WOKEN | SPAN_IRQ : SPAN_WOKEN;
 		was->other_tid = waker_tid;
+		if (v[F_waking_context] == WAKE_TIMER) {
+			was->flags |= SPAN_TIMER;
+			th->timed = true;
+		} else if (th->timed) {
+			th->timed = false;
+			timeline_wait_ended(th);
+		}
 	}
 	runnable_from(th, at_ns, (uint32_t)v[F_waking_cpu]);
 }

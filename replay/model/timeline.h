@@ -87,6 +87,7 @@ enum span_flags {
 	SPAN_COMPACT = 524288,  /* what is free does not lie in one piece */
 	SPAN_HOST = 1048576,    /* the host has too little */
 	SPAN_WRITES = 4194304,  /* asleep, with SPAN_IO: its writes are held back */
+	SPAN_TIMER = 8388608,   /* asleep: with SPAN_IRQ, that was the timer until which it slept */
 	SPAN_NETWORK = 2097152, /* asleep: with SPAN_IRQ, for what came through a connection begun here */
 	SPAN_WATCHED = 65536,   /* runnable: all switches on the CPU that it waited for have rows */
 };
@@ -152,6 +153,26 @@ static inline uint64_t futex_block(uint64_t addr)
 static inline bool wait_goes_on(uint64_t slept_ns, uint64_t looked_ns)
 {
 	return looked_ns <= 1000000 + slept_ns / 4;
+}
+
+/*
+ * What a thread waits in that sleeps there with a time limit: the same number for sleeps in the same futex, and for
+ * those in the same system call that is none of futexes; 0: that is not known. (A futex' own row, which comes at the
+ * end of the call, says which one it was. The numbers of those calls: x86_64, arm64, and both, which have none else.)
+ */
+static inline uint64_t wait_object(const struct span *sleep)
+{
+	switch (sleep->flags & SPAN_FUTEX ? 0 : sleep->syscall) {
+	case 0:
+		return sleep->flags & SPAN_FUTEX ? futex_block(sleep->futex) : 0;
+	case 202 + 1:
+	case 98 + 1:
+	case 449 + 1:
+	case 455 + 1:
+		return 0;
+	default:
+		return UINT64_MAX - sleep->syscall;
+	}
 }
 
 struct futex_row {

@@ -59,7 +59,7 @@ static bool is_of(const struct wake *w, uint32_t pid, uint64_t addr)
 /* It timed out, but was for this thread. */
 static void end_by(struct span *s, uint32_t tid)
 {
-	s->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_IRQ);
+	s->flags &= (uint32_t) ~(SPAN_TIMED_OUT | SPAN_TIMER | SPAN_IRQ);
 	s->flags |= SPAN_WOKEN;
 	s->other_tid = tid;
 }
@@ -109,7 +109,7 @@ struct wait {
 	uint64_t slept_ns, looked_ns;
 };
 
-/* The sleep before next_ns, if it was in a futex until its time was up, and the thread only looked since. */
+/* The sleep before next_ns, if its time was up then, and the thread only looked since. */
 static struct span *timed_out_before(const struct track *th, unsigned *i, uint64_t next_ns, struct wait *w)
 {
 	while (*i > 0) {
@@ -119,7 +119,7 @@ static struct span *timed_out_before(const struct track *th, unsigned *i, uint64
 			return NULL;
 		next_ns = s->begin_ns;
 		if (is_sleep(s))
-			return s->flags & SPAN_TIMED_OUT &&
+			return s->flags & (SPAN_TIMED_OUT | SPAN_TIMER) &&
 					       wait_goes_on(w->slept_ns + s->end_ns - s->begin_ns, w->looked_ns)
 				       ? s
 				       : NULL;
@@ -129,17 +129,17 @@ static struct span *timed_out_before(const struct track *th, unsigned *i, uint64
 	return NULL;
 }
 
-/* The same of this one, in the same futex. */
+/* The same of this one, in the same futex or system call. */
 static struct span *same_wait(const struct track *th, unsigned *i, const struct span *later, struct wait *w)
 {
 	struct span *s;
 
 	w->slept_ns += later->end_ns - later->begin_ns;
 	s = timed_out_before(th, i, later->begin_ns, w);
-	return s && futex_block(s->futex) == futex_block(later->futex) ? s : NULL;
+	return s && wait_object(s) && wait_object(s) == wait_object(later) ? s : NULL;
 }
 
-/* A futex row has ended, whose last sleep and whose first one, item `i`, these are: the wait may have begun before. */
+/* A thread ended the last sleep of a call, whose first one is item `i`: the wait may have begun before. */
 static void end_wait(const struct track *th, unsigned i, const struct span *last)
 {
 	struct span *s = ring_at(&th->spans, i);
@@ -167,7 +167,7 @@ static void end_returned(const struct track *th, uint64_t block, uint64_t at_ns,
 	if (now->state == STATE_RUNNING && now->begin_ns < at_ns)
 		w.looked_ns = at_ns - now->begin_ns;
 	s = timed_out_before(th, &i, now->begin_ns, &w);
-	if (!s || futex_block(s->futex) != block)
+	if (!s || wait_object(s) != block)
 		return;
 	end_by(s, by_tid);
 	end_wait(th, i, s);
@@ -183,9 +183,9 @@ static void end_looking(struct timeline *tl, const struct track *th, unsigned i,
 {
 	struct wait w = {.looked_ns = row->at_ns - row->begin_ns};
 	const struct span *s = timed_out_before(th, &i, begin_ns, &w);
-	const struct wake *by = s ? wake_of(tl, row->pid, s->futex) : NULL;
+	const struct wake *by = s && s->flags & SPAN_FUTEX ? wake_of(tl, row->pid, s->futex) : NULL;
 
-	if (!futex_is_lock(row) || !s || futex_block(s->futex) == futex_block(row->addr) ||
+	if (!futex_is_lock(row) || !by || futex_block(s->futex) == futex_block(row->addr) ||
 	    !is_of(by, row->pid, s->futex) || by->tid != by_tid || by->at_ns < s->end_ns)
 		return;
 	end_by(ring_at(&th->spans, i), by_tid);
@@ -207,6 +207,14 @@ static void note_wake(struct timeline *tl, const struct futex_row *row)
 	*w = (struct wake){row->at_ns, block, row->pid, row->tid, 0};
 	if (late && row->ret == 0)
 		end_returned(late, block, row->at_ns, row->tid);
+}
+
+void timeline_wait_ended(struct track *th)
+{
+	unsigned n = ring_n(&th->spans);
+
+	if (n)
+		end_wait(th, n - 1, ring_at(&th->spans, n - 1));
 }
 
 int timeline_futex(struct timeline *tl, const struct futex_row *row, struct fault *why)

@@ -21,6 +21,7 @@ struct track {
 	uint64_t ran_since_ns;     /* with began_running: it ran from here to first_ns; NEVER: not known */
 	uint64_t tracked_since_ns; /* NEVER: nothing shows that it is tracked */
 	bool pinned;               /* when it last left a CPU while it could run on */
+	bool timed;                /* its last sleep but this one was until its time was up */
 	bool woken_while_running;  /* a waking row came since it last began to run */
 };
 
@@ -68,6 +69,10 @@ struct timeline {
 	void *full_arg;
 	struct wake wakes[WAKES];
 };
+
+/* The sleep that is the last item is over. If a thread ended it: earlier ones, until their time was up, may be the same
+ * wait. */
+void timeline_wait_ended(struct track *th);
 
 /* What it does since begin_ns; before the first row: STATE_UNKNOWN since NEVER. */
 static inline struct span *open_of(const struct track *th)

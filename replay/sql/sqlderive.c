@@ -134,6 +134,8 @@ int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, stru
 	if (!r)
 		r = sql_prepare(db, "INSERT INTO ledger_waited VALUES(?,?,?,?,?,?,?,?,?)", &d->ledger_waited, why);
 	if (!r)
+		r = sql_prepare(db, "INSERT INTO ledger_did VALUES(?,?,?,?,?,?,?)", &d->ledger_did, why);
+	if (!r)
 		r = timeline_open(&d->timeline, why);
 	if (r)
 		return r;
@@ -154,6 +156,7 @@ void derive_close(struct derive *d)
 	sqlite3_finalize(d->ledger_part);
 	sqlite3_finalize(d->ledger_slice);
 	sqlite3_finalize(d->ledger_waited);
+	sqlite3_finalize(d->ledger_did);
 	ledger_clear(&d->ledger);
 	allocations_clear(&d->allocations);
 	allocations_clear(&d->objects);
@@ -302,6 +305,25 @@ static int insert_slices(struct derive *d, const struct ledger_thread *t, struct
 	return r;
 }
 
+static int insert_did(struct derive *d, const struct ledger_thread *t, const struct waited_for *w, struct fault *why)
+{
+	int r = 0;
+
+	for (unsigned c = 0; c < CAUSE_CLASSES && r == 0; c++) {
+		const struct sql_value v[] = {{.number = t->key.b % LEDGER_AGAIN},
+					      {.number = t->begin_ns},
+					      {.text = ledger_part_key((enum ledger_part)w->part)},
+					      {.number = w->whom.tid, .absent = w->whom.tid == TID_NONE},
+					      {.number = w->whom.thread, .absent = !w->whom.thread},
+					      {.text = cause_class_name((enum cause_class)c)},
+					      {.number = w->did_ns[c]}};
+
+		if (w->did_ns[c])
+			r = sql_insert_values(d->db, d->ledger_did, v, sizeof(v) / sizeof(v[0]), why);
+	}
+	return r;
+}
+
 static int insert_waited(struct derive *d, const struct ledger_thread *t, struct fault *why)
 {
 	int r = 0;
@@ -319,6 +341,8 @@ static int insert_waited(struct derive *d, const struct ledger_thread *t, struct
 					      {.number = w->idle_ns, .absent = !ledger_idle(t)}};
 
 		r = sql_insert_values(d->db, d->ledger_waited, v, sizeof(v) / sizeof(v[0]), why);
+		if (r == 0)
+			r = insert_did(d, t, w, why);
 	}
 	return r;
 }

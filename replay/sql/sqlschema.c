@@ -143,6 +143,8 @@ const char *const sqlschema_tables[] = {
 	" part TEXT, ns INTEGER, gpu_idle_ns INTEGER)",
 	"CREATE TABLE ledger_waited(thread INTEGER, begin_ns INTEGER, part TEXT, for_tid INTEGER, for_thread INTEGER,"
 	" ns INTEGER, count INTEGER, did TEXT, gpu_idle_ns INTEGER)",
+	"CREATE TABLE ledger_did(thread INTEGER, begin_ns INTEGER, part TEXT, for_tid INTEGER, for_thread INTEGER,"
+	" did TEXT, ns INTEGER)",
 	"CREATE TABLE ledger_seconds(thread INTEGER, begin_ns INTEGER, end_ns INTEGER, part TEXT, ns INTEGER)",
 	NULL,
 };

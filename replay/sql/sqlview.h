@@ -36,7 +36,7 @@ int sql_insert_values(sqlite3 *db, sqlite3_stmt *st, const struct sql_value *val
 struct derive {
 	sqlite3 *db;
 	sqlite3_stmt *allocation_end, *inner_call, *object_life, *offcpu, *state, *ledger_part, *ledger_slice,
-		*ledger_waited;
+		*ledger_waited, *ledger_did;
 	struct allocations allocations, objects;
 	struct timeline *timeline;
 	struct moment moment;

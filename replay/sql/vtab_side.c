@@ -66,6 +66,7 @@ static const struct {
 	{"ledger", "thread", 12},
 	{"ledger_seconds", "thread", 1000},
 	{"ledger_waited", "thread", 12},
+	{"ledger_did", "thread", 20},
 };
 
 const struct side_table *side_table_of(const char *name)
@@ -85,6 +86,7 @@ const struct side_table *side_table_of(const char *name)
 		{"ledger", LEARNT_DERIVED, 1e3},
 		{"ledger_seconds", LEARNT_DERIVED, 1e5},
 		{"ledger_waited", LEARNT_DERIVED, 1e4},
+		{"ledger_did", LEARNT_DERIVED, 1e4},
 	};
 	static const struct side_table other = {"", LEARNT_SEALS, 300};
 

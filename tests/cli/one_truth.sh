@@ -363,6 +363,8 @@ check "as the database does, too" agrees waited waited_in_report
 check "and the module" agrees waited in_module "$waited"
 check "what it waited adds up" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, begin_ns, part, ns FROM ledger WHERE part IN ('task', 'cpu')
 	EXCEPT SELECT thread, begin_ns, part, sum(ns) FROM ledger_waited GROUP BY thread, begin_ns, part)")"
+check "and what those did meanwhile" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, begin_ns, part, for_tid, for_thread, ns FROM ledger_waited
+	EXCEPT SELECT thread, begin_ns, part, for_tid, for_thread, sum(ns) FROM ledger_did GROUP BY 1, 2, 3, 4, 5)")"
 check "all of it" is 0 "$(in_db "SELECT count(*) FROM (SELECT 1 FROM ledger GROUP BY thread, begin_ns HAVING sum(ns) <> end_ns - begin_ns)")"
 check "second by second, too" is 0 "$(in_db "SELECT count(*) FROM (SELECT thread, part, ns FROM ledger EXCEPT
 	SELECT thread, part, sum(ns) FROM ledger_seconds GROUP BY thread, part)")"
