@@ -40,6 +40,7 @@ test     python3                                   python3              python3
 test     @jsonschema                               python3-jsonschema   python3-jsonschema
 exam     python3                                   python3              python3
 exam     @torch                                    python3-torch        python3-torch
+exam     ruby                                      ruby                 ruby
 exam     node                                      nodejs               nodejs
 exam     node/node_api.h                           libnode-dev          nodejs-devel
 exam     javac                                     default-jdk-headless java-devel

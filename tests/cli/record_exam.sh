@@ -32,10 +32,10 @@ check "a quota is none of it" test "$(judged "$lost, \"part\": \"quota\"")" = "0
 
 # --- programs that are recorded ---
 needs_recording "what is found of programs of several runtimes"
-ways="openmp.barrier python.gil_bytecode python.mp_pool python.program_output python.steady python.stopped_itself"
+ways="openmp.barrier python.gil_bytecode python.mp_pool python.program_output python.steady python.stopped_itself waits.select_limit_60"
 sit() {
 	# shellcheck disable=SC2086 # words
-	python3 "$exam" run 1 "$TMP/exam.jsonl" $ways && python3 "$exam" table "$TMP/exam.jsonl" && [ "$(grep -c '"way"' "$TMP/exam.jsonl")" = 6 ]
+	python3 "$exam" run 1 "$TMP/exam.jsonl" $ways && python3 "$exam" table "$TMP/exam.jsonl" && [ "$(grep -c '"way"' "$TMP/exam.jsonl")" = 7 ]
 }
 nothing_wrong() {
 	python3 "$exam" show 50 "$TMP/exam.jsonl" >"$TMP/wrong"

@@ -63,16 +63,24 @@ def off_cpu_ns():
     return time.monotonic_ns() - time.thread_time_ns()
 
 
+def without_cpu_ns():
+    """Ready to run, as the kernel counts."""
+    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
+        return int(file.read().split()[1])
+
+
 class Clock:
-    """Time inside `with` in which this thread did not run, summed up."""
+    """Time inside `with` in which this thread did not run, summed up, and what of it it was ready to."""
 
     ns = 0
+    cpu_ns = 0
 
     def __enter__(self):
-        self.begin = off_cpu_ns()
+        self.cpu_begin, self.begin = without_cpu_ns(), off_cpu_ns()
 
     def __exit__(self, *_):
         self.ns += off_cpu_ns() - self.begin
+        self.cpu_ns += without_cpu_ns() - self.cpu_begin
 
 
 def rounds(wait, n=ROUNDS):
@@ -639,8 +647,7 @@ def main(ways):
         return
     open_cuda(sys.argv[1])
     truth = {way.__name__: way for way in ways}[sys.argv[2]]() or {}
-    with open("/proc/thread-self/schedstat", encoding="ascii") as file:
-        truth["cpu_wait_ns"] = int(file.read().split()[1])
+    truth["cpu_wait_ns"] = without_cpu_ns()
     print(json.dumps(dict(truth, feeder=threading.get_native_id())))
 
 

@@ -10,6 +10,7 @@ import tempfile
 import time
 
 import exam_python as exam
+import exam_waits
 
 ITEMS = 80
 ITEM_S = 0.012
@@ -38,13 +39,14 @@ def train(work, did="on-cpu", workers=1, step_s=exam.OWN_S, prepare=lambda pid: 
         prepare(pid)
     clock = exam.Clock()
     next(loader)
+    begin = time.monotonic_ns()
     for _ in range(ITEMS // 2 - 1):
         exam.launch()
         exam.compute(step_s)
         with clock:
             next(loader)
     exam.launch()
-    return exam.lost(clock.ns, to, did)
+    return exam_waits.lost((clock, time.monotonic_ns() - begin), to, did)
 
 
 def loader_computes():
@@ -57,6 +59,11 @@ def loader_two():
 
 def loader_in_c():
     return train(lambda: exam.compress(ITEM_S))
+
+
+def loader(share):
+    """As fast as needed to lose so much."""
+    return train(lambda: exam.compute(ITEM_S), step_s=2 * ITEM_S * (1 - share))
 
 
 def loader_dozes():
@@ -123,4 +130,4 @@ WAYS = (loader_computes, loader_two, loader_in_c, loader_dozes, loader_throttled
 DECOYS = (loader_ahead, cpu_operations)
 
 if __name__ == "__main__":
-    exam.main(WAYS + DECOYS)
+    exam.main(WAYS + tuple(exam_waits.ways({"loader": loader})) + DECOYS)

@@ -50,7 +50,9 @@ LINKED = [CUDA, "-Wl,-rpath," + DIR]
 # runtime: how it is built, how it is run (the way follows), how its version is asked for
 RUNTIMES = {
     "python": ([], [PYTHON, "-B", HERE + "/exam_python.py", CUDA], [PYTHON, "--version"]),
+    "waits": ([], [PYTHON, "-B", HERE + "/exam_waits.py", CUDA], [PYTHON, "--version"]),
     "torch": ([], [PYTHON, "-B", HERE + "/exam_torch.py", CUDA], [PYTHON, "-c", "import torch; print('torch', torch.__version__)"]),
+    "ruby": ([], ["ruby", HERE + "/exam_ruby.rb", CUDA], ["ruby", "--version"]),
     "node": ([cc("exam.node", "-I/usr/include/node", HERE + "/exam_node.c", *LINKED)],
              ["node", HERE + "/exam_node.js", DIR + "/exam.node"], ["node", "-p", "'Node.js ' + process.version"]),
     "java": ([cc("libexam_java.so", "-I%s/include" % java_home(), "-I%s/include/linux" % java_home(), HERE + "/exam_java.c", *LINKED),
@@ -113,11 +115,11 @@ def with_threads(db, tids, own_pid):
 def judge_ledger(db, truth, to):
     """How much of what was lost the ledger gives to whom, and to what, it should; and how much there was to give."""
     parts = dict(db.execute("SELECT part, sum(ns) FROM ledger WHERE tid = ? AND fed > 0 GROUP BY part", (truth["feeder"],)))
-    waited = db.execute("""SELECT for_tid, did, sum(ns) FROM ledger_waited WHERE part = 'task' AND thread IN
+    waited = db.execute("""SELECT for_tid, did, sum(ns) FROM ledger_did WHERE part = 'task' AND thread IN
         (SELECT thread FROM ledger WHERE tid = ? AND fed > 0) GROUP BY 1, 2""", (truth["feeder"],)).fetchall()
     if "part" in truth:
         return min(parts.get(truth["part"], 0), truth["lost_ns"]), truth["lost_ns"]
-    no_cpu = parts.get("cpu", 0) + parts.get("quota", 0) + sum(ns for _, did, ns in waited if did == "waiting-for-cpu")
+    no_cpu = truth.get("lost_cpu_ns", parts.get("cpu", 0) + parts.get("quota", 0)) + sum(ns for _, did, ns in waited if did == "waiting-for-cpu")
     lost = max(0, truth["lost_ns"] - no_cpu)
     return min(lost, sum(ns for tid, did, ns in waited if tid in to and did == truth["did"])), lost
 
@@ -212,7 +214,7 @@ def is_decoy(run):
 
 def is_to_be_found(run):
     """Who waits for one that sleeps of its own accord is not starved by it: the ledger has it, and that is all."""
-    return not is_decoy(run) and run["truth"].get("did") != "asleep"
+    return not is_decoy(run) and run["truth"].get("did") != "asleep" and run["truth"].get("share", 100) > 22
 
 
 def table(paths):
