@@ -82,6 +82,7 @@ step_record() {
 	check "for each kind as many rows as calls were made" same_counts "$TMP/record.db" "$truth"
 	check "for each function recorded + lost is what was called" nothing_unaccounted "$TMP/record.db" "$truth"
 	check "of every probe fired is recorded + lost" exact "$TMP/record.db"
+	check "sleeps until a time end by its timer, as far as interrupts end them" ends_by_timer
 	check "no frame of a stack is where probed calls return to" no_probe_page
 	measure record sums record "$truth"
 	check "it is analysed" sh -c '"$0" -q --json "$1" >"$2"' "$BUILD/gpuanalyze" "$TMP/record.cap" "$TMP/report.json"
@@ -91,6 +92,12 @@ step_record() {
 	check "it is kept for the host" keep record
 	cp "$TMP/report.json" "$OUT"
 	cp "$GPUREC_HOME"/*.pub "$OUT" 2>/dev/null
+}
+# In nanosleep and clock_nanosleep, of x86_64 and of arm64.
+ends_by_timer() {
+	ask "$TMP/record.db" "SELECT waker_context, count(*) FROM offcpu_intervals WHERE syscall IN (35, 230, 101, 115) AND waker_context <> 'task'
+		GROUP BY 1" | tee "$TMP/contexts"
+	grep -qE '^timer\|[0-9]{2,}' "$TMP/contexts" && ! grep -q '^irq' "$TMP/contexts"
 }
 # On a guest it is no failure that a fault could not be planted; the truth lists those that took.
 record_workload() {
