@@ -225,21 +225,28 @@ static void visit_occupant(void *arg, const struct occupant *o)
 	visit_until(v, o->end_ns, known ? o->last_tid : TID_NONE, known ? CAUSE_CPU : CAUSE_UNKNOWN);
 }
 
-static void count_running(void *arg, const struct span *piece)
+/* ns[]: by class. */
+static void count_awake(void *arg, const struct span *piece)
 {
-	uint64_t *ran_ns = arg;
+	uint64_t *ns = arg;
 
 	if (piece->state == STATE_RUNNING)
-		*ran_ns += piece->end_ns - piece->begin_ns;
+		ns[CAUSE_CPU] += piece->end_ns - piece->begin_ns;
+	else if (piece->state == STATE_RUNNABLE)
+		ns[piece->flags & SPAN_THROTTLED ? CAUSE_QUOTA : CAUSE_RUNNABLE] += piece->end_ns - piece->begin_ns;
 }
 
-/* Of a short sleep: what the one that ended it did itself. */
+/* Of a short sleep: what the one that ended it did itself, or was ready to. */
 static enum cause_class did_meanwhile(const struct timeline *tl, const struct span *piece)
 {
-	uint64_t ran_ns = 0;
+	static const enum cause_class awake[] = {CAUSE_CPU, CAUSE_RUNNABLE, CAUSE_QUOTA};
+	uint64_t ns[CAUSE_CLASSES] = {0};
 
-	timeline_walk(tl, piece->other_tid, piece->begin_ns, piece->end_ns, count_running, &ran_ns);
-	return ran_ns > (piece->end_ns - piece->begin_ns) / 2 ? CAUSE_CPU : CAUSE_UNKNOWN;
+	timeline_walk(tl, piece->other_tid, piece->begin_ns, piece->end_ns, count_awake, ns);
+	for (unsigned i = 0; i < sizeof(awake) / sizeof(awake[0]); i++)
+		if (ns[awake[i]] > (piece->end_ns - piece->begin_ns) / 2)
+			return awake[i];
+	return CAUSE_UNKNOWN;
 }
 
 #define STARTED_BY_MAX 8 /* threads, each started by the next */

@@ -60,10 +60,23 @@ static void of_a_short_wait_it_is_known_what_its_waker_did(void **state)
 	feed_switch(f, T0 + 12 * MS + 101 * US, 1, 0, 0, 102);
 	feed_waking(f, T0 + 12 * MS + 200 * US, 1, 101, 102, WAKE_TASK);
 	feed_switch(f, T0 + 12 * MS + 200 * US, 0, 0, 0, 101);
-	feed_launch(f, T0 + 13 * MS, T0 + 14 * MS, 101, 0);
-	t = ledger_of(f, 101, T0 + 14 * MS);
+	/* Ready, but without a CPU; and without a quota. */
+	feed_switch(f, T0 + 13 * MS, 1, 102, 0, 103);
+	feed_switch(f, T0 + 13 * MS, 0, 101, S, 0);
+	feed_switch(f, T0 + 13 * MS + 201 * US, 1, 103, S, 102);
+	feed_waking(f, T0 + 13 * MS + 400 * US, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 13 * MS + 400 * US, 0, 0, 0, 101);
+	FEED(f, KIND_switch, T0 + 14 * MS, 1, 102, 0, 0, 0, SWITCH_THROTTLED);
+	feed_switch(f, T0 + 14 * MS, 0, 101, S, 0);
+	feed_switch(f, T0 + 14 * MS + 301 * US, 1, 0, S, 102);
+	feed_waking(f, T0 + 14 * MS + 600 * US, 1, 101, 102, WAKE_TASK);
+	feed_switch(f, T0 + 14 * MS + 600 * US, 0, 0, 0, 101);
+	feed_launch(f, T0 + 15 * MS, T0 + 16 * MS, 101, 0);
+	t = ledger_of(f, 101, T0 + 16 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_CPU), 2 * MS);
 	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_UNKNOWN), 200 * US);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_RUNNABLE), 400 * US);
+	assert_int_equal(waited_ns(t, LEDGER_TASK, 102, CAUSE_QUOTA), 600 * US);
 }
 
 /* Who ends the wait began only in its midst: until then it was for who started that one, or kept that from it. */
