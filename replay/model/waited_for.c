@@ -98,7 +98,7 @@ bool waited_add(struct waited_list *list, unsigned part, const struct whom *whom
 	if (!into)
 		return false;
 	into->ns += ns;
-	into->count++;
+	into->count += !whom->more;
 	into->did_ns[whom->did] += ns;
 	if (!into->whom.thread)
 		into->whom.thread = whom->thread;
@@ -186,11 +186,14 @@ enum cause_class waited_did(const struct waited_for *w)
 
 /* --- who kept a thread waiting --- */
 
+#define LEAST_SHARE 10 /* of its time: what it did for less counts as what it did for most */
+
 struct visiting {
 	const struct tasks *tasks;
 	const struct span *piece;
 	uint32_t tid;
 	uint64_t at_ns; /* all of the piece before has been visited */
+	bool more;      /* the same wait goes on */
 	void (*visit)(void *arg, const struct span *stretch, const struct whom *whom);
 	void *arg;
 };
@@ -198,7 +201,7 @@ struct visiting {
 static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enum cause_class did)
 {
 	struct span stretch = *v->piece;
-	struct whom whom = {.tid = tid, .did = (uint8_t)did};
+	struct whom whom = {.tid = tid, .did = (uint8_t)did, .more = v->more};
 
 	if (until_ns <= v->at_ns)
 		return;
@@ -271,6 +274,40 @@ static const struct split *follow(const struct visiting *v, struct cause *c, con
 	}
 }
 
+/* Nobody else is to be followed then. */
+static bool ends_chain(enum cause_class class)
+{
+	return class != CAUSE_FUTEX && class != CAUSE_ASLEEP && class != CAUSE_UNKNOWN;
+}
+
+/* So much of the piece as is ns of whole_ns. */
+static uint64_t share_of(const struct span *piece, uint64_t ns, uint64_t whole_ns)
+{
+	return (uint64_t)((double)(piece->end_ns - piece->begin_ns) * ((double)ns / (double)whole_ns));
+}
+
+/* All of the piece is that one's: in the proportion of what it did for a tenth of its time or more; the rest is most.
+ */
+static void visit_split(struct visiting *v, const struct split *last)
+{
+	enum cause_class most = split_main(last);
+	uint64_t whole_ns = last->end_ns - last->begin_ns, others_ns = 0;
+	bool apart[CAUSE_CLASSES] = {false};
+
+	for (unsigned c = 0; c < CAUSE_CLASSES && ends_chain(most); c++) {
+		apart[c] = c != most && ends_chain((enum cause_class)c) && last->ns[c] >= whole_ns / LEAST_SHARE &&
+			   last->ns[c];
+		others_ns += apart[c] ? share_of(v->piece, last->ns[c], whole_ns) : 0;
+	}
+	visit_until(v, v->piece->end_ns - others_ns, last->tid, most);
+	v->more = true;
+	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
+		if (apart[c])
+			visit_until(v, v->at_ns + share_of(v->piece, last->ns[c], whole_ns), last->tid,
+				    (enum cause_class)c);
+	v->more = false;
+}
+
 static void visit_sleep(struct visiting *v, struct cause *scratch, const struct timeline *tl)
 {
 	const struct span *piece = v->piece;
@@ -281,22 +318,21 @@ static void visit_sleep(struct visiting *v, struct cause *scratch, const struct 
 		return;
 	}
 	if (!scratch || piece->end_ns - piece->begin_ns < WAITED_FOLLOWED_NS) {
-		visit_until(v, piece->end_ns, piece->other_tid,
-			    scratch ? did_meanwhile(tl, piece) : CAUSE_UNKNOWN);
+		visit_until(v, piece->end_ns, piece->other_tid, scratch ? did_meanwhile(tl, piece) : CAUSE_UNKNOWN);
 		return;
 	}
 	last = follow(v, scratch, tl);
 	if (last->tid == v->tid) /* it was stopped, or the like */
 		visit_until(v, piece->end_ns, piece->other_tid, CAUSE_UNKNOWN);
 	else
-		visit_until(v, piece->end_ns, last->tid, split_main(last));
+		visit_split(v, last);
 }
 
 void waited_visit(struct cause *scratch, const struct timeline *tl, const struct tasks *tasks, uint32_t tid,
 		  const struct span *piece,
 		  void (*visit)(void *arg, const struct span *stretch, const struct whom *whom), void *arg)
 {
-	struct visiting v = {tasks, piece, tid, piece->begin_ns, visit, arg};
+	struct visiting v = {tasks, piece, tid, piece->begin_ns, false, visit, arg};
 
 	if (piece->state == STATE_ASLEEP) {
 		visit_sleep(&v, scratch, tl);

@@ -22,7 +22,8 @@
 struct whom {
 	uint32_t tid;    /* TID_IDLE: nobody, the CPU was idle; TID_NONE: not known, or nobody came */
 	uint32_t thread; /* number of its instance; 0: nothing had named it by then */
-	uint8_t did;     /* enum cause_class: what it did itself, for most of that time */
+	uint8_t did;     /* enum cause_class: what it did itself */
+	bool more;       /* the same wait as the stretch before, in which it did something else */
 };
 
 struct waited_for {
@@ -63,7 +64,8 @@ enum cause_class waited_did(const struct waited_for *w);
 /*
  * Call `visit` for the stretches of a piece in which the thread slept or lacked a CPU, in order and without gap: each
  * with who kept it waiting. A wait that was ended by a thread is followed to the one that did not wait for another
- * (cause_find(), in *scratch; NULL: it is not followed), and from one that began only meanwhile to who started it.
+ * (cause_find(), in *scratch; NULL: it is not followed), and from one that began only meanwhile to who started it. If
+ * that one did several things, the wait is cut in their proportion: when it did which is not said so.
  */
 void waited_visit(struct cause *scratch, const struct timeline *tl, const struct tasks *tasks, uint32_t tid,
 		  const struct span *piece,
