@@ -127,7 +127,7 @@ help:
 	@echo 'make bench       figures beside peers and limits, into docs/BENCHMARKS.md  (as root, on an idle machine)'
 	@echo 'make stalls ROUNDS=1000 SEED=1   random stalls, floods, hangs and kills of the recorder                (as root)'
 	@echo 'make soak H=1    H hours of steady load, and faults: kills, full and slow disks, clocks   (as root)'
-	@echo 'make score       how often the rules are right: 300 runs with planted faults, and programs of six runtimes (as root, an hour)'
+	@echo 'make score       how often the rules are right: 300 runs with planted faults, and programs of seven runtimes (as root, two hours)'
 	@echo 'make vm KERNEL=6.1    a kernel of tests/vm/kernels.txt in QEMU, and what it records; or a path, with MODULES= and ARCH='
 	@echo 'make vm-debian   what the README says of a fresh Debian 12, on one; as root   (half an hour; TESTS=all: the tests there, too)'
 	@echo 'make vm-all      all of them, into the table of docs/CROSS.md   (an hour of one CPU at most)'

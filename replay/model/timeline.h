@@ -158,17 +158,17 @@ static inline bool wait_goes_on(uint64_t slept_ns, uint64_t looked_ns)
 /*
  * What a thread waits in that sleeps there with a time limit: the same number for sleeps in the same futex, and for
  * those in the same system call that is none of futexes; 0: that is not known. (A futex' own row, which comes at the
- * end of the call, says which one it was. The numbers of those calls: x86_64, arm64, and both, which have none else.)
+ * end of the call, says which one it was.)
  */
 static inline uint64_t wait_object(const struct span *sleep)
 {
 	switch (sleep->flags & SPAN_FUTEX ? 0 : sleep->syscall) {
 	case 0:
 		return sleep->flags & SPAN_FUTEX ? futex_block(sleep->futex) : 0;
-	case 202 + 1:
-	case 98 + 1:
-	case 449 + 1:
-	case 455 + 1:
+	case 202 + 1: /* futex, on x86_64; */
+	case 98 + 1:  /* on arm64; what else these are on the other one has no time limit */
+	case 449 + 1: /* futex_waitv */
+	case 455 + 1: /* futex_wait */
 		return 0;
 	default:
 		return UINT64_MAX - sleep->syscall;

@@ -3,9 +3,10 @@
 
 usage: exam_waits.py LIBCUDA KIND_PERCENT[_beside]   (--ways: prints their names)
 
-As exam_python.py. A round takes ROUND_S, of which the feeding thread computes what is not lost; beside: as many programs as
-there are CPUs compute all that time, as they may. "share" is what was lost of the time of all rounds, in percent, and
-"lost_cpu_ns" what of "lost_ns" that thread was ready to run.
+As exam_python.py. A round takes ROUND_S, of which the feeding thread computes what is not lost; beside: as many
+programs as there are CPUs compute all that time, as they may ("beside" says so: whom it waits for lacks a CPU, too).
+"share" is what was lost of the time of all rounds, in percent, and "lost_cpu_ns" what of "lost_ns" that thread was
+ready to run, and "to_cpu_ns" for how long the other one was, while it was waited for.
 """
 import ctypes
 import fcntl
@@ -160,26 +161,52 @@ def lost(result, to, did="on-cpu"):
     return dict(exam.lost(clock.ns, to, did), lost_cpu_ns=clock.cpu_ns, share=round(100 * clock.ns / all_ns))
 
 
-def asked(body):
-    """A child that runs it each time that it is asked; its number, and how to ask."""
-    ours, theirs = multiprocessing.Pipe()
+def computes(share):
+    """For how long this one had no CPU meanwhile."""
+    clock = exam.Clock()
+    with clock:
+        exam.compute(share * ROUND_S)
+    return clock.ns
 
-    def run():
-        while theirs.recv():
-            body(theirs)
 
-    return exam.child(run), lambda: ours.send(1), ours
+class Worker:
+    """A child that runs `body` each time that it is asked, and sums up what that returns."""
+
+    def __init__(self, body):
+        self.ours, theirs = multiprocessing.Pipe()
+
+        def run():
+            ns = 0
+            while theirs.recv():
+                ns += body(theirs) or 0
+            theirs.send(ns)
+
+        self.pid = exam.child(run)
+
+    def ask(self):
+        self.ours.send(1)
+
+    def end(self):
+        self.ours.send(0)
+        ns = self.ours.recv()
+        os.waitpid(self.pid, 0)
+        return ns
 
 
 def over(channel, share):
     wait, answer, *end = channel()
-    pid, ask, connection = asked(lambda _: (exam.compute(share * ROUND_S), answer()))
-    result = fed(wait, (1 - share) * ROUND_S, ask)
-    connection.send(0)
-    os.waitpid(pid, 0)
+
+    def body(_):
+        ns = computes(share)
+        answer()
+        return ns
+
+    worker = Worker(body)
+    result = fed(wait, (1 - share) * ROUND_S, worker.ask)
+    without_cpu_ns = worker.end()
     for put_away in end:
         put_away()
-    return lost(result, [pid])
+    return dict(lost(result, [worker.pid]), to_cpu_ns=without_cpu_ns)
 
 
 def locked(take, give, share):
@@ -189,14 +216,13 @@ def locked(take, give, share):
             with open(file.name, "r+b") as mine:
                 take(mine)
                 theirs.send(1)
-                exam.compute(share * ROUND_S)
+                ns = computes(share)
                 give(mine)
+                return ns
 
-        pid, ask, connection = asked(body)
-        result = fed(lambda: take(file), (1 - share) * ROUND_S, lambda: (give(file), ask(), connection.recv()))
-        connection.send(0)
-        os.waitpid(pid, 0)
-        return lost(result, [pid])
+        worker = Worker(body)
+        result = fed(lambda: take(file), (1 - share) * ROUND_S, lambda: (give(file), worker.ask(), worker.ours.recv()))
+        return dict(lost(result, [worker.pid]), to_cpu_ns=worker.end())
 
 
 def flock(share):
@@ -243,18 +269,23 @@ def gil(share):
 def stopped(share):
     """By a neighbour, who lets it go on later."""
     feeder = os.getpid()
-    pid, ask, connection = asked(lambda _: (os.kill(feeder, signal.SIGSTOP), time.sleep(share * ROUND_S), os.kill(feeder, signal.SIGCONT)))
+
+    def body(_):
+        os.kill(feeder, signal.SIGSTOP)
+        time.sleep(share * ROUND_S)
+        os.kill(feeder, signal.SIGCONT)
+
+    worker = Worker(body)
     begin = time.monotonic_ns()
     for _ in range(ROUNDS):
         exam.launch()
-        ask()
+        worker.ask()
         exam.compute((1 - share) * ROUND_S)
     exam.launch()
     all_ns = time.monotonic_ns() - begin
-    connection.send(0)
-    os.waitpid(pid, 0)
+    worker.end()
     ns = int(ROUNDS * share * ROUND_S * 1e9)
-    return {"lost_ns": ns, "part": "stopped", "did": "stopped", "named": [pid], "share": round(100 * ns / all_ns)}
+    return {"lost_ns": ns, "part": "stopped", "did": "stopped", "named": [worker.pid], "share": round(100 * ns / all_ns)}
 
 
 def quota(share):
@@ -271,7 +302,7 @@ KINDS.update((f.__name__, f) for f in (flock, record_lock, wait4, thread, gil, s
 def beside(way, share):
     hogs = [exam.child(exam.compute, 30) for _ in range(os.cpu_count())]
     try:
-        return way(share)
+        return dict(way(share), beside=True)
     finally:
         for pid in hogs:
             os.kill(pid, signal.SIGKILL)

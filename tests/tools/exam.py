@@ -15,6 +15,7 @@ left out of both. A finding of severity warning and above is right if it names w
 import collections
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -119,9 +120,14 @@ def judge_ledger(db, truth, to):
         (SELECT thread FROM ledger WHERE tid = ? AND fed > 0) GROUP BY 1, 2""", (truth["feeder"],)).fetchall()
     if "part" in truth:
         return min(parts.get(truth["part"], 0), truth["lost_ns"]), truth["lost_ns"]
-    no_cpu = truth.get("lost_cpu_ns", parts.get("cpu", 0) + parts.get("quota", 0)) + sum(ns for _, did, ns in waited if did == "waiting-for-cpu")
-    lost = max(0, truth["lost_ns"] - no_cpu)
-    return min(lost, sum(ns for tid, did, ns in waited if tid in to and did == truth["did"])), lost
+    no_cpu = sum(ns for tid, did, ns in waited if tid in to and did == "waiting-for-cpu")
+    given = sum(ns for tid, did, ns in waited if tid in to and did == truth["did"])
+    lost = truth["lost_ns"] - truth.get("lost_cpu_ns", parts.get("cpu", 0) + parts.get("quota", 0))
+    if "to_cpu_ns" in truth:  # that one knows it itself: the ledger is to know it, too
+        worked = max(0, lost - truth["to_cpu_ns"])
+        return min(worked, given) + min(lost - worked, no_cpu), lost
+    lost = max(0, lost - sum(ns for _, did, ns in waited if did == "waiting-for-cpu"))
+    return min(lost, given), lost
 
 
 def names_only(f, tids):
@@ -141,6 +147,8 @@ def judge_finding(f, truth, to):
     if what == "waiting-for-cpu":
         mine = f.get("tid") in (None, truth["feeder"])
         claimed = f.get("total_ns", f["weight"]) if f["weight_unit"] == "ns" else 0
+        if truth.get("beside") and names_only(f, to):
+            return "right"
         return "cpu" if names_only(f, to) or (mine and claimed <= truth["cpu_wait_ns"] * 1.1 + 2e6) else "wrong"
     return "right" if names_only(f, to | named) and what in (truth.get("did"), "futex") else "wrong"
 
@@ -208,6 +216,11 @@ def percent(part, whole):
     return "%.1f %%" % (100 * part / whole) if whole else ""
 
 
+def title(way):
+    """Those that differ in how much is lost are one row."""
+    return re.sub(r"_\d0(_beside)?$", lambda at: ", at 10, 30 and 60 %" + (", beside busy programs" if at[1] else ""), way)
+
+
 def is_decoy(run):
     return "lost_ns" not in run["truth"] and "dead" not in run["truth"]
 
@@ -222,16 +235,16 @@ def table(paths):
     have, lack = {v for h in heads for v in h["have"].values()}, {n for h in heads for n in h["lack"]}
     print(textwrap.fill("; ".join(sorted(have)) + "." + (" Not run: " + ", ".join(sorted(lack)) + "." if lack else ""),
                         100, break_on_hyphens=False) + "\n")
-    print("| runtime | what it does | runs | lost time that the ledger gives to the right task and class | runs with a finding that is right | with one that is wrong |")
+    print("| runtime | what it does | runs | lost time that the ledger gives to the right task and class | runs with a finding that is right, of those that are to have one | with one that is wrong |")
     print("| --- | --- | --- | --- | --- | --- |")
     groups = collections.OrderedDict()
     for r in runs:
-        groups.setdefault((r["runtime"], r["way"]), []).append(r)
+        groups.setdefault((r["runtime"], title(r["way"])), []).append(r)
     for (runtime, way), some in groups.items():
-        verdicts = [{f["verdict"] for f in r["findings"]} for r in some]
+        wanted = [r for r in some if is_to_be_found(r)]
         print("| %s | %s | %d | %s | %s | %d |" % (
             runtime, way + " (decoy)" if is_decoy(some[0]) else way, len(some), percent(sum(r["right_ns"] for r in some), sum(r["lost_ns"] for r in some)),
-            "" if not is_to_be_found(some[0]) else sum("right" in v for v in verdicts), sum("wrong" in v for v in verdicts)))
+            "%d of %d" % (sum(has(r, "right") for r in wanted), len(wanted)) if wanted else "", sum(has(r, "wrong") for r in some)))
     print()
     print("| confidence | findings | right | of a lack of CPUs that nobody planted | wrong |")
     print("| --- | --- | --- | --- | --- |")
@@ -243,11 +256,15 @@ def table(paths):
         len(runs), sum(map(is_decoy, runs)), sum(r["inexact"] > 0 for r in runs)))
 
 
+def has(run, verdict):
+    return any(f["verdict"] == verdict for f in run["findings"])
+
+
 def show(least, paths):
     """Of a run in which they lacked a CPU for most of the time only what is wrong: that may hide what was planted."""
     for r in load(paths)[0]:
         busy = r["lost_ns"] < r["truth"].get("lost_ns", 0) / 2
-        lacks = is_to_be_found(r) and not busy and not any(f["verdict"] == "right" for f in r["findings"])
+        lacks = is_to_be_found(r) and not busy and not has(r, "right")
         wrong = [f for f in r["findings"] if f["verdict"] == "wrong"]
         share = r["right_ns"] / r["lost_ns"] if r["lost_ns"] and not busy else 1
         if lacks or wrong or 100 * share < least or r["inexact"]:

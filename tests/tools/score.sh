@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # How often the rules are right: many short runs of a program that plants faults, recorded, analysed and compared with
-# what it planted; then programs of several runtimes, each way of theirs several times. The tables of docs/ACCURACY.md
-# are made of that. As root; nothing else should run on the machine.
+# what it planted; then programs of several runtimes, each way of theirs several times (of waits, of which there are six
+# ways of each kind, a fifth as often). The tables of docs/ACCURACY.md are made of that. As root; nothing else should run
+# on the machine.
 #
 #   BUILD=build bash tests/tools/score.sh [RUNS] [SEED] [TIMES]      (default: 312 runs, seeds from 500000 on, 20 times)
 #
@@ -30,8 +31,9 @@ cat "$BUILD/score/score.md"
 python3 tests/tools/corpus.py show "$BUILD/score/runs.jsonl" "$BUILD/score/synthetic.jsonl"
 into score "$runs runs, seeds from $seed on; $on, load $(cut -d' ' -f1 /proc/loadavg) at the end."
 
-python3 tests/tools/exam.py run "$times" "$BUILD/score/exam.jsonl"
-python3 tests/tools/exam.py table "$BUILD/score/exam.jsonl" >"$BUILD/score/exam.md"
+python3 tests/tools/exam.py run "$times" "$BUILD/score/exam.jsonl" python torch node java java-parallel java-g1 go ruby openmp
+python3 tests/tools/exam.py run $(((times + 4) / 5)) "$BUILD/score/waits.jsonl" waits
+python3 tests/tools/exam.py table "$BUILD/score/exam.jsonl" "$BUILD/score/waits.jsonl" >"$BUILD/score/exam.md"
 cat "$BUILD/score/exam.md"
-python3 tests/tools/exam.py show 95 "$BUILD/score/exam.jsonl"
-into exam "Each way $times times; $on."
+python3 tests/tools/exam.py show 95 "$BUILD/score/exam.jsonl" "$BUILD/score/waits.jsonl"
+into exam "On $on."
