@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replay/model/timeline.h"
+
 const struct process *names_look_up(struct names *n, uint64_t pid, uint64_t at_ns)
 {
 	struct process *p;
@@ -157,6 +159,13 @@ bool names_wants(uint16_t kind)
 	}
 }
 
+static int feed_signal(struct names *n, const struct event *ev, struct fault *why)
+{
+	const struct thread *sender = tasks_find_thread(&n->tasks, as_tid(ev->v[F_signal_sender_tid]));
+
+	return stop_signals_feed(&n->stops, ev, sender ? n->tasks.processes[sender->process].pid : 0, why);
+}
+
 int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fault *why)
 {
 	switch (ev->kind) {
@@ -185,8 +194,7 @@ int names_feed(struct names *n, const struct event *ev, uint64_t *tid, struct fa
 	case KIND_memory_limit:
 		return control_groups_feed_memory(&n->control_groups, ev, why);
 	case KIND_signal:
-		stop_signals_feed(&n->stops, ev);
-		return 0;
+		return feed_signal(n, ev, why);
 	case KIND_disk:
 	case KIND_disk_device:
 		return disk_waits_feed(&n->disks, ev, why);
@@ -294,6 +302,7 @@ void names_clear(struct names *n)
 		free(((struct module *)n->modules.items[i])->path);
 	about_clear(&n->about);
 	control_groups_clear(&n->control_groups);
+	stop_signals_clear(&n->stops);
 	disk_waits_clear(&n->disks);
 	network_waits_clear(&n->network);
 	kernels_clear(&n->kernels);

@@ -101,6 +101,20 @@ static bool is_somebody(const struct waited_for *w)
 	return w->whom.tid != TID_IDLE && w->whom.tid != TID_NONE;
 }
 
+/* What the recorder took of it. */
+static void add_held(struct text *t, const struct names *names, const struct ledger_thread *thread)
+{
+	const struct process *p = names_instance(names, thread->key.b % LEDGER_AGAIN);
+	const struct held_process *held = p ? stop_signals_held(&names->stops, p->pid) : NULL;
+	uint64_t stopped_ns = thread->ns[LEDGER_STOPPED];
+
+	if (!held)
+		return;
+	text_add(t, "by the recorder, to attach its probes (");
+	text_add_ns(t, held->ns < stopped_ns ? held->ns : stopped_ns);
+	text_add(t, ")");
+}
+
 /* Which disk, whom behind the network, which control group: of that thread of those listed which lost most to it. */
 static void add_source(struct text *t, const struct names *names, const struct feeders *f, enum ledger_part part)
 {
@@ -129,6 +143,9 @@ static void add_source(struct text *t, const struct names *names, const struct f
 		group = names_memory_of_instance(names, most->key.b % LEDGER_AGAIN);
 		if (group)
 			text_add_memory_limit(t, group);
+		break;
+	case LEDGER_STOPPED:
+		add_held(t, names, most);
 		break;
 	default:
 		break;

@@ -46,6 +46,9 @@ strip() { # LETTERS...: the rows of the strip of $TMP/run.cap are these
 	report txt "$TMP/strip" "$TMP/run.cap" >"$TMP/out" 2>&1
 	sed -n '/^  What took most/,/^$/{s/^ *[+].* s  //p}' "$TMP/strip.txt" | diff - <(printf '%s\n' "$@")
 }
+"$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" tests/rules/stopped/recorder.txt
+check_exit 0 "what the recorder stopped itself is reported" "$analyze" -q --trust "$TMP/pub" "$TMP/run.cap" --report
+check_prints '^ +by the recorder, to attach its probes \(350 ms\)$' "as that, with its time"
 "$mkcap" -o "$TMP/run.cap" --pub "$TMP/pub" tests/rules/first-use/at-start.txt
 check "a letter tells what took most of each second" strip f.o
 # Asleep, but for the last 30 s of 70 s; and of 20 minutes, in pieces of two seconds, nobody is there in the first 2 s.

@@ -74,7 +74,7 @@ def loader_throttled():
     group = exam.Quota(25)
     truth = train(lambda: exam.compute(ITEM_S / 3), "throttled", prepare=group.take)
     os.rmdir(group.path)
-    return truth
+    return dict(truth, also="on-cpu")  # as far as it may
 
 
 def loader_reads():

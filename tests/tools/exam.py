@@ -121,7 +121,7 @@ def judge_ledger(db, truth, to):
     if "part" in truth:
         return min(parts.get(truth["part"], 0), truth["lost_ns"]), truth["lost_ns"]
     no_cpu = sum(ns for tid, did, ns in waited if tid in to and did == "waiting-for-cpu")
-    given = sum(ns for tid, did, ns in waited if tid in to and did == truth["did"])
+    given = sum(ns for tid, did, ns in waited if tid in to and did in (truth["did"], truth.get("also")))
     lost = truth["lost_ns"] - truth.get("lost_cpu_ns", parts.get("cpu", 0) + parts.get("quota", 0))
     if "to_cpu_ns" in truth:  # that one knows it itself: the ledger is to know it, too
         worked = max(0, lost - truth["to_cpu_ns"])
@@ -226,8 +226,10 @@ def is_decoy(run):
 
 
 def is_to_be_found(run):
-    """Who waits for one that sleeps of its own accord is not starved by it: the ledger has it, and that is all."""
-    return not is_decoy(run) and run["truth"].get("did") != "asleep" and run["truth"].get("share", 100) > 22
+    """Who waits for one that sleeps of its own accord is not starved by it: the ledger has it, and that is all. And rules
+    have a least share and time."""
+    truth = run["truth"]
+    return not is_decoy(run) and truth.get("did") != "asleep" and truth.get("share", 100) > 22 and truth.get("lost_ns", 1e9) > 1.1e8
 
 
 def table(paths):
