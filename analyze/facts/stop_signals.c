@@ -30,7 +30,6 @@ static void let_go(struct stop_signals *s, const struct event *ev)
 	if (!h || !h->since_ns)
 		return;
 	h->ns += ev->at_ns - h->since_ns;
-	h->count++;
 	h->since_ns = 0;
 }
 

@@ -27,7 +27,7 @@ struct stop_signal {
 struct held_process {
 	struct table_key key; /* a: pid */
 	uint64_t since_ns;    /* it is, since then; 0: it is not */
-	uint64_t ns, count;   /* for how long it was, how often */
+	uint64_t ns;          /* for how long it was */
 };
 
 /* A zeroed one is empty. */

@@ -157,8 +157,8 @@ static inline bool wait_goes_on(uint64_t slept_ns, uint64_t looked_ns)
 
 /*
  * What a thread waits in that sleeps there with a time limit: the same number for sleeps in the same futex, and for
- * those in the same system call that is none of futexes; 0: that is not known. (A futex' own row, which comes at the
- * end of the call, says which one it was.)
+ * those in the same system call; 0: it is not known. (Of a system call for futexes the address counts, which its own
+ * row gives, at the end of the call.)
  */
 static inline uint64_t wait_object(const struct span *sleep)
 {

@@ -291,20 +291,15 @@ static uint64_t share_of(const struct span *piece, uint64_t ns, uint64_t whole_n
 static void visit_split(struct visiting *v, const struct split *last)
 {
 	enum cause_class most = split_main(last);
-	uint64_t whole_ns = last->end_ns - last->begin_ns, others_ns = 0;
-	bool apart[CAUSE_CLASSES] = {false};
+	uint64_t whole_ns = last->end_ns - last->begin_ns, apart_ns[CAUSE_CLASSES] = {0}, others_ns = 0;
 
-	for (unsigned c = 0; c < CAUSE_CLASSES && ends_chain(most); c++) {
-		apart[c] = c != most && ends_chain((enum cause_class)c) && last->ns[c] >= whole_ns / LEAST_SHARE &&
-			   last->ns[c];
-		others_ns += apart[c] ? share_of(v->piece, last->ns[c], whole_ns) : 0;
-	}
+	for (unsigned c = 0; c < CAUSE_CLASSES && ends_chain(most); c++)
+		if (c != most && ends_chain((enum cause_class)c) && last->ns[c] >= whole_ns / LEAST_SHARE)
+			others_ns += apart_ns[c] = share_of(v->piece, last->ns[c], whole_ns);
 	visit_until(v, v->piece->end_ns - others_ns, last->tid, most);
 	v->more = true;
 	for (unsigned c = 0; c < CAUSE_CLASSES; c++)
-		if (apart[c])
-			visit_until(v, v->at_ns + share_of(v->piece, last->ns[c], whole_ns), last->tid,
-				    (enum cause_class)c);
+		visit_until(v, v->at_ns + apart_ns[c], last->tid, (enum cause_class)c);
 	v->more = false;
 }
 
