@@ -190,11 +190,6 @@ enum cause_class class_of_sleep(const struct span *sleep)
 	return sleep->flags & SPAN_NETWORK && sleep->flags & SPAN_IRQ ? CAUSE_NETWORK : CAUSE_ASLEEP;
 }
 
-bool gets_memory(const struct span *piece)
-{
-	return piece->flags & SPAN_MEMORY && class_of_sleep(piece) == CAUSE_MEMORY;
-}
-
 bool cause_class_sleeps(enum cause_class class)
 {
 	return class == CAUSE_FUTEX || class == CAUSE_FAULT || class == CAUSE_IO || class == CAUSE_ASLEEP;

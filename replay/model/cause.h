@@ -40,7 +40,10 @@ const char *cause_class_doing(enum cause_class class); /* what one is then: "at 
 /* What such a sleep is. */
 enum cause_class class_of_sleep(const struct span *sleep);
 /* It runs, or sleeps, in order to get memory. */
-bool gets_memory(const struct span *piece);
+static inline bool gets_memory(const struct span *piece)
+{
+	return piece->flags & SPAN_MEMORY && class_of_sleep(piece) == CAUSE_MEMORY;
+}
 /* FUTEX, FAULT, IO, ASLEEP: that somebody or something else ends. */
 bool cause_class_sleeps(enum cause_class class);
 

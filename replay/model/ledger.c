@@ -276,24 +276,21 @@ static enum ledger_part part_of_sleep(const struct ledger *l, const struct ledge
 	return l->over_ns && s->end_ns >= l->over_ns && !(s->flags & SPAN_WOKEN) ? LEDGER_OPEN : LEDGER_CHOICE;
 }
 
+/* (Of most pieces it is looked up: which state comes next no processor foresees.) */
 static inline enum ledger_part part_of(const struct ledger *l, const struct ledger_thread *t, const struct span *s,
 				       enum ledger_where where)
 {
-	static const enum ledger_part running[] = {
-		[LEDGER_OUTSIDE] = LEDGER_OWN, [LEDGER_IN_CALL] = LEDGER_CALLS, [LEDGER_IN_WAIT] = LEDGER_GPU};
+	static const uint8_t parts[][LEDGER_WHERES] = {
+		[STATE_UNKNOWN] = {LEDGER_UNKNOWN, LEDGER_UNKNOWN, LEDGER_UNKNOWN},
+		[STATE_RUNNING] = {LEDGER_OWN, LEDGER_CALLS, LEDGER_GPU},
+		[STATE_RUNNABLE] = {LEDGER_CPU, LEDGER_CPU, LEDGER_CPU},
+	};
 
 	if (gets_memory(s))
 		return LEDGER_MEMORY;
-	switch ((enum state)s->state) {
-	case STATE_RUNNING:
-		return running[where];
-	case STATE_RUNNABLE:
-		return s->flags & SPAN_THROTTLED ? LEDGER_QUOTA : LEDGER_CPU;
-	case STATE_ASLEEP:
+	if (s->state == STATE_ASLEEP)
 		return part_of_sleep(l, t, s, where);
-	default:
-		return LEDGER_UNKNOWN;
-	}
+	return s->flags & SPAN_THROTTLED ? LEDGER_QUOTA : (enum ledger_part)parts[s->state][where];
 }
 
 /* --- pieces that are kept --- */
@@ -443,6 +440,21 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 	      stretch->end_ns);
 }
 
+/* Of that much of a piece: for whom it waited. */
+static void settle_wait(struct settling *s, const struct span *whole, uint64_t begin_ns, uint64_t end_ns)
+{
+	struct ledger *l = s->ledger;
+	struct span cut;
+
+	if (whole->begin_ns != begin_ns || whole->end_ns != end_ns) {
+		cut = *whole;
+		cut.begin_ns = begin_ns;
+		cut.end_ns = end_ns;
+		whole = &cut;
+	}
+	waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), whole, settle_stretch, s);
+}
+
 /* Cut where it enters or leaves a call. */
 static void settle_piece(void *arg, const struct span *whole)
 {
@@ -458,14 +470,8 @@ static void settle_piece(void *arg, const struct span *whole)
 		until_ns = whole->end_ns < s->stay->end_ns ? whole->end_ns : s->stay->end_ns;
 		part = part_of(l, s->thread, whole, s->stay->where);
 		give(l, s->thread, part, at_ns, until_ns);
-		if (ledger_names(part)) {
-			struct span piece = *whole;
-
-			piece.begin_ns = at_ns;
-			piece.end_ns = until_ns;
-			waited_visit(&l->scratch, l->timeline, l->tasks, as_tid(s->thread->key.a), &piece,
-				     settle_stretch, s);
-		}
+		if (ledger_names(part))
+			settle_wait(s, whole, at_ns, until_ns);
 	}
 }
 

@@ -4,6 +4,7 @@
 struct piecewise {
 	const struct timeline *tl;
 	const struct ring *reclaims; /* of the thread; NULL: nothing is known of it */
+	bool plain;                  /* none of them, and nothing blind, is left to be reported */
 	uint64_t at_ns;              /* all before is reported */
 	uint64_t end_ns;
 	void (*visit)(void *arg, const struct span *piece);
@@ -12,12 +13,18 @@ struct piecewise {
 
 static void report(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
-	struct span piece = *model;
+	struct span piece;
 
 	if (until_ns > w->end_ns)
 		until_ns = w->end_ns;
 	if (until_ns <= w->at_ns)
 		return;
+	if (model->begin_ns == w->at_ns && model->end_ns == until_ns) {
+		w->at_ns = until_ns;
+		w->visit(w->arg, model);
+		return;
+	}
+	piece = *model;
 	piece.begin_ns = w->at_ns;
 	piece.end_ns = until_ns;
 	w->at_ns = until_ns;
@@ -51,7 +58,7 @@ static void report_state(struct piecewise *w, const struct span *model, uint64_t
 }
 
 /* Up to `until_ns` it was so, but for what is blind. */
-static void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
+static void report_around(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
 	const struct ring *blind = &w->tl->blind;
 	unsigned n = blind->items ? ring_n(blind) : 0;
@@ -67,6 +74,14 @@ static void report_seen(struct piecewise *w, const struct span *model, uint64_t 
 		report_unknown(w, UNKNOWN_LOST, zone->end_ns < until_ns ? zone->end_ns : until_ns);
 	}
 	report_state(w, model, until_ns);
+}
+
+static inline void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
+{
+	if (w->plain)
+		report(w, model, until_ns);
+	else
+		report_around(w, model, until_ns);
 }
 
 /* What lies before the first span that is kept. */
@@ -88,15 +103,21 @@ static void report_early(struct piecewise *w, const struct track *th)
 	report_seen(w, &running, kept_ns);
 }
 
+/* Nothing is blind since then, and the thread got no memory. */
+static bool is_plain(const struct timeline *tl, const struct track *th, uint64_t since_ns)
+{
+	unsigned nblind = ring_n(&tl->blind), nreclaims = ring_n(&th->reclaims);
+
+	return (!nreclaims || ((const struct reclaim *)ring_at(&th->reclaims, nreclaims - 1))->end_ns <= since_ns) &&
+	       (!nblind || ((const struct interval *)ring_at(&tl->blind, nblind - 1))->end_ns <= since_ns);
+}
+
 bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns)
 {
 	const struct track *th = table_find(&tl->threads, tid, 0);
-	unsigned nblind = ring_n(&tl->blind), nreclaims = th ? ring_n(&th->reclaims) : 0;
 
 	return th && open_of(th)->state == STATE_RUNNING && open_of(th)->begin_ns <= since_ns &&
-	       th->tracked_since_ns <= since_ns && th->first_ns <= since_ns &&
-	       (!nreclaims || ((const struct reclaim *)ring_at(&th->reclaims, nreclaims - 1))->end_ns <= since_ns) &&
-	       (!nblind || ((const struct interval *)ring_at(&tl->blind, nblind - 1))->end_ns <= since_ns);
+	       th->tracked_since_ns <= since_ns && th->first_ns <= since_ns && is_plain(tl, th, since_ns);
 }
 
 uint32_t timeline_started_by(const struct timeline *tl, uint32_t tid, uint64_t *at_ns)
@@ -126,6 +147,7 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 		report_unknown(&w, UNKNOWN_NOT_SEEN, end_ns);
 		return;
 	}
+	w.plain = is_plain(tl, th, begin_ns);
 	if (begin_ns < th->tracked_since_ns) {
 		tracked_ns = tl->tracked_since ? tl->tracked_since(tl->tracked_arg, tid) : NEVER;
 		report_unknown(&w, UNKNOWN_NOT_SEEN,

@@ -200,7 +200,8 @@ struct visiting {
 
 static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enum cause_class did)
 {
-	struct span stretch = *v->piece;
+	const struct span *piece = v->piece;
+	struct span stretch;
 	struct whom whom = {.tid = tid, .did = (uint8_t)did, .more = v->more};
 
 	if (until_ns <= v->at_ns)
@@ -212,10 +213,14 @@ static void visit_until(struct visiting *v, uint64_t until_ns, uint32_t tid, enu
 		whom.did = CAUSE_UNKNOWN;
 	else if (v->tasks)
 		whom.thread = tasks_thread(v->tasks, whom.tid);
-	stretch.begin_ns = v->at_ns;
-	stretch.end_ns = until_ns;
+	if (piece->begin_ns != v->at_ns || piece->end_ns != until_ns) {
+		stretch = *piece;
+		stretch.begin_ns = v->at_ns;
+		stretch.end_ns = until_ns;
+		piece = &stretch;
+	}
 	v->at_ns = until_ns;
-	v->visit(v->arg, &stretch, &whom);
+	v->visit(v->arg, piece, &whom);
 }
 
 /* Who had the CPU: of several between whom no row was written, one does not know which for how long. */
