@@ -531,7 +531,8 @@ static void feed_anything(struct feed *f, uint64_t at)
 	case 0:
 	case 1:
 	case 2:
-		feed_switch(f, at, cpu, throw(3) ? tid : 0, throw(3) ? throw(9) : 0, throw(3) ? other : 0);
+		FEED(f, KIND_switch, at, cpu, throw(3) ? tid : 0, throw(3) ? throw(9) : 0, throw(3) ? other : 0,
+		     throw(3) ? 0 : 1 + throw(500), throw(3) ? 0 : throw(2048), throw(4));
 		break;
 	case 3:
 		feed_waking(f, at, cpu, tid, throw(2) ? other : 0, throw(3));
@@ -552,7 +553,17 @@ static void feed_anything(struct feed *f, uint64_t at)
 			FEED(f, KIND_launch, at, 100, tid, cpu, at - begin, PROBE_launch, 0, 0, throw(6));
 		break;
 	default:
-		if (throw(3) == 0)
+		if (throw(100) == 0)
+			timeline_blind(engine_context(f->engine)->timeline, at, at + throw(2 * MS), NULL);
+		else if (throw(4) == 0)
+			FEED(f, KIND_fault, at, 100, tid, cpu, back, 4096);
+		else if (throw(4) == 0)
+			FEED(f, KIND_disk, at, 100, tid, cpu, back, throw(back + 1), throw(2), 4096, 0, 1);
+		else if (throw(20) == 0)
+			FEED(f, KIND_follow, at, 100, tid, cpu, other, back);
+		else if (throw(20) == 0)
+			FEED(f, KIND_signal, at, 100, tid, cpu, 18 + throw(3), 0, other);
+		else if (throw(3) == 0)
 			FEED(f, KIND_reclaim, at, 100, tid, cpu, back, throw(5), 1);
 		else if (throw(3) == 0)
 			FEED(f, KIND_network, at, 100, tid, cpu, back, throw(3), throw(4), throw(2), throw(9));
