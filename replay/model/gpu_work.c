@@ -230,6 +230,15 @@ static void end_busy(struct gpu_process *p, struct gpu_stream *s, uint64_t befor
 		s->next->prev = s->prev;
 }
 
+/*
+ * When it sleeps, it waits for room. (A copy within the GPU's memory waits for nothing on the host; another one may wait
+ * for itself: "API synchronization behavior" in the CUDA Runtime API.)
+ */
+static bool waits_for_room(const struct event *ev)
+{
+	return ev->kind == KIND_launch || (ev->kind == KIND_copy && ev->v[F_copy_direction] == 3);
+}
+
 static void feed(const struct calling *c)
 {
 	struct gpu_stream *s = stream_of(c, stream_fed(c->ev));
@@ -245,8 +254,7 @@ static void feed(const struct calling *c)
 		end_busy(c->process, s, c->begin_ns);
 	if (!copies_to_host(c) || s->busy)
 		begin_busy(c->process, s, c->ev->at_ns);
-	/* (A copy may wait for itself.) */
-	c->process->shown = c->ev->kind == KIND_launch && s->nfed > GPU_QUEUE_LEAST ? GPU_LEFT_FULL : GPU_NOTHING;
+	c->process->shown = waits_for_room(c->ev) && s->nfed > GPU_QUEUE_LEAST ? GPU_LEFT_FULL : GPU_NOTHING;
 	c->process->fed_ns = c->ev->at_ns;
 	c->process->nfed++;
 }

@@ -71,14 +71,14 @@ int cudaEventQuery(void *event) { (void)event; return now() < marked ? 600 : 0; 
 END
 idling="streams device result events polled"
 working="second full_of_copies"
-shown="synced asked ahead elsewhere full_of_launches full_of_graphs"
+shown="synced asked ahead elsewhere full_of_launches full_of_graphs full_of_copies_on_the_gpu"
 told() { # PID COLUMN PARTS: the sum of that column of its waits, in ns
 	sqlite3 -readonly "$TMP/run.db" "SELECT sum(l.$2) FROM ledger l JOIN processes p USING (process) WHERE p.pid = $1 AND l.part IN ($3)"
 }
 queues() {
 	"$gpurec" -q --force -o "$cap" -- python3 tests/workload/queues.py "$cuda" $idling $working $shown >"$TMP/queues" || return
 	cat "$TMP/queues"
-	[ "$(wc -l <"$TMP/queues")" = 13 ] && "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
+	[ "$(wc -l <"$TMP/queues")" = 14 ] && "$BUILD/gpureplay" -q --force "$cap" -o "$TMP/run.db" &&
 		"$BUILD/gpuanalyze" -q --json "$cap" >"$TMP/report.json"
 }
 # No more is told than was so; and of those that leave nothing, nearly all.
@@ -137,5 +137,9 @@ costs() { # WAY SEVERITY TEXT
 }
 check "that it had none is in what is found" costs streams warning "the GPU had no work of this process for at least"
 check "and that it may have had some" costs full_of_copies info "as far as its calls show, the GPU may have had work left"
+had_left() { starved "$1" '$.cost' | grep -q "the GPU had work of this process left for at least\|and some left for at least"; }
+for way in full_of_launches full_of_graphs full_of_copies_on_the_gpu; do
+	check "$way: its finding has that work was left" had_left $way
+done
 check "and that it had" costs synced info "the GPU had work of this process left for at least .* this cost the GPU little or nothing"
 finish

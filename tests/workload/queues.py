@@ -99,6 +99,12 @@ def full_of_copies():
         cuda.cudaMemcpyAsync(gpu, host, 1 << 20, 1, stream)
 
 
+def full_of_copies_on_the_gpu():
+    cuda.plan(ctypes.c_ulong(3 * MS))
+    for _ in range(12):
+        cuda.cudaMemcpyAsync(gpu, gpu, 1 << 20, 3, stream)
+
+
 def full_of_graphs():
     cuda.plan(ctypes.c_ulong(3 * MS))
     for _ in range(12):

@@ -555,7 +555,12 @@ static void a_launch_that_waits_for_room_shows_it(void **state)
 	waits_for_task(f, 45, 47);
 	waits_for_irq(f, 48, 53);
 	call(f, 1, KIND_copy, PROBE_copy, AT(48), AT(54), STREAM, 1); /* of itself, maybe */
-	LEFT(60, 7);
+	SYNC(1, 54, 54.5, STREAM);
+	launch_many(f, GPU_QUEUE_LEAST, 55);
+	waits_for_task(f, 57, 59); /* 2 */
+	waits_for_irq(f, 60, 62);
+	call(f, 1, KIND_copy, PROBE_copy, AT(60), AT(63), STREAM, 3); /* within the GPU */
+	LEFT(70, 9);
 }
 
 /* For what is left in it there was room only after a while; it is not known how much that is, but not less than that.
