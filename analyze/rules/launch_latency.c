@@ -58,6 +58,9 @@ struct group {
 	enum cause_class class;
 	uint64_t median_ns; /* usual, when the worst of them happened */
 	uint64_t lost_ns;   /* beyond what is usual */
+	uint64_t class_ns;  /* of that class, in one part of the time of the only thread: */
+	uint64_t tid;       /* TID_NONE: there are several, or parts */
+	enum ledger_part part;
 	uint64_t unknown_ns;
 	struct tally tally;
 };
@@ -91,6 +94,14 @@ static uint64_t group_probe(enum cause_class class, uint64_t probe)
 	return class == CAUSE_CPU || class == CAUSE_ASLEEP ? probe & 0xffff : 0;
 }
 
+/* In such a call the thread waits for the GPU, if nobody ended its sleep; or works for it. */
+static enum ledger_part part_of(const struct explained *e, enum cause_class class)
+{
+	if (class == CAUSE_ASLEEP && e->cause.end == CHAIN_INTERRUPT)
+		return LEDGER_GPU;
+	return class == CAUSE_CPU ? LEDGER_CALLS : gpu_price_part(class);
+}
+
 static int add_slow(struct launch_state *s, const struct context *ctx, const struct event *ev, uint64_t median_ns)
 {
 	const struct split *split = &s->scratch.cause.links[0];
@@ -99,7 +110,8 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 	uint64_t probe = ev->v[F_call_probe], futex = class == CAUSE_FUTEX && part ? part->futex : 0;
 	uint64_t process = ctx->caller->key.b, a = process << 32 | group_probe(class, probe) << 8 | class;
 	struct group *g = groups_get(&s->groups, a, futex);
-	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns;
+	uint64_t begin_ns = call_begin_ns(ev), dur_ns = ev->at_ns - begin_ns, tid = ev->v[F_call_tid];
+	enum ledger_part part_in = part_of(&s->scratch, class);
 
 	if (!g)
 		return s->groups.error;
@@ -110,6 +122,13 @@ static int add_slow(struct launch_state *s, const struct context *ctx, const str
 		g->probe = probe;
 		g->kernel = ev->v[F_launch_function];
 	}
+	if (!g->tally.count) {
+		g->tid = tid;
+		g->part = part_in;
+	} else if (g->tid != tid || g->part != part_in) {
+		g->tid = TID_NONE;
+	}
+	g->class_ns += split->ns[class];
 	g->lost_ns += dur_ns - median_ns;
 	g->unknown_ns += split->ns[CAUSE_UNKNOWN];
 	return rule_count(&g->tally, ctx, begin_ns, ev->at_ns, &s->scratch);
@@ -302,6 +321,16 @@ static enum confidence confidence_in(const struct group *g, const struct cause *
 	return CONFIDENCE_HIGH;
 }
 
+static void report_price(struct finding *f, const struct group *g, const struct context *ctx)
+{
+	struct gpu_price price = {0};
+
+	if (g->tid != TID_NONE)
+		gpu_price_add(&price, ctx, g->tid, g->process, g->part, g->class_ns);
+	price.lost_ns = g->lost_ns;
+	gpu_price_give(&price, f);
+}
+
 static void report_group(struct group *g, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	const struct explained *worst = g->tally.worst[0].why;
@@ -336,6 +365,7 @@ static void report_group(struct group *g, const struct context *ctx, const uint6
 		f->futex = g->key.b;
 		finding_address(f, "futex", g->key.b);
 	}
+	report_price(f, g, ctx);
 	tally_give(&g->tally, f);
 }
 

@@ -578,25 +578,26 @@ struct waiting {
 	const struct ledger *ledger;
 	const struct ledger_thread *thread;
 	enum ledger_where where;
-	bool waits;
+	uint64_t ns;
 };
 
 static void look_for_wait(void *arg, const struct span *piece)
 {
 	struct waiting *w = arg;
 
-	w->waits |= piece->end_ns - piece->begin_ns >= LEDGER_STAYS_NS &&
-		    part_of(w->ledger, w->thread, piece, w->where) == LEDGER_GPU;
+	if (piece->end_ns - piece->begin_ns >= LEDGER_STAYS_NS &&
+	    part_of(w->ledger, w->thread, piece, w->where) == LEDGER_GPU)
+		w->ns += piece->end_ns - piece->begin_ns;
 }
 
-/* In this call it slept or polled for longer than one takes that finds nothing to wait for. */
-static bool waits_for_gpu(struct ledger *l, const struct ledger_thread *t, const struct event *ev)
+/* For how long it slept or polled in this call, where that is longer than one takes that finds nothing to wait for. */
+static uint64_t waits_for_gpu(struct ledger *l, const struct ledger_thread *t, const struct event *ev)
 {
-	struct waiting w = {l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, false};
+	struct waiting w = {l, t, ev->kind == KIND_wait ? LEDGER_IN_WAIT : LEDGER_IN_CALL, 0};
 
 	if (ev->v[F_call_dur] >= LEDGER_STAYS_NS && !first_calls_want(&l->firsts, t->born, ev))
 		timeline_walk(l->timeline, as_tid(t->key.a), call_begin_ns(ev), ev->at_ns, look_for_wait, &w);
-	return w.waits;
+	return w.ns;
 }
 
 /*
@@ -606,10 +607,11 @@ static bool waits_for_gpu(struct ledger *l, const struct ledger_thread *t, const
 static void follow_left(struct ledger *l, struct ledger_thread *t, uint64_t fed_ns, const struct event *ev)
 {
 	struct gpu_process *p = t->gpu;
-	uint64_t begin_ns = call_begin_ns(ev), since_ns = fed_ns > p->left_ns ? fed_ns : p->left_ns;
+	uint64_t begin_ns = call_begin_ns(ev), since_ns = fed_ns > p->left_ns ? fed_ns : p->left_ns, room_ns;
 
 	if (p->shown == GPU_LEFT_FULL) {
-		l->failed |= idle_may_be_left(t) && waits_for_gpu(l, t, ev) && !idle_left_full(t);
+		room_ns = waits_for_gpu(l, t, ev);
+		l->failed |= room_ns && !idle_left_full(t, room_ns);
 	} else if (begin_ns >= since_ns + LEDGER_STAYS_NS && (p->shown == GPU_LEFT || waits_for_gpu(l, t, ev))) {
 		l->failed |= !idle_left(t, fed_ns);
 		p->left_ns = begin_ns;

@@ -136,12 +136,19 @@ bool idle_count(struct gpu_work *w)
 	return whole;
 }
 
-/* There was work left in all of that. */
-static bool count_left(struct ledger_thread *t, struct waited_list *list)
+static bool has_left(struct ledger_thread *t)
 {
 	if (!t->left_ns)
 		t->left_ns = calloc(LEDGER_PARTS, sizeof(*t->left_ns));
-	for (size_t i = 0; t->left_ns && i < list->n; i++) {
+	return t->left_ns;
+}
+
+/* There was work left in all of that. */
+static bool count_left(struct ledger_thread *t, struct waited_list *list)
+{
+	if (!has_left(t))
+		return false;
+	for (size_t i = 0; i < list->n; i++) {
 		const struct waited_for *w = &list->all[i];
 
 		t->left_ns[w->part] += w->ns;
@@ -149,7 +156,7 @@ static bool count_left(struct ledger_thread *t, struct waited_list *list)
 			waited_work(&t->waited, w->part, &w->whom, w->ns, true);
 	}
 	list->n = 0;
-	return t->left_ns;
+	return true;
 }
 
 bool idle_left(struct ledger_thread *t, uint64_t since_ns)
@@ -158,13 +165,15 @@ bool idle_left(struct ledger_thread *t, uint64_t since_ns)
 }
 
 /* (Where a queue is full, the process has not been without work for longer than these calls go back.) */
-bool idle_left_full(struct ledger_thread *t)
+bool idle_left_full(struct ledger_thread *t, uint64_t room_ns)
 {
 	uint64_t before = t->gpu->nfed - 1;
-	bool whole = true;
+	bool whole = has_left(t);
 
+	if (whole)
+		t->left_ns[LEDGER_GPU] += room_ns;
 	if (t->idling_nfed && before - t->idling_nfed < GPU_ROOM_LEAST)
-		whole = count_left(t, &t->idling);
+		whole = count_left(t, &t->idling) && whole;
 	if (before - t->earlier_nfed < GPU_ROOM_LEAST)
 		whole = count_left(t, &t->earlier) && whole;
 	return whole;

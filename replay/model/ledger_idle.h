@@ -52,14 +52,8 @@ bool idle_end(struct ledger_thread *t, uint64_t begin_ns);
 /* There was work left all the time since then, when the process was given it, until now. All of it is settled. */
 bool idle_left(struct ledger_thread *t, uint64_t since_ns);
 
-/* Whether something held it up of which it is not known whether there was work left. */
-static inline bool idle_may_be_left(const struct ledger_thread *t)
-{
-	return t->earlier.n || (t->idling.n && t->idling_nfed);
-}
-
-/* The call that just gave work had to wait for room: what had been given just before was left. */
-bool idle_left_full(struct ledger_thread *t);
+/* The call that just gave work had to wait so long for room: what had been given just before was left, then, too. */
+bool idle_left_full(struct ledger_thread *t, uint64_t room_ns);
 
 /* It ends, or recording does. */
 bool idle_leave(struct ledger_thread *t, uint64_t at_ns);

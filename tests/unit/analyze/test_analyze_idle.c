@@ -538,7 +538,7 @@ static void a_launch_that_waits_for_room_shows_it(void **state)
 
 	launch_many(f, GPU_QUEUE_LEAST, 1);
 	waits_for_task(f, 3, 10); /* 7 */
-	waits_for_irq(f, 11, 14);
+	waits_for_irq(f, 11, 14); /* 3, in which it was full */
 	LAUNCH(1, 11, 15, STREAM);
 	waits_for_task(f, 16, 18);
 	LAUNCH(1, 19, 25, STREAM); /* it took long, and did not sleep */
@@ -558,9 +558,9 @@ static void a_launch_that_waits_for_room_shows_it(void **state)
 	SYNC(1, 54, 54.5, STREAM);
 	launch_many(f, GPU_QUEUE_LEAST, 55);
 	waits_for_task(f, 57, 59); /* 2 */
-	waits_for_irq(f, 60, 62);
+	waits_for_irq(f, 60, 62);  /* 2 */
 	call(f, 1, KIND_copy, PROBE_copy, AT(60), AT(63), STREAM, 3); /* within the GPU */
-	LEFT(70, 9);
+	LEFT(70, 14);
 }
 
 /* For what is left in it there was room only after a while; it is not known how much that is, but not less than that.
@@ -587,7 +587,7 @@ static void a_full_queue_has_some_left(void **state)
 	launch_many(f, GPU_QUEUE_LEAST + 2, 42);
 	waits_for_irq(f, 43, 45);
 	LAUNCH(1, 43, 46, STREAM); /* since then it had none */
-	LEFT(60, 10);
+	LEFT(60, 17);
 }
 
 #define BLOCKED(at)                                                                                                    \
@@ -618,7 +618,7 @@ static void what_was_given_too_long_ago_may_be_done(void **state)
 	launch_many(f, 1, 40);
 	waits_for_task(f, 41, 43); /* 2 */
 	BLOCKED(44);
-	LEFT(60, 9);
+	LEFT(60, 15);
 }
 
 /* One of them may have had nothing to do. */
