@@ -119,6 +119,8 @@ while read -r way feeder whom ns; do
 	stopped) at_work="'stopped'" percent=80 ;;
 	# Each time that the interpreter lock is asked for the host may take the CPU for as long as is waited.
 	gil*) percent=50 ;;
+	# Before it sleeps it spins for the memory map, in the kernel.
+	memory_map) percent=50 ;;
 	*) percent=80 ;;
 	esac
 	check "$way: most of the time that it waited is of whom it waited for" for_whom "$feeder" "$whom" "$ns" "$percent" "$at_work"

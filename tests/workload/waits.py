@@ -22,6 +22,8 @@ import time
 import zlib
 
 ROUNDS = 8
+PR_SET_THP_DISABLE = 41  # of Linux: mmap and prctl of Python 3.9 have no names for them
+MAP_POPULATE = 0x8000
 BUSY_S = 0.03
 cuda = ctypes.CDLL(sys.argv[1])
 none = ctypes.c_void_p(None)
@@ -383,8 +385,36 @@ def gil_many(clock):
     return keep(clock, 3_000_000, ROUNDS, 3)
 
 
+def memory_map(clock):
+    """Another thread forks: until the page tables are copied, nobody else may change what memory the process has."""
+    checked(libc.prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0))  # many pages, then
+    pages = mmap.mmap(-1, 1 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_POPULATE)
+    asked, forks = queue.SimpleQueue(), [0]
+
+    def body():
+        while asked.get():
+            pid = checked(libc.fork())  # (without the interpreter lock, unlike os.fork())
+            if pid == 0:
+                os._exit(0)
+            forks[0] += 1
+            end(pid)
+
+    yield thread_of(body)
+    for i in range(2 * ROUNDS):
+        asked.put(1)
+        while forks[0] == i:
+            step = Clock()
+            with step:
+                mmap.mmap(-1, mmap.PAGESIZE).close()
+            if step.ns > 1_000_000:
+                clock.ns += step.ns
+        yield
+    asked.put(0)
+    pages.close()
+
+
 WAYS = (pipe, socketpair, through, eventfd, epoll, semaphore, sysv_semaphore, message_queue, io_uring, flock, record_lock,
-        stopped, simple_queue, condition, gil, gil_long, gil_many)
+        stopped, simple_queue, condition, gil, gil_long, gil_many, memory_map)
 
 
 def feed(way):
