@@ -225,6 +225,26 @@ static void report_group(struct group *g, const struct context *ctx, struct find
 	tally_give(&g->tally, f);
 }
 
+/* Whose memory ran out, where one of the two only is known to have had none left. */
+static void add_reason(struct text *t, const struct kill *k, const struct context *ctx)
+{
+	const struct control_group *group = names_memory_of_instance(ctx->names, k->process);
+	const struct control_group *host = control_groups_host(&ctx->names->control_groups);
+	bool group_full = group && control_group_times_max(group);
+	bool host_full = host && host->memory_last.used >= host->memory_last.max / 10 * 9;
+
+	if (group_full && host && !host_full) {
+		text_add(t, "its control group ");
+		text_add_escaped(t, group->path, group->path_bytes);
+		text_add(t, " came up against its memory limit of ");
+		text_add_size(t, group->memory_last.max);
+	} else if (host_full && !group_full) {
+		text_add(t, "host memory ran out");
+	} else {
+		text_add(t, "memory ran out, the host's or what its control group may have");
+	}
+}
+
 static void report_kill(const struct kill *k, const struct context *ctx, struct findings *out)
 {
 	struct finding *f = rule_finding(out, &oom_rule, "killed", CONFIDENCE_HIGH);
@@ -242,7 +262,8 @@ static void report_kill(const struct kill *k, const struct context *ctx, struct 
 		text_add(&f->headline, "process %" PRIu64, k->pid);
 	text_add(&f->headline, " after ");
 	text_add_ns(&f->headline, k->at_ns > ctx->begin_ns ? k->at_ns - ctx->begin_ns : 0);
-	text_add(&f->headline, " because host memory ran out");
+	text_add(&f->headline, " because ");
+	add_reason(&f->headline, k, ctx);
 	if (k->rss) {
 		text_add(&f->headline, "; it held ");
 		text_add_size(&f->headline, k->rss);
@@ -276,8 +297,8 @@ const struct rule oom_rule = {
 	.name = "oom",
 	.severity = SEVERITY_ERROR,
 	.summary = "memory that ran out: allocations that CUDA refused, and processes that the kernel killed",
-	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host had "
-		   "none left.",
+	.meaning = "CUDA had not as much memory as was asked for, or the kernel killed a process because the host, or "
+		   "its control group, had none left.",
 	.wrong = "A program may ask for more than there is to find out how much it can get. How full the GPU was is "
 		 "what the last reading before it showed.",
 	.remedy = "Smaller batches, fewer processes on the GPU; see alloc-leak for memory that is not freed.",

@@ -271,6 +271,19 @@ static int feed_waking(struct tasks *t, const struct event *ev, struct fault *wh
 	return 0;
 }
 
+/* A child is in the control groups of who started it, unless it is reported otherwise. */
+static void begin(struct tasks *t, uint32_t child, uint32_t ppid)
+{
+	struct process *p = &t->processes[child];
+	uint32_t parent = tasks_process(t, ppid);
+
+	p->began = true;
+	p->cpu_group = t->processes[parent].cpu_group;
+	p->memory_group = t->processes[parent].memory_group;
+	if (!p->reported)
+		p->ppid = ppid;
+}
+
 static int feed_fork(struct tasks *t, const struct event *ev, struct fault *why)
 {
 	uint32_t child_pid = (uint32_t)ev->v[F_fork_child_pid], child_tid = (uint32_t)ev->v[F_fork_child_tid];
@@ -287,9 +300,7 @@ static int feed_fork(struct tasks *t, const struct event *ev, struct fault *why)
 		return ERR_MEMORY;
 	process = child_pid == (uint32_t)ev->v[F_fork_pid] ? 0 : tasks_process(t, child_pid);
 	if (process)
-		t->processes[process].began = true;
-	if (process && !t->processes[process].reported)
-		t->processes[process].ppid = (uint32_t)ev->v[F_fork_pid];
+		begin(t, process, (uint32_t)ev->v[F_fork_pid]);
 	return 0;
 }
 

@@ -37,7 +37,7 @@ struct process {
 	uint64_t first_ns;   /* first event that names it */
 	uint64_t end_ns;     /* its last thread's exit; NO_TIME */
 	uint64_t tracked_since_ns;
-	/* Numbers of the control groups it was in last, by the code that numbers them; 0: not known. */
+	/* Numbers of the control groups it was in last, or began in, by the code that numbers them; 0: not known. */
 	uint64_t cpu_group, memory_group;
 	uint32_t status;  /* wait(2) status, if it ended */
 	struct name name; /* the latest */

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Threads that have to free memory by themselves: a control group's limit, and compaction. A program that reads more
+# Threads that have to free memory by themselves: a control group's limit, and compaction; and who is killed for want of it. A program that reads more
 # through the page cache than it may have must have got free what it read: how many pages is known beforehand.
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
@@ -51,7 +51,9 @@ if [ -z "$blob" ]; then
 fi
 PAGE=$(getconf PAGESIZE)
 limit_events() { cat "$group/memory.events.local" "$group/memory.failcnt" 2>"$TMP/err" | awk '$1 == "max" { print $2 } NF == 1'; }
-squeezed() { record "$@" -- sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$python" tests/workload/squeezed.py "$cuda" "$blob" $TIMES $SECONDS_LEAST; }
+# in_group COMMAND...: recorded, in that control group
+in_group() { record "${options[@]}" -- sh -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' sh "$group" "$@"; }
+squeezed() { options=("$@") && in_group "$python" tests/workload/squeezed.py "$cuda" "$blob" $TIMES $SECONDS_LEAST; }
 counted="SELECT fired = recorded + lost AND recorded = (SELECT count(*) FROM reclaims) FROM probe_counts WHERE name = 'memory_reclaim'"
 feeder="(SELECT tid FROM calls GROUP BY tid)"
 
@@ -95,6 +97,26 @@ check "the capture holds that, too" is "not recorded" "SELECT value FROM facts W
 
 check "many, with a small buffer" squeezed --ring 64K
 check "are recorded or counted" is 1 "$counted"
+
+# In the same group: the kernel kills who wants more than it may have, and counts that.
+kills() { cat "$group/memory.events" "$group/memory.oom_control" 2>"$TMP/no" | awk '$1 == "oom_kill" { print $2 }'; }
+killed() {
+	local file
+	for file in memory.swap.max memory.swappiness; do # or it would be swapped out
+		[ ! -e "$group/$file" ] || echo 0 >"$group/$file"
+	done
+	before=$(kills)
+	options=()
+	in_group "$python" tests/workload/ends.py "$cuda" none out_of_memory
+	local status=$?
+	pkill -KILL -f "ends.py $cuda none out_of_memory"
+	target=$(awk '{ print $3 }' "$TMP/said")
+	return $status
+}
+check "a worker that wants more memory than its control group may have is recorded" killed
+check "the kernel killed it, as often as it counted itself" is "$(($(kills) - before))|$target" "SELECT count(*), pid FROM ooms"
+check "the report names it, and the group's limit" sh -c '"$1" -q "$2" --report >"$3"; grep -q "The kernel killed process $4 python[0-9.]* after .* because its control group $5 came up against its memory limit of 64.0 MiB" "$3"' \
+	sh "$BUILD/gpuanalyze" "$cap" "$TMP/report" "$target" "$path"
 
 if [ -w /proc/sys/vm/compact_memory ]; then
 	check "a program is recorded that has memory put together" record -- sh -c 'echo 1 >/proc/sys/vm/compact_memory'

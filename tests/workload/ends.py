@@ -331,6 +331,22 @@ def killed(tell):
     signal.pause()
 
 
+def out_of_memory(tell):
+    """By the kernel: it touches more memory than its control group may have."""
+
+    def body():
+        launch()
+        pages = mmap.mmap(-1, 256 << 20)
+        for at in range(0, len(pages), mmap.PAGESIZE):
+            pages[at] = 1
+
+    target = child(body)
+    tell(target)
+    launch()
+    os.waitpid(target, 0)
+    signal.pause()
+
+
 def terminated(tell):
     """By who started it: that is meant."""
     launch()
