@@ -108,7 +108,9 @@ struct span {
 
 #define SPAN_MEMORY_BITS (SPAN_MEMORY | SPAN_LIMIT | SPAN_COMPACT | SPAN_HOST)
 
-#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in task_state, from include/linux/sched.h */
+/* In task_state, from include/linux/sched.h */
+#define TASK_UNINTERRUPTIBLE_BIT 0x2
+#define TASK_TRACED_BIT 0x8
 
 /* A thread ended the sleep. */
 static inline bool woken_by_task(const struct span *s)
