@@ -371,7 +371,7 @@ static void end_wait(struct ledger_thread *t, const struct span *sleep, const st
 	struct wait w = {.at = t->npieces, .slept_ns = sleep->end_ns - sleep->begin_ns};
 	struct ledger_piece *p;
 
-	if (!woken_by_task(sleep) || class_of_sleep(sleep) == CAUSE_STOPPED)
+	if (!woken_by_task(sleep) || is_stop(sleep))
 		return;
 	while ((p = open_wait(t, &w)) && p->object == wait_object(sleep)) {
 		for (unsigned i = 0; i < LEDGER_WHERES; i++)
