@@ -26,16 +26,15 @@ struct stopped_process {
 	uint64_t ns, sent_ns;   /* stopped by signals, until the next that let it go on; by those that were sent */
 	uint64_t count, number; /* how many; the last one */
 	struct lost_part lost;
-	uint64_t all_ns; /* its threads were stopped, in whatever way */
 };
 
 /* Threads of a process that were traced, or frozen. */
 struct halt {
 	struct table_key key; /* a: process instance, b: enum ledger_stop */
 	struct lost_part lost;
-	uint64_t all_ns, signalled_ns; /* they were stopped, in whatever way; and in the state of who is by a signal */
-	uint64_t count, known_ns;      /* how often; for how long it is known who let them go on, */
-	struct roster wakers;          /* those */
+	uint64_t signalled_ns;    /* they were stopped by signals alone */
+	uint64_t count, known_ns; /* how often; for how long it is known who let them go on, */
+	struct roster wakers;     /* those */
 };
 
 struct stopped_state {
@@ -117,10 +116,8 @@ static void join_signalled(struct stopped_state *s, const struct context *ctx, c
 {
 	struct stopped_process *p = groups_find(&s->processes, t->key.b % LEDGER_AGAIN, 0);
 
-	if (!p)
-		return;
-	lost_part_join_some(&p->lost, ctx, t, LEDGER_STOPPED, ns);
-	p->all_ns += t->ns[LEDGER_STOPPED];
+	if (p)
+		lost_part_join_some(&p->lost, ctx, t, LEDGER_STOPPED, ns);
 }
 
 static void add_waker(struct halt *h, const struct context *ctx, const struct waited_for *w)
@@ -143,7 +140,6 @@ static void join_halt(struct stopped_state *s, const struct context *ctx, const 
 	if (!h)
 		return;
 	lost_part_join_some(&h->lost, ctx, t, LEDGER_STOPPED, ns);
-	h->all_ns += t->ns[LEDGER_STOPPED];
 	h->signalled_ns += stopped_ns(t, STOP_SIGNALLED);
 	for (size_t i = 0; i < t->stops.n; i++)
 		if (t->stops.all[i].part == how)
@@ -257,18 +253,23 @@ static void report_halt(const struct halt *h, uint64_t signals_ns, struct findin
 	gpu_price_give(&h->lost.price, f);
 }
 
-/*
- * Another rule has most of that time: a single stop, in a call or between two; not a stop of who is waited for. all_ns:
- * the threads were stopped in whatever way, which that finding may be about.
- */
-static bool is_known(uint64_t process, const struct lost_part *lost, uint64_t all_ns, const struct findings *out)
+/* That finding is about such stops, by its longest; or that is not known. */
+static bool is_about(const struct finding *f, enum ledger_stop how)
+{
+	const struct part *p = f->nworst ? split_longest(&f->worst[0].why->cause.links[0], CAUSE_STOPPED) : NULL;
+
+	return !p || p->joined || ledger_stop_of(p->flags, p->task_state) == how;
+}
+
+/* Another rule has most of that time: a single stop, in a call or between two; not a stop of who is waited for. */
+static bool is_known(uint64_t process, enum ledger_stop how, uint64_t lost_ns, const struct findings *out)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		const struct finding *f = out->all[i];
 
-		if (f->process == process && f->unit == WEIGHT_NS && f->weight >= all_ns - lost->lost_ns / 2 &&
+		if (f->process == process && f->unit == WEIGHT_NS && f->weight >= lost_ns / 2 &&
 		    strcmp(f->class, "stopped") == 0 && strcmp(f->rule, starved_rule.name) != 0 &&
-		    strcmp(f->rule, stopped_rule.name) != 0)
+		    strcmp(f->rule, stopped_rule.name) != 0 && is_about(f, how))
 			return true;
 	}
 	return false;
@@ -278,7 +279,7 @@ static void judge(struct stopped_process *p, const struct context *ctx, const ui
 {
 	go_on(p, ctx->ledger->over_ns);
 	if (p->lost.nthreads && p->ns >= set[LOST_TOTAL] && p->ns >= p->lost.lost_ns / p->lost.nthreads / 2 &&
-	    !is_known(p->key.a, &p->lost, p->all_ns, out))
+	    !is_known(p->key.a, STOP_SIGNALLED, p->lost.lost_ns, out))
 		report(p, out);
 }
 
@@ -295,7 +296,7 @@ static void stopped_finish(void *state, const struct context *ctx, const uint64_
 		const struct halt *h = groups_at(&s->halts, i);
 		const struct stopped_process *p = groups_find(&s->processes, h->key.a, 0);
 
-		if (!is_known(h->key.a, &h->lost, h->all_ns, out))
+		if (!is_known(h->key.a, (enum ledger_stop)h->key.b, h->lost.lost_ns, out))
 			report_halt(h, p ? p->ns : 0, out);
 	}
 	findings_add_limit(out, stopped_rule.name, s->processes.nskipped + s->halts.nskipped, "processes");

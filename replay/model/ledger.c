@@ -223,13 +223,6 @@ static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_p
 		give_slices(l, t, part, begin_ns, end_ns);
 }
 
-static enum ledger_stop stop_of(const struct span *s)
-{
-	if (s->flags & SPAN_FROZEN)
-		return STOP_FROZEN;
-	return s->task_state & TASK_TRACED_BIT ? STOP_TRACED : STOP_SIGNALLED;
-}
-
 /* For whom it waited then, or who let it go on. */
 static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part part, enum ledger_stop stop,
 		  const struct whom *whom, uint64_t begin_ns, uint64_t end_ns)
@@ -392,7 +385,9 @@ static void keep_stretch(void *arg, const struct span *stretch, const struct who
 {
 	struct settling *s = arg;
 	struct ledger_thread *t = s->thread;
-	struct ledger_piece one = {.end_ns = stretch->end_ns, .whom = *whom, .stop = (uint8_t)stop_of(stretch)};
+	struct ledger_piece one = {.end_ns = stretch->end_ns,
+				   .whom = *whom,
+				   .stop = (uint8_t)ledger_stop_of(stretch->flags, stretch->task_state)};
 	struct ledger_piece *last, *more;
 
 	for (unsigned w = 0; w < LEDGER_WHERES; w++)
@@ -452,8 +447,8 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 {
 	struct settling *s = arg;
 
-	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where), stop_of(stretch), whom,
-	      stretch->begin_ns, stretch->end_ns);
+	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where),
+	      ledger_stop_of(stretch->flags, stretch->task_state), whom, stretch->begin_ns, stretch->end_ns);
 }
 
 /* Cut where it enters or leaves a call. */

@@ -62,6 +62,14 @@ struct ledger_slice {
 /* How a thread was stopped. */
 enum ledger_stop { STOP_SIGNALLED, STOP_TRACED, STOP_FROZEN, LEDGER_STOPS };
 
+/* By a span's. */
+static inline enum ledger_stop ledger_stop_of(uint32_t flags, uint32_t task_state)
+{
+	if (flags & SPAN_FROZEN)
+		return STOP_FROZEN;
+	return task_state & TASK_TRACED_BIT ? STOP_TRACED : STOP_SIGNALLED;
+}
+
 /* What a thread is in; of a piece of its time it is known later. */
 enum ledger_where { LEDGER_OUTSIDE, LEDGER_IN_CALL, LEDGER_IN_WAIT, LEDGER_WHERES };
 

@@ -331,7 +331,7 @@ static void a_first_call_of_many_pieces_is_not_guessed(void **state)
 	feed_launch(f, T0, T0 + 1, 102, 1);
 	feed_switch(f, at + 1, 0, 0, 0, 101);
 	for (unsigned i = 0; i < 2000; i++, at += 10 * US)
-		sleeps(f, at + 5 * US, at + 7 * US, at + 10 * US, S, true);
+		sleeps(f, at + 5 * US, at + 7 * US, at + 10 * US, i % 2 ? S : STOPPED, true);
 	feed_launch(f, T0 + 100 * US, at, 101, 0);
 	t = ledger_of(f, 101, at);
 	assert_non_null(t);
