@@ -145,7 +145,7 @@ if python3 -c 'import ctypes' 2>/dev/null; then
 	check "that is one finding" stopped_often
 	check "which says how often, and which tracer" is_often \
 		"^[0-9]+ feeder-0, which feeds the GPU, was stopped for .*, $often times by a tracer \(ptrace\), let go on by $halter python3"
-	check "and is sure of it" is_often "[|]traced[|]high[|]$often[|]"
+	check "and is sure of it" is_often "[|]traced[|]high[|]${often}[|]"
 	check "for as long as it was by the tracer's clock" as_halted
 else
 	skip "a tracer that stops a thread many times" "there is no python3 with ctypes here"
@@ -188,7 +188,7 @@ if make_freezer; then
 		check "that is one finding, too" stopped_often
 		check "which says how often, and who thawed it" is_often \
 			"^[0-9]+ feeder-0, .* was frozen with its control group for .*, $often times, let go on by $halter python3"
-		check "and is as sure of it" is_often "[|]frozen[|]high[|]$often[|]"
+		check "and is as sure of it" is_often "[|]frozen[|]high[|]${often}[|]"
 		check "for as long as it was by the freezer's clock" as_halted
 	else
 		skip "a control group that is frozen many times" "there is no python3 with ctypes here"
