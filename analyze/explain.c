@@ -8,8 +8,6 @@
 #include "format/base/units.h"
 #include "replay/model/enum_names.h"
 
-#define TASK_TRACED_BIT 0x8 /* in prev_state, from include/linux/sched.h */
-
 static void remember(struct explained *e, const struct names *names, uint32_t tid)
 {
 	if (tid == TID_NONE || explained_who(e, tid) || e->nwhos == EXPLAINED_WHOS_MAX)

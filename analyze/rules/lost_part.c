@@ -6,6 +6,11 @@
 #include "analyze/stats/callsite.h"
 #include "format/base/units.h"
 
+bool lost_part_lasts(const struct ledger_thread *t, uint64_t ns, const uint64_t *set)
+{
+	return ns >= set[LOST_TOTAL] && ns >= (t->end_ns - t->begin_ns) / 100 * set[LOST_SHARE];
+}
+
 void lost_part_threads(const struct context *ctx, enum ledger_part part, const uint64_t *set,
 		       void (*take)(void *self, const struct context *ctx, const struct ledger_thread *t), void *self)
 {
@@ -14,21 +19,26 @@ void lost_part_threads(const struct context *ctx, enum ledger_part part, const u
 	for (size_t i = 0; i < threads->nitems; i++) {
 		const struct ledger_thread *t = (const struct ledger_thread *)threads->items[i];
 
-		if (t->nfed >= set[LOST_CALLS] && t->ns[part] >= set[LOST_TOTAL] &&
-		    t->ns[part] >= (t->end_ns - t->begin_ns) / 100 * set[LOST_SHARE])
+		if (t->nfed >= set[LOST_CALLS] && lost_part_lasts(t, t->ns[part], set))
 			take(self, ctx, t);
 	}
+}
+
+void lost_part_join_some(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,
+			 enum ledger_part part, uint64_t ns)
+{
+	l->nthreads++;
+	l->tid = t->key.a;
+	l->life_ns += t->end_ns - t->begin_ns;
+	l->lost_ns += ns;
+	roster_add_thread(&l->waiters, ctx->names, t->key.a, ns);
+	gpu_price_add(&l->price, ctx, t->key.a, t->key.b % LEDGER_AGAIN, part, ns);
 }
 
 void lost_part_join(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,
 		    enum ledger_part part)
 {
-	l->nthreads++;
-	l->tid = t->key.a;
-	l->life_ns += t->end_ns - t->begin_ns;
-	l->lost_ns += t->ns[part];
-	roster_add_thread(&l->waiters, ctx->names, t->key.a, t->ns[part]);
-	gpu_price_add(&l->price, ctx, t->key.a, t->key.b % LEDGER_AGAIN, part, t->ns[part]);
+	lost_part_join_some(l, ctx, t, part, t->ns[part]);
 }
 
 struct finding *lost_part_finding(const struct lost_part *l, uint64_t process, const struct rule *rule,

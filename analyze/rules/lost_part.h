@@ -36,9 +36,15 @@ enum { LOST_TOTAL, LOST_SHARE, LOST_CALLS };
 void lost_part_threads(const struct context *ctx, enum ledger_part part, const uint64_t *set,
 		       void (*take)(void *self, const struct context *ctx, const struct ledger_thread *t), void *self);
 
-/* One more thread. */
+/* Whether it is that much, of the thread's time. */
+bool lost_part_lasts(const struct ledger_thread *t, uint64_t ns, const uint64_t *set);
+
+/* One more thread; */
 void lost_part_join(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,
 		    enum ledger_part part);
+/* that lost so much of its time in the part. */
+void lost_part_join_some(struct lost_part *l, const struct context *ctx, const struct ledger_thread *t,
+			 enum ledger_part part, uint64_t ns);
 
 /* A new finding about them. Its headline begins with who they are: "201 trainer, which feeds the GPU,". Never NULL. */
 struct finding *lost_part_finding(const struct lost_part *l, uint64_t process, const struct rule *rule,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads that feed the GPU and were stopped for a good part of their time, by signals that a process sent or that the
- * kernel did for a terminal. What the recorder stops, to attach, and what is frozen or traced has no such signal.
+ * Threads that feed the GPU and were stopped for a good part of their time: by signals that a process sent or that the
+ * kernel did for a terminal, of which what the recorder stops, to attach, has none; by a tracer; or frozen with their
+ * control group.
  */
 #include <stddef.h>
 #include <string.h>
@@ -27,8 +28,17 @@ struct stopped_process {
 	struct lost_part lost;
 };
 
+/* Threads of a process that were traced, or frozen. */
+struct halt {
+	struct table_key key; /* a: process instance, b: enum ledger_stop */
+	struct lost_part lost;
+	uint64_t signalled_ns;    /* they were stopped by signals alone */
+	uint64_t count, known_ns; /* how often; for how long it is known who let them go on, */
+	struct roster wakers;     /* those */
+};
+
 struct stopped_state {
-	struct groups processes;
+	struct groups processes, halts;
 };
 
 static void go_on(struct stopped_process *p, uint64_t at_ns)
@@ -87,13 +97,69 @@ static int stopped_feed(void *state, const struct context *ctx, const uint64_t *
 	return 0;
 }
 
-static void join(void *state, const struct context *ctx, const struct ledger_thread *t)
+struct joining {
+	struct stopped_state *state;
+	const uint64_t *set;
+};
+
+static uint64_t stopped_ns(const struct ledger_thread *t, enum ledger_stop how)
 {
-	struct stopped_state *s = state;
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < t->stops.n; i++)
+		ns += t->stops.all[i].part == how ? t->stops.all[i].ns : 0;
+	return ns;
+}
+
+static void join_signalled(struct stopped_state *s, const struct context *ctx, const struct ledger_thread *t,
+			   uint64_t ns)
+{
 	struct stopped_process *p = groups_find(&s->processes, t->key.b % LEDGER_AGAIN, 0);
 
 	if (p)
-		lost_part_join(&p->lost, ctx, t, LEDGER_STOPPED);
+		lost_part_join_some(&p->lost, ctx, t, LEDGER_STOPPED, ns);
+}
+
+static void add_waker(struct halt *h, const struct context *ctx, const struct waited_for *w)
+{
+	struct who who;
+
+	h->count += w->count;
+	if (w->whom.tid == TID_NONE || w->whom.tid == TID_IDLE)
+		return;
+	h->known_ns += w->ns;
+	names_who_was(ctx->names, w->whom.tid, w->whom.thread, &who);
+	roster_add_times(&h->wakers, &who, w->ns, w->count);
+}
+
+static void join_halt(struct stopped_state *s, const struct context *ctx, const struct ledger_thread *t,
+		      enum ledger_stop how, uint64_t ns)
+{
+	struct halt *h = groups_get(&s->halts, t->key.b % LEDGER_AGAIN, how);
+
+	if (!h)
+		return;
+	lost_part_join_some(&h->lost, ctx, t, LEDGER_STOPPED, ns);
+	h->signalled_ns += stopped_ns(t, STOP_SIGNALLED);
+	for (size_t i = 0; i < t->stops.n; i++)
+		if (t->stops.all[i].part == how)
+			add_waker(h, ctx, &t->stops.all[i]);
+}
+
+static void join(void *self, const struct context *ctx, const struct ledger_thread *t)
+{
+	const struct joining *j = self;
+
+	for (unsigned how = 0; how < LEDGER_STOPS; how++) {
+		uint64_t ns = stopped_ns(t, (enum ledger_stop)how);
+
+		if (!lost_part_lasts(t, ns, j->set))
+			continue;
+		if (how == STOP_SIGNALLED)
+			join_signalled(j->state, ctx, t, ns);
+		else
+			join_halt(j->state, ctx, t, (enum ledger_stop)how, ns);
+	}
 }
 
 static void report_headline(const struct stopped_process *p, struct finding *f)
@@ -136,51 +202,122 @@ static void report(const struct stopped_process *p, struct findings *out)
 	gpu_price_give(&p->lost.price, f);
 }
 
+static void halt_headline(const struct halt *h, struct finding *f)
+{
+	bool traced = h->key.b == STOP_TRACED;
+	const struct who *waker = roster_first(&h->wakers);
+
+	text_add(&f->headline, " %s %s for ", h->lost.nthreads > 1 ? "were" : "was",
+		 traced ? "stopped" : "frozen with its control group");
+	text_add_ns(&f->headline, h->lost.lost_ns);
+	lost_part_add_share(&h->lost, &f->headline);
+	text_add(&f->headline, ", %llu time%s%s", (unsigned long long)h->count, plural(h->count),
+		 traced ? " by a tracer (ptrace)" : "");
+	if (!waker)
+		return;
+	text_add(&f->headline, ", let go on by ");
+	text_add_who(&f->headline, waker);
+	if (h->wakers.n > 1)
+		text_add(&f->headline, " and others");
+}
+
+/* signals_ns: for how long signals stopped the process. Why it is not sure who halted the threads; NULL: it is. */
+static const char *halt_doubt(const struct halt *h, uint64_t signals_ns)
+{
+	if (h->known_ns < h->lost.lost_ns / 10 * 9)
+		return "Medium confidence: who let it go on is not known of all that time";
+	if (signals_ns > (h->signalled_ns + h->lost.lost_ns / 10) / h->lost.nthreads)
+		return "Medium confidence: for some of that time a signal had stopped it, too";
+	return NULL;
+}
+
+static void report_halt(const struct halt *h, uint64_t signals_ns, struct findings *out)
+{
+	bool traced = h->key.b == STOP_TRACED;
+	const char *doubt = halt_doubt(h, signals_ns);
+	struct finding *f = lost_part_finding(&h->lost, h->key.a, &stopped_rule, traced ? "traced" : "frozen",
+					      doubt ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, out);
+
+	f->count = h->count;
+	roster_give(&h->wakers, traced ? PART_KEEPER : PART_WAKER, f);
+	halt_headline(h, f);
+	if (doubt)
+		text_add(&f->sure, "%s", doubt);
+	text_add(
+		&f->advice, "%s",
+		traced ? "Detach the tracer (strace, gdb), or let it stop the program less often: each system call that "
+			 "strace follows is two stops"
+		       : "Find who freezes its control group, and why: a scheduler that suspends jobs, a container that is "
+			 "paused, a snapshot");
+	finding_number(f, "stops", h->count);
+	gpu_price_give(&h->lost.price, f);
+}
+
+/* That finding is about such stops, by its longest; or that is not known. */
+static bool is_about(const struct finding *f, enum ledger_stop how)
+{
+	const struct part *p = f->nworst ? split_longest(&f->worst[0].why->cause.links[0], CAUSE_STOPPED) : NULL;
+
+	return !p || p->joined || ledger_stop_of(p->flags, p->task_state) == how;
+}
+
 /* Another rule has most of that time: a single stop, in a call or between two; not a stop of who is waited for. */
-static bool is_known(const struct stopped_process *p, const struct findings *out)
+static bool is_known(uint64_t process, enum ledger_stop how, uint64_t lost_ns, const struct findings *out)
 {
 	for (size_t i = 0; i < out->n; i++) {
 		const struct finding *f = out->all[i];
 
-		if (f->process == p->key.a && f->unit == WEIGHT_NS && f->weight >= p->lost.lost_ns / 2 &&
-		    strcmp(f->class, "stopped") == 0 && strcmp(f->rule, starved_rule.name) != 0)
+		if (f->process == process && f->unit == WEIGHT_NS && f->weight >= lost_ns / 2 &&
+		    strcmp(f->class, "stopped") == 0 && strcmp(f->rule, starved_rule.name) != 0 &&
+		    strcmp(f->rule, stopped_rule.name) != 0 && is_about(f, how))
 			return true;
 	}
 	return false;
 }
 
+static void judge(struct stopped_process *p, const struct context *ctx, const uint64_t *set, struct findings *out)
+{
+	go_on(p, ctx->ledger->over_ns);
+	if (p->lost.nthreads && p->ns >= set[LOST_TOTAL] && p->ns >= p->lost.lost_ns / p->lost.nthreads / 2 &&
+	    !is_known(p->key.a, STOP_SIGNALLED, p->lost.lost_ns, out))
+		report(p, out);
+}
+
 static void stopped_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct stopped_state *s = state;
+	struct joining j = {s, set};
 
-	lost_part_threads(ctx, LEDGER_STOPPED, set, join, s);
-	out->failed |= s->processes.error != 0;
-	for (size_t i = 0; i < s->processes.table.nitems; i++) {
-		struct stopped_process *p = groups_at(&s->processes, i);
+	lost_part_threads(ctx, LEDGER_STOPPED, set, join, &j);
+	out->failed |= s->processes.error != 0 || s->halts.error != 0;
+	for (size_t i = 0; i < s->processes.table.nitems; i++)
+		judge(groups_at(&s->processes, i), ctx, set, out);
+	for (size_t i = 0; i < s->halts.table.nitems; i++) {
+		const struct halt *h = groups_at(&s->halts, i);
+		const struct stopped_process *p = groups_find(&s->processes, h->key.a, 0);
 
-		go_on(p, ctx->ledger->over_ns);
-		if (p->lost.nthreads && p->ns >= set[LOST_TOTAL] && p->ns >= p->lost.lost_ns / p->lost.nthreads / 2 &&
-		    !is_known(p, out))
-			report(p, out);
+		if (!is_known(h->key.a, (enum ledger_stop)h->key.b, h->lost.lost_ns, out))
+			report_halt(h, p ? p->ns : 0, out);
 	}
-	findings_add_limit(out, stopped_rule.name, s->processes.nskipped, "processes");
+	findings_add_limit(out, stopped_rule.name, s->processes.nskipped + s->halts.nskipped, "processes");
 }
 
 const struct rule stopped_rule = {
 	.name = "stopped",
 	.severity = SEVERITY_WARNING,
-	.summary = "threads that feed the GPU and were stopped by signals for much of their time",
+	.summary = "threads that feed the GPU and were stopped, traced or frozen for much of their time",
 	.meaning =
-		"A process sent signals that stop the one that feeds the GPU, or a terminal did: meanwhile it launched "
-		"nothing.",
-	.wrong = "The sender may mean to: a person, a debugger, a scheduler that suspends jobs. Where the GPU had "
-		 "work queued all that time, it cost nothing.",
-	.remedy = "Ask who sends these signals why.",
+		"A process sent signals that stop the one that feeds the GPU, or a terminal did; a tracer (strace, gdb) "
+		"stopped it; or its control group was frozen: meanwhile it launched nothing.",
+	.wrong = "They may mean to: a person, a debugger, a scheduler that suspends jobs. Where the GPU had work "
+		 "queued all that time, it cost nothing.",
+	.remedy = "Ask who sends these signals why; detach the tracer; find who freezes the control group.",
 	RULE_SETTINGS(settings),
 	.kinds = {KIND_signal, KIND_exit, 0},
 	.state_size = sizeof(struct stopped_state),
 	.groups = {{offsetof(struct stopped_state, processes), sizeof(struct stopped_process), STOPPED_PROCESSES_MAX,
-		    0}},
+		    0},
+		   {offsetof(struct stopped_state, halts), sizeof(struct halt), STOPPED_PROCESSES_MAX, 0}},
 	.feed = stopped_feed,
 	.finish = stopped_finish,
 };

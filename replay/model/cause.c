@@ -4,7 +4,6 @@
 #include <string.h>
 
 /* The kernel's bits in prev_state, from include/linux/sched.h. */
-#define TASK_STOPPED_BITS 0xc /* __TASK_STOPPED, __TASK_TRACED */
 
 #define IDLE_BESIDE_NS 500000 /* no CPU for so long is more than the scheduler takes to use one that is idle */
 
@@ -177,7 +176,7 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 
 enum cause_class class_of_sleep(const struct span *sleep)
 {
-	if (sleep->flags & SPAN_FROZEN || sleep->task_state & TASK_STOPPED_BITS)
+	if (is_stop(sleep))
 		return CAUSE_STOPPED;
 	if (sleep->flags & SPAN_MEMORY)
 		return CAUSE_MEMORY;

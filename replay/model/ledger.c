@@ -57,6 +57,7 @@ static void thread_clear(struct ledger_thread *t)
 	free(t->idle_ns);
 	free(t->left_ns);
 	waited_clear(&t->waited);
+	waited_clear(&t->stops);
 	waited_clear(&t->idling);
 	waited_clear(&t->earlier);
 }
@@ -158,6 +159,7 @@ static void close_thread(struct ledger *l, struct ledger_by_tid *latest)
 	t->stays = NULL;
 	t->npieces = t->pieces_room = t->nstays = 0;
 	waited_fit(&t->waited);
+	waited_fit(&t->stops);
 	waited_clear(&t->idling);
 	waited_clear(&t->earlier);
 	if (!l->calling || t->called || t->nfed)
@@ -221,10 +223,12 @@ static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_p
 		give_slices(l, t, part, begin_ns, end_ns);
 }
 
-/* For whom it waited then. */
-static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part part, const struct whom *whom,
-		  uint64_t begin_ns, uint64_t end_ns)
+/* For whom it waited then, or who let it go on. */
+static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part part, enum ledger_stop stop,
+		  const struct whom *whom, uint64_t begin_ns, uint64_t end_ns)
 {
+	if (part == LEDGER_STOPPED)
+		l->failed |= !waited_add(&t->stops, stop, whom, end_ns - begin_ns);
 	if (!ledger_names(part))
 		return;
 	l->failed |= !waited_add(&t->waited, part, whom, end_ns - begin_ns);
@@ -305,7 +309,7 @@ static void settle_pieces(struct ledger *l, struct ledger_thread *t, enum ledger
 		uint64_t to_ns = p->end_ns < until_ns ? p->end_ns : until_ns;
 
 		give(l, t, (enum ledger_part)p->part[where], t->end_ns, to_ns);
-		blame(l, t, (enum ledger_part)p->part[where], &p->whom, t->end_ns, to_ns);
+		blame(l, t, (enum ledger_part)p->part[where], (enum ledger_stop)p->stop, &p->whom, t->end_ns, to_ns);
 		t->end_ns = to_ns;
 		done += p->end_ns == to_ns;
 	}
@@ -357,7 +361,7 @@ static void end_wait(struct ledger_thread *t, const struct span *sleep, const st
 	struct wait w = {.at = t->npieces, .slept_ns = sleep->end_ns - sleep->begin_ns};
 	struct ledger_piece *p;
 
-	if (!woken_by_task(sleep))
+	if (!woken_by_task(sleep) || is_stop(sleep))
 		return;
 	while ((p = open_wait(t, &w)) && p->object == wait_object(sleep)) {
 		for (unsigned i = 0; i < LEDGER_WHERES; i++)
@@ -378,7 +382,10 @@ static void keep_stretch(void *arg, const struct span *stretch, const struct who
 {
 	struct settling *s = arg;
 	struct ledger_thread *t = s->thread;
-	struct ledger_piece one = {.end_ns = stretch->end_ns, .whom = *whom}, *last, *more;
+	struct ledger_piece one = {.end_ns = stretch->end_ns,
+				   .whom = *whom,
+				   .stop = (uint8_t)ledger_stop_of(stretch->flags, stretch->task_state)};
+	struct ledger_piece *last, *more;
 
 	for (unsigned w = 0; w < LEDGER_WHERES; w++)
 		one.part[w] = (uint8_t)part_of(s->ledger, t, stretch, (enum ledger_where)w);
@@ -388,7 +395,8 @@ static void keep_stretch(void *arg, const struct span *stretch, const struct who
 		end_wait(t, stretch, whom);
 	last = t->npieces ? &t->pieces[t->npieces - 1] : NULL;
 	if (last && !memcmp(last->part, one.part, sizeof(one.part)) && last->whom.tid == one.whom.tid &&
-	    last->whom.thread == one.whom.thread && last->whom.did == one.whom.did && last->object == one.object) {
+	    last->whom.thread == one.whom.thread && last->whom.did == one.whom.did && last->object == one.object &&
+	    last->stop == one.stop) {
 		last->end_ns = one.end_ns;
 		return;
 	}
@@ -436,8 +444,8 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 {
 	struct settling *s = arg;
 
-	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where), whom, stretch->begin_ns,
-	      stretch->end_ns);
+	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where),
+	      ledger_stop_of(stretch->flags, stretch->task_state), whom, stretch->begin_ns, stretch->end_ns);
 }
 
 /* Of that much of a piece: for whom it waited. */
@@ -470,7 +478,7 @@ static void settle_piece(void *arg, const struct span *whole)
 		until_ns = whole->end_ns < s->stay->end_ns ? whole->end_ns : s->stay->end_ns;
 		part = part_of(l, s->thread, whole, s->stay->where);
 		give(l, s->thread, part, at_ns, until_ns);
-		if (ledger_names(part))
+		if (ledger_names(part) || part == LEDGER_STOPPED)
 			settle_wait(s, whole, at_ns, until_ns);
 	}
 }
@@ -557,6 +565,7 @@ static void unsettle(struct ledger_thread *t)
 			t->slices[i].ns[p] = 0;
 		}
 	waited_clear(&t->waited);
+	waited_clear(&t->stops);
 }
 
 /*
@@ -780,6 +789,7 @@ int ledger_finish(struct ledger *l, uint64_t now_ns, struct fault *why)
 		ledger_slices_join(t, l->slice_ns);
 		idle_finish(t);
 		waited_sort(&t->waited);
+		waited_sort(&t->stops);
 	}
 	return l->failed || l->firsts.failed || l->work.failed ? fault_no_memory(why) : 0;
 }

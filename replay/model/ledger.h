@@ -59,6 +59,17 @@ struct ledger_slice {
 	uint64_t ns[LEDGER_PARTS];
 };
 
+/* How a thread was stopped. */
+enum ledger_stop { STOP_SIGNALLED, STOP_TRACED, STOP_FROZEN, LEDGER_STOPS };
+
+/* By a span's. */
+static inline enum ledger_stop ledger_stop_of(uint32_t flags, uint32_t task_state)
+{
+	if (flags & SPAN_FROZEN)
+		return STOP_FROZEN;
+	return task_state & TASK_TRACED_BIT ? STOP_TRACED : STOP_SIGNALLED;
+}
+
 /* What a thread is in; of a piece of its time it is known later. */
 enum ledger_where { LEDGER_OUTSIDE, LEDGER_IN_CALL, LEDGER_IN_WAIT, LEDGER_WHERES };
 
@@ -74,6 +85,7 @@ struct ledger_piece {
 	uint64_t object;             /* it slept in that until its time was up, and may go on; 0: it did not */
 	struct whom whom;            /* kept it waiting */
 	uint8_t part[LEDGER_WHERES]; /* that it belongs to, if the thread is there */
+	uint8_t stop;                /* enum ledger_stop, if that is LEDGER_STOPPED */
 };
 
 struct ledger_thread {
@@ -88,6 +100,7 @@ struct ledger_thread {
 	bool sliced;
 	uint64_t ns[LEDGER_PARTS];
 	struct waited_list waited;   /* of parts that wait for a task: see ledger_names() */
+	struct waited_list stops;    /* of LEDGER_STOPPED, by enum ledger_stop in place of a part: who let it go on */
 	struct ledger_slice *slices; /* sums of them are ns[] */
 	size_t nslices, slices_room;
 	size_t first_slice;          /* since the ledger's begin */

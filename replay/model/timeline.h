@@ -108,12 +108,21 @@ struct span {
 
 #define SPAN_MEMORY_BITS (SPAN_MEMORY | SPAN_LIMIT | SPAN_COMPACT | SPAN_HOST)
 
-#define TASK_UNINTERRUPTIBLE_BIT 0x2 /* in task_state, from include/linux/sched.h */
+/* In task_state, from include/linux/sched.h */
+#define TASK_UNINTERRUPTIBLE_BIT 0x2
+#define TASK_STOPPED_BIT 0x4
+#define TASK_TRACED_BIT 0x8
 
 /* A thread ended the sleep. */
 static inline bool woken_by_task(const struct span *s)
 {
 	return s->flags & SPAN_WOKEN && !(s->flags & SPAN_IRQ);
+}
+
+/* It does not sleep for anything: it is stopped by a signal, traced, or frozen. */
+static inline bool is_stop(const struct span *sleep)
+{
+	return sleep->flags & SPAN_FROZEN || sleep->task_state & (TASK_STOPPED_BIT | TASK_TRACED_BIT);
 }
 
 struct timeline;

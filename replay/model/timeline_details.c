@@ -145,7 +145,7 @@ static void end_wait(const struct track *th, unsigned i, const struct span *last
 	struct span *s = ring_at(&th->spans, i);
 	struct wait w = {0};
 
-	if (!woken_by_task(last) || last->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
+	if (!woken_by_task(last) || is_stop(last) || last->flags & (SPAN_TIMED_OUT | SPAN_SIGNALLED))
 		return;
 	while ((s = same_wait(th, &i, s, &w)))
 		end_by(s, last->other_tid);

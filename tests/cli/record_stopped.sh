@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A program that feeds the GPU is stopped: by a signal, a debugger, the freezer of its control group. The report says so,
-# for as long as it was, and by whom; nobody who ran meanwhile is blamed.
+# A program that feeds the GPU is stopped: by a signal, a debugger, the freezer of its control group, once for long or often
+# for a moment. The report says so, for as long as it was, and by whom; nobody who ran meanwhile is blamed.
 # alone: it compares how long a program was stopped with how long it should be
 . "$(dirname "$0")/lib.sh"
 gpurec=$BUILD/gpurec
@@ -23,7 +23,7 @@ now_ns() { date +%s%N; } # speed: bounds of how long the program was stopped, ta
 # start OPTION...: record steady, in the background; $recorder, $pid: of a program that has made its first hundred launches
 start() {
 	: >"$TMP/warm"
-	"$gpurec" -q --force -o "$cap" "$@" -- "$steady" -j "$TMP/warm" 1000 >"$TMP/said" &
+	"$gpurec" -q --force -o "$cap" "$@" -- "$steady" -j "$TMP/warm" "${run_ms:-1000}" >"$TMP/said" &
 	recorder=$!
 	until_true test -s "$TMP/warm"
 	pid=$(cat "$TMP/warm")
@@ -108,6 +108,50 @@ else
 	skip "a program under a debugger" "strace is not here"
 fi
 
+# --- often, for moments, until all is done: single stops are not to be found, however long they take here ---
+often=100
+halted() { # HOW WHOM: by a program with a clock of its own; $halter: its number
+	local status=0
+	python3 tests/workload/halts.py "$1" "$2" "$often" >"$TMP/halted" &
+	halter=$!
+	wait "$halter" || status=$?
+	kill "$pid"
+	return "$status"
+}
+stopped_often() {
+	wait "$recorder" # with the status of a program that was killed
+	"$BUILD/gpuanalyze" -q --json --set stopped.share=1% --set stopped.total=1ms --set launch-gap.min=1000s \
+		--set launch-latency.min=1000s "$cap" >"$TMP/report.json"
+	sqlite3 :memory: "SELECT f.value ->> 'headline', f.value ->> 'class', f.value ->> 'confidence', f.value ->> 'count',
+		f.value ->> 'facts.lost_ns' FROM json_each(CAST(readfile('$TMP/report.json') AS TEXT), '\$.reports[0].findings') AS f
+		WHERE f.value ->> 'rule' = 'stopped'" | tee "$TMP/often"
+	[ "$(wc -l <"$TMP/often")" = 1 ]
+}
+is_often() { grep -E "$1" "$TMP/often" || { cat "$TMP/often"; return 1; }; } # PATTERN
+# What was found is at least what it was for sure, but for a twentieth (a thread is seen stopped just before it leaves its
+# CPU, which the host may have taken), and at most what it took.
+as_halted() {
+	local found least most
+	read -r least most <"$TMP/halted"
+	found=$(sed 's/.*|//' "$TMP/often")
+	echo "found $found, from $least to $most"
+	[ "$found" -ge "$((least - least / 20))" ] && [ "$found" -le "$((most + MS))" ]
+}
+feeder() { basename "$(dirname "$(grep -lx feeder-0 /proc/"$pid"/task/*/comm)")"; }
+run_ms=600000
+if python3 -c 'import ctypes' 2>/dev/null; then
+	start
+	check "a tracer stops a thread many times" halted trace "$(feeder)"
+	check "that is one finding" stopped_often
+	check "which says how often, and which tracer" is_often \
+		"^[0-9]+ feeder-0, which feeds the GPU, was stopped for .*, $often times by a tracer \(ptrace\), let go on by $halter python3"
+	check "and is sure of it" is_often "[|]traced[|]high[|]${often}[|]"
+	check "for as long as it was by the tracer's clock" as_halted
+else
+	skip "a tracer that stops a thread many times" "there is no python3 with ctypes here"
+fi
+run_ms=
+
 # A control group with a freezer: $freezer, $version
 make_freezer() {
 	local root
@@ -136,6 +180,20 @@ if make_freezer; then
 	check "that is recorded as well" end
 	check "the report says so, and who thawed it" headline "frozen with its control group, let go on by $$ "
 	check "and for how long it was" in_time
+	run_ms=600000
+	if python3 -c 'import ctypes' 2>/dev/null; then
+		start
+		echo "$pid" >"$freezer/cgroup.procs"
+		check "a control group is frozen many times" halted freeze "$freezer"
+		check "that is one finding, too" stopped_often
+		check "which says how often, and who thawed it" is_often \
+			"^[0-9]+ feeder-0, .* was frozen with its control group for .*, $often times, let go on by $halter python3"
+		check "and is as sure of it" is_often "[|]frozen[|]high[|]${often}[|]"
+		check "for as long as it was by the freezer's clock" as_halted
+	else
+		skip "a control group that is frozen many times" "there is no python3 with ctypes here"
+	fi
+	run_ms=
 else
 	skip "a control group that is frozen" "none can be made here"
 fi

@@ -34,7 +34,7 @@ static inline const struct ledger_thread *ledger_of(struct feed *f, uint32_t tid
 
 static inline void check_sum(const struct ledger *l, const struct ledger_thread *t)
 {
-	uint64_t sum = 0, slices[LEDGER_PARTS] = {0}, waited[LEDGER_PARTS] = {0};
+	uint64_t sum = 0, stopped = 0, slices[LEDGER_PARTS] = {0}, waited[LEDGER_PARTS] = {0};
 
 	for (size_t i = 0; i < t->waited.n; i++) {
 		const struct waited_for *w = &t->waited.all[i];
@@ -48,6 +48,9 @@ static inline void check_sum(const struct ledger *l, const struct ledger_thread 
 		waited[w->part] += w->ns;
 	}
 	assert_true(t->waited.n <= WAITED_FOR_MAX + 2);
+	for (size_t i = 0; i < t->stops.n; i++)
+		stopped += t->stops.all[i].ns;
+	assert_int_equal(stopped, t->ns[LEDGER_STOPPED]);
 
 	for (size_t i = 0; i < t->nslices; i++)
 		for (unsigned p = 0; p < LEDGER_PARTS; p++)

@@ -21,6 +21,66 @@ static void all_of_its_time_has_a_part(void **state)
 	assert_int_equal(t->nfed, 3);
 }
 
+/* From its first row on, `n` times: stopped by a signal, traced, and frozen, for 1, 2 and 3 ms; when. */
+static uint64_t stops(struct feed *f, uint64_t at, unsigned n)
+{
+	static const struct {
+		uint64_t state, flags, waker;
+	} ways[] = {{STOPPED, 0, 102}, {TASK_TRACED_BIT, 0, 103}, {S, SWITCH_FROZEN, 104}};
+
+	for (unsigned i = 0; i < 3 * n; i++) {
+		uint64_t until = at + (i % 3 + 1) * MS;
+
+		FEED(f, KIND_switch, at, 0, 101, ways[i % 3].state, 0, 0, ways[i % 3].flags);
+		feed_waking(f, until, 1, 101, ways[i % 3].waker, WAKE_TASK);
+		feed_switch(f, until, 0, 0, 0, 101);
+		at = until + 1 * MS;
+	}
+	return at;
+}
+
+static void check_stops(const struct ledger_thread *t, unsigned n)
+{
+	assert_int_equal(t->stops.n, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct waited_for *w = &t->stops.all[2 - i];
+
+		assert_int_equal(w->part, STOP_SIGNALLED + i);
+		assert_int_equal(w->whom.tid, 102 + i);
+		assert_int_equal(w->count, n);
+		assert_int_equal(w->ns, n * (i + 1) * MS);
+	}
+}
+
+static void it_is_known_who_let_a_stopped_thread_go_on(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_launch(f, T0 + 0 * MS, T0 + 1 * MS, 101, 0);
+	at = stops(f, T0 + 2 * MS, 2);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	CHECK(t, 2 * MS, 0, 0, 7 * MS, 0, 0, 0, 0, 0, 0, 0, 12 * MS);
+	check_stops(t, 2);
+}
+
+/* More of them than the timeline keeps. */
+static void also_long_before_the_first_call(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at;
+
+	feed_launch(f, T0, T0 + 1, 102, 1); /* so that recording began then */
+	feed_switch(f, T0 + 1, 0, 0, 0, 101);
+	at = stops(f, T0 + 2 * MS, 500);
+	feed_launch(f, at, at + 1 * MS, 101, 0);
+	t = ledger_of(f, 101, at + 1 * MS);
+	check_stops(t, 500);
+}
+
 /* Asleep from `begin` on, for what the flags of the switch say, and on the CPU again at `end`. */
 static void sleeps_for(struct feed *f, uint64_t begin, uint64_t end, uint64_t state, uint64_t flags)
 {
@@ -271,7 +331,7 @@ static void a_first_call_of_many_pieces_is_not_guessed(void **state)
 	feed_launch(f, T0, T0 + 1, 102, 1);
 	feed_switch(f, at + 1, 0, 0, 0, 101);
 	for (unsigned i = 0; i < 2000; i++, at += 10 * US)
-		sleeps(f, at + 5 * US, at + 7 * US, at + 10 * US, S, true);
+		sleeps(f, at + 5 * US, at + 7 * US, at + 10 * US, i % 2 ? S : STOPPED, true);
 	feed_launch(f, T0 + 100 * US, at, 101, 0);
 	t = ledger_of(f, 101, at);
 	assert_non_null(t);
@@ -615,6 +675,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(all_of_its_time_has_a_part),
+		TEST(it_is_known_who_let_a_stopped_thread_go_on),
+		TEST(also_long_before_the_first_call),
 		TEST(quotas_devices_faults_and_locks_have_parts_of_their_own),
 		TEST(a_wait_in_io_uring_is_for_who_ends_it),
 		TEST(a_call_in_flight_at_the_end_is_open),

@@ -153,6 +153,30 @@ static void they_are_its_own_choice_that_nobody_ends(void **state)
 	CHECK(t, 2 * MS, 0, 0, 20 * US, 0, 0, 0, 0, 0, 0, 0, 0, 13 * MS);
 }
 
+/* A tracer stops it as the call ends, and lets it go on: nobody ended the sleeps. However many: as they are kept, too.
+ */
+static void nor_are_they_for_a_tracer(void **state)
+{
+	struct feed *f = *state;
+	const struct ledger_thread *t;
+	uint64_t at = T0 + 1 * MS;
+
+	begins(f);
+	for (unsigned i = 0; i < 1000; i++) {
+		at = polls(f, at, 1, POLL, 10 * US);
+		FEED(f, KIND_switch, at, 0, 101, TASK_TRACED_BIT, 0, POLL);
+		feed_waking(f, at + 20 * US, 1, 101, 102, WAKE_TASK);
+		feed_switch(f, at + 20 * US, 0, 0, 0, 101);
+		at += 30 * US;
+	}
+	t = ends(f, at);
+	CHECK(t, 2 * MS, 0, 0, 1000 * 20 * US, 0, 0, 0, 0, 0, 0, 0, 1000 * 20 * US, 1000 * 5 * MS);
+	assert_int_equal(t->stops.n, 1);
+	assert_int_equal(t->stops.all[0].whom.tid, 102);
+	assert_int_equal(t->stops.all[0].part, STOP_TRACED);
+	assert_int_equal(t->stops.all[0].count, 1000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -165,6 +189,7 @@ int main(void)
 		TEST(and_so_did_a_launch),
 		TEST(a_futex_is_not_known_by_its_call),
 		TEST(they_are_its_own_choice_that_nobody_ends),
+		TEST(nor_are_they_for_a_tracer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
