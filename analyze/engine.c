@@ -38,110 +38,12 @@ struct engine {
 	uint64_t end_ns; /* of the epochs seen */
 };
 
-/*
- * For the timeline: since when rows about this thread are recorded. Where the rows of processes were withheld nothing
- * says when that began; who is recorded at any time is taken to be so from the start.
- */
-static uint64_t tracked_since(void *arg, uint32_t tid)
-{
-	struct engine *e = arg;
-
-	const struct nameless *one = e->names.nameless.nitems ? table_find(&e->names.nameless, tid, 0) : NULL;
-
-	if (one)
-		return one->since_ns;
-	return timeline_tracked_since(&e->names.tasks, tid);
-}
-
 static int may_run(void *arg, uint32_t tid, uint32_t cpu)
 {
 	struct engine *e = arg;
 	const struct thread *thread = tasks_find_thread(&e->names.tasks, tid);
 
 	return thread ? scheduling_may_run(&thread->scheduling, cpu) : -1;
-}
-
-/* Who is woken is recorded, or followed: the latter is known where no row is withheld that may say so. */
-static bool shows_follows(const struct engine *e)
-{
-	return !schema_kind(e->ctx.schema, KIND_follow) || !reader_withholds(e->ctx.reader, CLASS_events);
-}
-
-/* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
-static uint32_t proves_tracked(const struct event *ev)
-{
-	switch (ev->kind) {
-	case KIND_waking:
-		return as_tid(ev->v[F_waking_tid]);
-	case KIND_futex:
-		return as_tid(ev->v[F_futex_tid]);
-	case KIND_fault:
-		return as_tid(ev->v[F_fault_tid]);
-	case KIND_reclaim:
-		return as_tid(ev->v[F_reclaim_tid]);
-	case KIND_network:
-		return as_tid(ev->v[F_network_tid]);
-	case KIND_exit:
-		return as_tid(ev->v[F_exit_tid]);
-	case KIND_follow:
-		return as_tid(ev->v[F_follow_tid]);
-	default:
-		return event_is_call(ev) ? as_tid(ev->v[F_call_tid]) : TID_NONE;
-	}
-}
-
-/* The process of that thread, where the row has it; 0: it does not. */
-static uint32_t proves_process(const struct event *ev)
-{
-	switch (ev->kind) {
-	case KIND_futex:
-		return (uint32_t)ev->v[F_futex_pid];
-	case KIND_fault:
-		return (uint32_t)ev->v[F_fault_pid];
-	case KIND_reclaim:
-		return (uint32_t)ev->v[F_reclaim_pid];
-	case KIND_network:
-		return (uint32_t)ev->v[F_network_pid];
-	case KIND_exit:
-		return (uint32_t)ev->v[F_exit_pid];
-	case KIND_follow:
-		return (uint32_t)ev->v[F_follow_pid];
-	default:
-		return event_is_call(ev) ? (uint32_t)ev->v[F_call_pid] : 0;
-	}
-}
-
-/* Without rows of processes: one look ahead over the capture. What cannot be read ends it; the reading proper reports.
- */
-static int look_ahead(struct engine *e, struct fault *why)
-{
-	struct cursor *cur = NULL;
-	struct event ev;
-	struct fault ignored;
-	int r = cursor_open(&cur, e->ctx.reader, e->ctx.unverified, why);
-
-	while (r == 0 && cursor_next(cur, &ev, &ignored) > 0) {
-		uint32_t tid = proves_tracked(&ev);
-		struct nameless *one;
-
-		if (tid == TID_NONE || tid == TID_IDLE)
-			continue;
-		one = table_find(&e->names.nameless, tid, 0);
-		if (!one && ev.kind == KIND_waking && !shows_follows(e))
-			continue;
-		if (!one && e->names.nameless.nitems >= TIMELINE_THREADS_MAX)
-			continue;
-		if (!one)
-			one = table_add(&e->names.nameless, tid, 0, sizeof(*one));
-		if (!one)
-			r = fault_no_memory(why);
-		else if (ev.kind == KIND_follow && !one->since_ns && !one->pid)
-			one->since_ns = ev.at_ns;
-		if (one && !one->pid)
-			one->pid = proves_process(&ev);
-	}
-	cursor_close(cur);
-	return r;
 }
 
 static __attribute__((cold)) int no_memory(const struct rule *rule, struct fault *why)
@@ -269,9 +171,10 @@ static void keep_past(void *engine, uint32_t tid, uint64_t until_ns)
 {
 	struct engine *e = engine;
 	const struct thread *thread = tasks_find_thread(&e->names.tasks, tid);
-	struct ledger_thread *t = NULL;
+	const struct caller *caller = callers_latest(&e->callers, tid);
+	struct ledger_thread *t = caller ? caller->ledger : NULL;
 
-	if (thread && thread->process && tasks_is_recorded(&e->names.tasks, thread->number))
+	if (!t && thread && thread->process && tasks_is_recorded(&e->names.tasks, thread->number))
 		t = meet_in_ledger(e, tid, thread->process);
 	if (t)
 		ledger_keep(&e->ledger, t, until_ns);
@@ -460,13 +363,13 @@ int engine_open(struct engine **out, const struct context *ctx, const struct set
 	if (r < 0)
 		goto out;
 	e->ctx.timeline = e->timeline;
-	timeline_ask_tracked(e->timeline, tracked_since, e);
+	timeline_ask_tracked(e->timeline, timeline_tracked_since, &e->names.tasks);
 	timeline_ask_cpus(e->timeline, may_run, e);
 	timeline_watch(e->timeline, keep_past, e);
 	if (schema_kind(ctx->schema, KIND_throttled)) /* recorders that report the one report the other */
 		timeline_reports_pins(e->timeline);
-	if (ctx->reader && reader_withholds(ctx->reader, CLASS_process))
-		r = look_ahead(e, why);
+	if (ctx->reader)
+		r = tasks_look_ahead(&e->names.tasks, ctx->reader, ctx->unverified, why);
 	if (r == 0)
 		r = timeline_feed_counters(e->timeline, ctx->reader, why);
 	if (r == 0)

@@ -260,11 +260,7 @@ const struct control_group *names_memory_of(const struct names *n, uint64_t tid)
 
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns)
 {
-	const struct thread *thread = tasks_find_thread(&n->tasks, tid);
-	const struct process *p = thread ? names_instance(n, thread->process) : NULL;
-
-	const struct nameless *nameless = p ? NULL : table_find(&n->nameless, tid, 0);
-	uint32_t pid = p ? p->pid : nameless ? nameless->pid : 0;
+	uint32_t pid = tasks_tid_pid(&n->tasks, tid);
 
 	return pid ? stop_signals_find(&n->stops, pid, tid, at_ns) : NULL;
 }
@@ -308,6 +304,5 @@ void names_clear(struct names *n)
 	kernels_clear(&n->kernels);
 	tasks_clear(&n->tasks);
 	table_clear(&n->stacks);
-	table_clear(&n->nameless);
 	table_clear(&n->modules);
 }

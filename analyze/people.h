@@ -60,13 +60,6 @@ struct refusal {
 	uint64_t probe, module, error; /* errno */
 };
 
-/* A thread that is recorded at some time, where the rows that name processes and threads are withheld. */
-struct nameless {
-	struct table_key key; /* a: tid */
-	uint32_t pid;         /* 0: not known */
-	uint64_t since_ns;    /* recorded since then; 0: as long as there are rows of it */
-};
-
 /* A zeroed one is empty. */
 struct names {
 	struct tasks tasks;                /* its owner sets processes_max */
@@ -82,8 +75,7 @@ struct names {
 	struct stop_signals stops;
 	struct disk_waits disks;
 	struct network_waits network;
-	struct table nameless; /* struct nameless; filled by its owner */
-	struct about about;    /* the host, and what the recorder could not see */
+	struct about about; /* the host, and what the recorder could not see */
 };
 
 /*

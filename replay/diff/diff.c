@@ -423,7 +423,8 @@ static void gather_free(struct gather *g)
 int diff_collect(struct diff_side **out, const struct replay *replay, struct fault *why)
 {
 	static const struct alloc_watch watch = {.changed = see_memory};
-	static const struct visitor visitor = {.keep_names = true, .epoch = on_epoch, .event = on_event, .end = on_end};
+	static const struct visitor visitor = {
+		.keep_names = true, .ahead = true, .epoch = on_epoch, .event = on_event, .end = on_end};
 	struct diff_side *s = calloc(1, sizeof(*s));
 	struct completeness complete;
 	int r;

@@ -241,13 +241,9 @@ static void blame(struct ledger *l, struct ledger_thread *t, enum ledger_part pa
 /* A thread of its own process ended the sleep: one that had the memory map, or the page. */
 static bool woken_by_sibling(const struct ledger *l, const struct ledger_thread *t, const struct span *s)
 {
-	const struct thread *own, *waker;
+	uint32_t pid = l->tasks ? tasks_tid_pid(l->tasks, as_tid(t->key.a)) : 0;
 
-	if (!l->tasks || !woken_by_task(s))
-		return false;
-	own = tasks_find_thread(l->tasks, as_tid(t->key.a));
-	waker = tasks_find_thread(l->tasks, s->other_tid);
-	return own && waker && own != waker && own->process && own->process == waker->process;
+	return pid && woken_by_task(s) && s->other_tid != t->key.a && tasks_tid_pid(l->tasks, s->other_tid) == pid;
 }
 
 /*

@@ -20,6 +20,7 @@ void tasks_clear(struct tasks *t)
 	}
 	free(t->processes);
 	free(t->threads);
+	table_clear(&t->nameless);
 	map_clear(&t->by_pid);
 	map_clear(&t->by_tid);
 	cpu_sets_clear(&t->cpu_sets);

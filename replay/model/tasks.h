@@ -12,6 +12,7 @@
 #define GPUREC_REPLAY_MODEL_TASKS_H
 
 #include "format/base/map.h"
+#include "format/base/table.h"
 #include "format/cursor.h"
 #include "replay/model/scheduling.h"
 
@@ -60,6 +61,13 @@ struct thread {
 	char *json;  /* escaped for a string of JSON; the same as shown, if that needs no escaping */
 };
 
+/* A thread that is recorded at some time, where the rows that name processes and threads are withheld. */
+struct nameless {
+	struct table_key key; /* a: tid */
+	uint32_t pid;         /* 0: not known */
+	uint64_t since_ns;    /* recorded since then; 0: as long as there are rows of it */
+};
+
 /* A zeroed one is empty. */
 struct tasks {
 	struct process *processes; /* by number; processes[0] is unused. They move when one is added */
@@ -72,12 +80,19 @@ struct tasks {
 	struct map by_pid, by_tid; /* the current instance */
 	struct cpu_sets cpu_sets;
 	uint64_t nbeyond; /* how often a process was not kept: there were processes_max */
+	struct table nameless; /* struct nameless; see tasks_look_ahead() */
 };
 
 void tasks_clear(struct tasks *t);
 
 /* Take in what the next event says about tasks. ERR_MEMORY. */
 int tasks_feed(struct tasks *t, const struct event *ev, struct fault *why);
+
+/*
+ * Before all rows: fills in who is nameless; of a capture that has the rows of processes nobody is. What cannot be read
+ * ends it: the reading proper reports that. ERR_MEMORY.
+ */
+int tasks_look_ahead(struct tasks *t, const struct reader *reader, bool unverified, struct fault *why);
 
 /* The number of the current instance, 0 if the id was never named. Valid until the next tasks_feed(). */
 static inline uint32_t tasks_process(const struct tasks *t, uint32_t pid)
@@ -149,5 +164,13 @@ static inline uint64_t tasks_tracked_since(const struct tasks *t, const struct t
 
 	return p && p->tracked && p->tracked_since_ns < since_ns ? p->tracked_since_ns : since_ns;
 }
+
+/*
+ * The same of who has this number now. Where the rows of processes are withheld nothing says when that began: who is
+ * recorded at any time is taken to be so from the start.
+ */
+uint64_t tasks_tid_tracked_since(const struct tasks *t, uint32_t tid);
+/* The PID of its process; 0: not known. */
+uint32_t tasks_tid_pid(const struct tasks *t, uint32_t tid);
 
 #endif

@@ -157,7 +157,7 @@ int timeline_feed_counters(struct timeline *tl, const struct reader *reader, str
 
 uint64_t timeline_tracked_since(void *tasks, uint32_t tid)
 {
-	return tasks_tracked_since(tasks, tasks_find_thread(tasks, tid));
+	return tasks_tid_tracked_since(tasks, tid);
 }
 
 /* --- events of one moment --- */

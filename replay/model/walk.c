@@ -147,11 +147,14 @@ int walk(const struct replay *replay, const struct visitor *visitor, void *self,
 	struct visit v = {.walk = &w, .visitor = visitor, .self = self, .why = why};
 	struct cursor *cur = NULL;
 	struct event ev;
-	int r;
+	int r = 0;
 
-	r = cursor_open(&cur, w.reader, replay->unverified, why);
+	if (visitor->ahead)
+		r = tasks_look_ahead(&w.tasks, w.reader, replay->unverified, why);
+	if (r == 0)
+		r = cursor_open(&cur, w.reader, replay->unverified, why);
 	if (r)
-		return r;
+		goto done;
 	if (visitor->wish)
 		cursor_ask(cur, visitor->wish);
 	while ((r = cursor_next(cur, &ev, why)) > 0) {

@@ -57,6 +57,7 @@ struct walk {
 #define WALK_ENOUGH 1
 struct visitor {
 	bool keep_names; /* filter_passes() */
+	bool ahead;      /* tasks_look_ahead() */
 	const struct cursor_wish
 		*wish; /* what of the events is needed; NULL: all. Who is who follows from what comes */
 	int (*epoch)(void *self, struct walk *w, const struct epoch *e, struct fault *why);

@@ -98,9 +98,7 @@ static void keep_past(void *derive, uint32_t tid, uint64_t until_ns)
 
 static uint64_t tracked_since(void *derive, uint32_t tid)
 {
-	const struct tasks *t = ((struct derive *)derive)->tasks;
-
-	return tasks_tracked_since(t, tasks_find_thread(t, tid));
+	return tasks_tid_tracked_since(((struct derive *)derive)->tasks, tid);
 }
 
 int derive_open(struct derive *d, sqlite3 *db, const struct reader *reader, struct fault *why)

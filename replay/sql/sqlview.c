@@ -175,6 +175,7 @@ const char *const sqlview_beside[] = {"-journal", "-wal", "-shm", NULL};
 int sqlview_write_file(const struct replay *replay, int fd, struct fault *why)
 {
 	static const struct visitor visitor = {.keep_names = true,
+					       .ahead = true,
 					       .epoch = on_epoch,
 					       .growth = on_growth,
 					       .withheld = on_withheld,

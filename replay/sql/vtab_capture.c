@@ -188,6 +188,7 @@ static int run_pass(struct pass *p, struct fault *why)
 	const struct cursor_wish wish = {
 		.fields = p->fields, .to_ns = UINT64_MAX, .unnumbered = !(p->learns & ~(unsigned)LEARNT_SEALS)};
 	const struct visitor visitor = {.wish = &wish,
+					.ahead = p->learns & LEARNT_DERIVED,
 					.epoch = on_epoch,
 					.growth = on_growth,
 					.withheld = on_withheld,

@@ -33,7 +33,6 @@ UNION ALL SELECT 'threads' FROM report WHERE l ->> 'total_ns' <>
 	(SELECT sum(p.value) FROM json_each(l ->> 'by_thread') t, json_each(t.value ->> 'parts') p)
 UNION ALL SELECT 'seconds' FROM report WHERE l ->> 'total_ns' <>
 	(SELECT sum(p.value) FROM json_each(l ->> 'by_second') s, json_each(s.value ->> 'parts') p)"
-# (Without the rows of processes the report knows more: it looks ahead who is recorded.)
 differs="$report SELECT 'in the database: ' || part FROM (SELECT part, sum(ns) FROM ledger WHERE fed > 0 GROUP BY part
 	EXCEPT SELECT key, value FROM report, json_each(l ->> 'parts'))
 UNION ALL SELECT 'in the report: ' || key FROM (SELECT key, value FROM report, json_each(l ->> 'parts') WHERE value > 0
@@ -43,7 +42,7 @@ UNION ALL SELECT 'in the report: ' || key FROM (SELECT key, value FROM report, j
 adds_up() {
 	local found
 	"$BUILD/gpureplay" -q --force "$1" -o run.db && "$BUILD/gpuanalyze" -q --json "$1" >run.json || return 1
-	found=$(sqlite3 run.db "$wrong; $wrong_in_report; $([ "${nameless:-}" ] || echo "$differs")") || return 1
+	found=$(sqlite3 run.db "$wrong; $wrong_in_report; $differs") || return 1
 	[ -z "$found" ] || { echo "$1: $found"; return 1; }
 	sqlite3 -separator ' ' run.db "SELECT count(*), sum(part = 'unknown' AND ns > 0), sum(part NOT IN ('unknown', 'open') AND ns > 0) FROM ledger" |
 		awk '{ exit !($1 > 0 && $2 > 0 && $3 > 0) }' || { echo "$1: no thread, or nothing is known, or all is"; return 1; }
@@ -68,8 +67,8 @@ all_add_up() {
 check "rows are lost in each of $seeds captures" sh -c '[ "$(grep -l ^lost ./*.script | wc -l)" = "$0" ]' "$seeds"
 check "the time of each thread adds up" all_add_up
 check "in a slice" adds_up_left --from=+0.2s --to=+0.9s
-nameless=1 check "without processes" adds_up_left --withhold=process
+check "without processes" adds_up_left --withhold=process
 check "without arguments and paths" adds_up_left --withhold=arguments,path
-nameless=1 check "in a slice without processes and symbols" adds_up_left --withhold=process,symbol --from=+0.35s
+check "in a slice without processes and symbols" adds_up_left --withhold=process,symbol --from=+0.35s
 captures="[0-9]*[13579].cap 1.cap" check "of one process" adds_up_left --pid=110
 finish

@@ -53,21 +53,19 @@ function calls() {
 		own(either("wait copy set alloc graph collective"), "")
 }
 
-# Rare: who comes, goes, is stopped, or in a call at the end.
+# Rare: who goes and comes again, is stopped, or in a call at the end.
 function lives(   t, child) {
-	t = draw(6)
+	t = draw(5)
 	if (t == 0) {
 		child = tid()
 		printf "exit at=+%s pid=%d tid=%d\n", ms(at), pid(child), child
 		at += 1000
 		printf "fork at=+%s pid=%d tid=%d child_pid=%d child_tid=%d\n", ms(at), pid(child), pid(child), pid(child), child
 	} else if (t == 1)
-		about("exit", "")
-	else if (t == 2)
 		about("exec", "")
-	else if (t == 3)
+	else if (t == 2)
 		about("signal", sprintf("cpu=0 signal=%d sender_tid=%d", either("9 18 19 20"), tid()))
-	else if (t == 4)
+	else if (t == 3)
 		about("in_flight", sprintf("moment=2 dur=%dns probe=cudaLaunchKernel", back))
 	else
 		about("follow", sprintf("cpu=0 waiter_tid=%d slept=%dns", tid(), back))
@@ -129,5 +127,8 @@ BEGIN {
 			printf "epoch +%s\n", ms(++at)
 		}
 	}
+	for (t = 101; t <= 105; t++)
+		if (draw(2))
+			printf "exit at=+%s pid=%d tid=%d\n", ms(++at), pid(t), t
 	print "end duration"
 }
