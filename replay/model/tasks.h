@@ -79,7 +79,7 @@ struct tasks {
 	size_t threads_room;
 	struct map by_pid, by_tid; /* the current instance */
 	struct cpu_sets cpu_sets;
-	uint64_t nbeyond; /* how often a process was not kept: there were processes_max */
+	uint64_t nbeyond;      /* how often a process was not kept: there were processes_max */
 	struct table nameless; /* struct nameless; see tasks_look_ahead() */
 };
 
