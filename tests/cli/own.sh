@@ -70,18 +70,20 @@ one() {
 	if "$@" >"$TMP/own.out" 2>"$TMP/own.err"; then probes+=("$probe"); else unmade+=("$probe: $reason"); fi
 }
 keeps_account() { grep -q "^ok *$1" "$TMP/check"; }
+answers() { keeps_account "$1" && python3 -c 'import socket' && [ -e "$CUDA" ]; }
+has_disk() { [ -n "$BLOB" ] && ! grep -q block_rq_complete "$TMP/check"; }
 has_quota() { keeps_account "CPU quota" && own_group cpu && [ -e "$group/cpu.stat" ] && limit_quota && QUOTA=$group; }
-has_limit() { keeps_account memory && [ -n "$blob" ] && own_group memory && limit_memory 16 && MEMORY=$group; }
+has_limit() { keeps_account memory && ! grep -q mm_vmscan_memcg "$TMP/check" && [ -n "$blob" ] && own_group memory && limit_memory 16 && MEMORY=$group; }
 sleeps_in_faults() { ! grep -q "page_fault_user" "$TMP/check" && "$SLEEPS" 1 | grep -q "^slept [1-9]"; }
 prepare_host() {
 	probes=() unmade=()
 	export BLOB='' MEMORY='' QUOTA='' SLEEPS=$BUILD/workload/sleeps CUDA=$BUILD/workload/libcuda.so.1 REMOTE=$TMP/port
 	if file_on_disk 32 past_cache; then BLOB=$blob; fi
-	one disk_request "there is no disk here, or it cannot be read past the page cache" test -n "$BLOB"
-	one memory_reclaim "no control group with a memory limit can be made here" has_limit
-	one quota_throttled "no control group with a CPU quota can be made here, or the kernel keeps no account of it" has_quota
-	one network_wait "there is no python3, or no test double here" sh -c 'python3 -c "import socket" && test -e "$CUDA"'
-	one waker_followed "there is no python3, or no test double here" sh -c 'python3 -c "import socket" && test -e "$CUDA"'
+	one disk_request "there is no disk here that can be read past the page cache, or this kernel does not report requests" has_disk
+	one memory_reclaim "no control group with a memory limit can be made here, or this kernel does not report it" has_limit
+	one quota_throttled "no control group with a CPU quota can be made here, or this kernel keeps no account of it" has_quota
+	one network_wait "there is no python3, or no test double here, or this kernel does not report it" answers network
+	one waker_followed "there is no python3, or no test double here, or this kernel does not report it" answers follow
 	one signal_sent "this kernel does not report signals" keeps_account signals
 	one thread_scheduling "there is no renice" renice -n "$(nice)" -p $$
 	one page_fault "this kernel does not report it, or has no userfaultfd" sleeps_in_faults
