@@ -21,7 +21,8 @@ flooded() {
 }
 check "a program is recorded that makes all of this, and stops its recorder meanwhile" flooded
 made() { awk -v probe="$1" '$1 == probe { n += $2 } END { print n + 0 }' "${@:2}"; } # PROBE FILE...: how many
-# A row may stand for several records that are alike, if it is one of scheduling. What the kernel does not run is lost, too.
+# Signals are sent by the program alone. A row may stand for several records that are alike, if it is one of scheduling. What
+# the kernel does not run is lost, too.
 exact() { # PROBE
 	local all lost
 	all=$(made "$1" "$TMP"/made.room "$TMP"/made.full "$TMP"/made.lost) lost=$(made "$1" "$TMP/made.lost")
@@ -29,6 +30,7 @@ exact() { # PROBE
 	sql "SELECT fired || ' fired, ' || recorded || ' recorded' FROM probe_counts WHERE name = '$1';
 		SELECT num || ' ' || cause FROM lost WHERE probe = '$1'"
 	[ "$lost" -gt 0 ] && is 1 "SELECT fired = recorded + full + not_run AND fired >= $all AND full >= $lost AND recorded > 0 AND
+			CASE '$1' WHEN 'signal_sent' THEN fired = $all ELSE 1 END AND
 			CASE '$1' WHEN 'thread_scheduling' THEN recorded >= rows ELSE recorded = rows END
 		FROM (SELECT fired, recorded, probe FROM probe_counts WHERE name = '$1')
 		JOIN (SELECT probe, rows FROM probes JOIN kind_counts USING (kind)) USING (probe)
