@@ -102,7 +102,7 @@ WORKLOAD    := # set in tests/workload/rules.mk: what `make` of the test double 
 # which everything is built again, guests with other kernels, campaigns of faults, a browser.
 CLI_BPF     := $(wildcard tests/cli/e2e*.sh) $(wildcard tests/cli/record*.sh)
 CLI_SLOW    := tests/house/dist.sh tests/house/recipes.sh tests/house/vm.sh
-CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh tests/cli/rows.sh tests/cli/truth.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
+CLI         := $(filter-out $(CLI_BPF) $(CLI_SLOW) tests/cli/lib.sh tests/cli/own.sh tests/cli/rows.sh tests/cli/truth.sh,$(wildcard tests/cli/*.sh tests/house/*.sh))
 LONG_ONLY   := tests/house/dist.sh tests/house/vm.sh $(addprefix tests/cli/,report_browser.sh record_soak.sh record_days.sh record_blinded.sh)
 # In `make test` these are not run under sanitizers again, for they run little that is built with them: strace of other
 # scripts that are run under sanitizers anyway, a browser, the simulated GPU library.

@@ -161,6 +161,16 @@ static const struct {
 	{"futex", RING_FUTEX, "sys_enter", "sys_exit"},      {"fork", RING_FORK, "sched_process_fork", NULL},
 	{"exit", RING_EXIT, "sched_process_exit", NULL},     {"names", RING_THREAD, NULL, NULL},
 	{"signals", RING_SIGNAL, "signal_generate", NULL},   {"disks", RING_DISK, "block_rq_complete", NULL},
+	{"scheduling", RING_SCHEDULING, NULL, NULL},         {"states", RING_STATE, NULL, NULL},
+};
+
+/* What is not tried out, for it would take a file, a long wait, or the end of somebody. */
+static const struct {
+	const char *what, *tracepoint, *text;
+} offers[] = {
+	{"exec", "sched_process_exec", "the kernel reports when a process begins to run another program"},
+	{"page faults", "page_fault_user", "the kernel reports them, and so in which a thread sleeps"},
+	{"OOM killer", "mark_victim", "the kernel reports which process it kills because memory ran out"},
 };
 
 static void check_absent(struct check *c)
@@ -187,6 +197,17 @@ static void check_refusals(struct check *c)
 		check_detail(c, refusals[i].reason);
 		check_remedy(c, "gpurec --check -v shows the kernel's reason; please report it with uname -r");
 	}
+}
+
+static bool refuses(const struct check *c, const char *program)
+{
+	const struct refusal *refusals;
+	size_t n = attach_refusals(c->attach, &refusals);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(refusals[i].program, program))
+			return true;
+	return false;
 }
 
 static const char memory_remedy[] =
@@ -242,6 +263,50 @@ static void check_network(struct check *c)
 		check_report(c, "network", CHECK_OK, "the kernel reports what comes in through TCP connections");
 }
 
+/* That is not tried out: it takes another process, which waits. */
+static void check_follow(struct check *c)
+{
+	if (!c->o->follow || attach_lacks(c->attach, "sched_waking"))
+		return;
+	if (attach_facts(c->attach)->follow) {
+		check_report(c, "follow", CHECK_OK, "threads that keep recorded ones waiting can be followed");
+		return;
+	}
+	check_report(c, "follow", CHECK_NOTE,
+		     "that a thread, and no interrupt, wakes another could not be proven: none is followed");
+	check_remedy(c, "try again while the host is less busy");
+}
+
+/* Nor that: it takes a library. */
+static void check_loading(struct check *c)
+{
+	if (attach_facts(c->attach)->notice_maps)
+		check_report(c, "loading", CHECK_OK, "the kernel reports when a program loads a library");
+}
+
+static void check_metrics(struct check *c)
+{
+	const struct attach_facts *facts = attach_facts(c->attach);
+
+	if (!facts->metrics)
+		return;
+	if (facts->timed) {
+		check_report(c, "metrics", CHECK_OK, "of each CPU, also of those on which nothing happens");
+		return;
+	}
+	check_report(c, "metrics", CHECK_NOTE, "only of CPUs on which threads change: the kernel lends no timer");
+	check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
+}
+
+static void check_offers(struct check *c)
+{
+	for (size_t i = 0; i < sizeof(offers) / sizeof(offers[0]); i++)
+		if (!attach_lacks(c->attach, offers[i].tracepoint))
+			check_report(c, offers[i].what, CHECK_OK, "%s", offers[i].text);
+	if (c->o->disks && !c->read_disk && !attach_lacks(c->attach, "block_rq_complete"))
+		check_report(c, "disks", CHECK_OK, "the kernel reports requests, and so for which a thread sleeps");
+}
+
 /* That cannot be tried out: a machine would have to be short of memory. */
 static void check_reclaim(struct check *c)
 {
@@ -265,7 +330,8 @@ static void check_events(struct check *c, int probe_error, bool refused)
 		    (proofs[i].another && attach_lacks(c->attach, proofs[i].another)) ||
 		    (proofs[i].type == RING_FUTEX && !c->o->futex) ||
 		    (proofs[i].type == RING_SIGNAL && !c->o->signals) ||
-		    (proofs[i].type == RING_DISK && (!c->o->disks || !c->read_disk)))
+		    (proofs[i].type == RING_DISK && (!c->o->disks || !c->read_disk)) ||
+		    (proofs[i].type == RING_STATE && refuses(c, "on_each_task")))
 			continue;
 		if (c->seen[proofs[i].type])
 			check_report(c, proofs[i].what, CHECK_OK, "fired");
@@ -277,9 +343,13 @@ static void check_events(struct check *c, int probe_error, bool refused)
 					: "another program may have switched it off; please report it with uname -r");
 		}
 	}
+	check_offers(c);
+	check_loading(c);
 	check_quota(c);
 	check_network(c);
 	check_reclaim(c);
+	check_follow(c);
+	check_metrics(c);
 	if (attach_lacks(c->attach, "sched_waking"))
 		return;
 	if (facts->interrupts_known)
@@ -293,11 +363,6 @@ static void check_events(struct check *c, int probe_error, bool refused)
 		check_report(c, "interrupts", CHECK_NOTE,
 			     "that wakings by interrupts are recognized could not be proven here");
 		check_remedy(c, "try again while the host is less busy; reports then name no waker");
-	}
-	if (facts->metrics && !facts->timed) {
-		check_report(c, "metrics", CHECK_NOTE,
-			     "only of CPUs on which threads change: the kernel lends no timer");
-		check_remedy(c, "Linux 6.6 or later, or CAP_SYS_ADMIN");
 	}
 }
 
@@ -357,6 +422,7 @@ static void check_recording(struct check *c)
 					 .disks = c->o->disks,
 					 .network = c->o->network,
 					 .reclaim = c->o->reclaim,
+					 .follow = c->o->follow,
 					 .notice_maps = c->o->futex && c->o->late_attach,
 					 .single = c->o->single,
 					 .metrics_ns = c->o->metrics_ns,
@@ -389,6 +455,7 @@ static void check_recording(struct check *c)
 	attach_start(c->attach);
 	make_events(c);
 	attach_stop(c->attach);
+	(void)attach_emit_states(c->attach, MOMENT_BEGIN, 1, &why);
 	ring_drain(&life, ring_head(&life), take, c, &why);
 	ring_drain(&bulk, ring_head(&bulk), take, c, &why);
 	check_report(c, "ring buffer", CHECK_OK, "records arrive");

@@ -124,8 +124,47 @@ check_exit 3 "a process that is not there is told" "$gpurec" --check -p 4194303
 check_prints '^no +-p +there is no process 4194303; ' "with a remedy"
 check_exit 3 "so is a library without functions" "$gpurec" --check --lib /etc/passwd
 check_prints '^no +--lib .*/etc/passwd.*: not an ELF file; ' "with the reason and a remedy"
-check_exit 0 "what is not asked for is not tried" "$gpurec" --check --no-futex
-check "futexes for example" sh -c '! grep "^[a-z]* *futex" "$1"' sh "$TMP/out"
+# Each probe of the host: name, its line, the tracepoint whose line stands there where the kernel lacks it, the option that
+# switches it off.
+cat >"$TMP/probes" <<'EOF'
+sched_switch|sched_switch|sched_switch|
+sched_waking|sched_waking|sched_waking|
+futex|futex|sys_enter|--no-futex
+process_fork|fork|sched_process_fork|
+process_exec|exec|sched_process_exec|
+process_exit|exit|sched_process_exit|
+thread_name|names||
+process_name|names||
+library_mapped|loading|sys_exit|--no-futex
+library_mapped|loading|sys_exit|--no-late-attach
+page_fault|page faults|page_fault_user|
+oom_victim|OOM killer|mark_victim|
+cpu_metric|metrics|sched_switch|no --metrics
+quota_throttled|CPU quota||--no-quota
+library_call|uprobe||
+signal_sent|signals|signal_generate|--no-signals
+thread_state|states||
+call_in_flight|states||
+waker_followed|follow|sched_waking|--no-follow
+thread_scheduling|scheduling||
+disk_request|disks|block_rq_complete|--no-disks
+memory_reclaim|memory|mm_vmscan_direct_reclaim_end|--no-reclaim
+network_wait|network|tcp_probe|--no-network
+EOF
+in_table() { diff <(sed -n 's/^\tHOST([A-Z_]*, \([a-z_]*\),.*/\1/p' "$(dirname "$0")/../../record/probe/probes.c" | sort) <(cut -d'|' -f1 "$TMP/probes" | sort -u); }
+check "each probe of the host is known here" in_table
+has_line() { grep -Eq "^(ok|note|no) +$1 ${2:+|^note +$2 +this kernel }" "$TMP/out" || { cat "$TMP/out"; return 1; }; } # LINE TRACEPOINT
+no_line() { ! grep -E "^(ok|note|no) +$1 " "$TMP/out"; }
+check_exit 0 "all that can be recorded is asked for" "$gpurec" --check --metrics 10ms -p $$
+while IFS='|' read -r probe line tracepoint _; do
+	check "$probe has a line" has_line "$line" "$tracepoint"
+done <"$TMP/probes"
+for option in $(cut -d'|' -f4 "$TMP/probes" | grep -o '^--.*' | sort -u) ""; do
+	check_exit 0 "what is not asked for is not tried: ${option:-metrics}" "$gpurec" --check -p $$ $option ${option:+--metrics 10ms}
+	while IFS='|' read -r probe line _ off; do
+		[ "$off" != "${option:-no --metrics}" ] || check "$probe has no line then" no_line "$line"
+	done <"$TMP/probes"
+done
 check_exit 0 "one by one is tried when asked for" "$gpurec" --check --uprobes single
 check_prints '^ok +uprobe +fired.*one by one' "and works"
 kill $program

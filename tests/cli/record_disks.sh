@@ -4,27 +4,14 @@
 # records: each checks only what it started itself
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/rows.sh"
-group=
-remove_group() { [ -z "$group" ] || rmdir "$group"; }
-trap 'remove_group; lib_cleanup' EXIT
+. "$(dirname "$0")/own.sh"
 
 needs_recording "requests to disks"
-folder=
-trap '[ -z "$folder" ] || rm -r "$folder"; remove_group; lib_cleanup' EXIT
-# A file of 16 MiB on a disk, which can be read past the page cache, in this folder.
-on_disk() {
-	folder=$(mktemp -d "$1/gpurec-disks.XXXXXX" 2>"$TMP/err") || { folder=; return 1; }
-	number=$(stat -c '%Hd:%Ld' "$folder") blob=$folder/blob
-	[ -e "/sys/dev/block/$number" ] && dd if=/dev/urandom of="$blob" bs=256K count=64 conv=fsync 2>"$TMP/err" &&
-		dd if="$blob" of=/dev/null bs=256K count=1 iflag=direct 2>"$TMP/err" && return 0
-	rm -r "$folder"
-	folder=
-	return 1
-}
-if ! on_disk "$BUILD" && ! on_disk /var/tmp; then
+if ! file_on_disk 16 past_cache; then
 	skip "requests to disks" "there is no disk here, or it cannot be read past the page cache"
 	finish
 fi
+number=$(stat -c '%Hd:%Ld' "$folder")
 # The disk of which it is a part, as the kernel names it.
 device=$(basename "$(readlink -f "/sys/dev/block/$number")")
 [ ! -e "/sys/dev/block/$number/partition" ] || device=$(basename "$(dirname "$(readlink -f "/sys/dev/block/$number")")")
@@ -83,13 +70,7 @@ else
 fi
 
 check "the same with --no-disks" record --no-disks -- dd if="$blob" of=/dev/null bs=256K iflag=direct
-check "has none" is 0 "SELECT count(*) FROM disk_requests"
-check "says what is missing" grep -q 'for which request to a disk threads waited (--no-disks)' "$TMP/err"
-check "and still that it slept for a device" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 1"
-check "the capture holds that, too" is "not recorded" "SELECT value FROM facts WHERE name = 'disks'"
-
-check "many requests, with a small buffer" record --ring 64K -- dd if="$blob" of=/dev/null bs=4K count=4000 iflag=direct
-check "are recorded or counted" is 1 "$counted"
+check "has still that it slept for a device" is 1 "SELECT count(*) > 0 FROM switches WHERE prev_tid IN $reader AND prev_flags & 1"
 
 # Each capture of a series has the names of the disks that it speaks of.
 second() {
@@ -118,17 +99,11 @@ else
 fi
 
 # A control group may hold requests back before there are any: that is no time of the disk's.
-root=$(awk '$3 == "cgroup" && $4 ~ /(^|,)blkio(,|$)/ { print $2; exit }' /proc/mounts)
 limit="blkio.throttle.read_iops_device" value="$number 10"
-if [ -z "$root" ]; then
-	root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-	[ -n "$root" ] && echo +io 2>/dev/null >"$root/cgroup.subtree_control"
+if own_group blkio io && [ "$version" = 2 ]; then
 	limit=io.max value="$number riops=10"
 fi
-if [ -n "$root" ] && mkdir "$root/gpurec-disks-$$" 2>"$TMP/err"; then
-	group=$root/gpurec-disks-$$
-fi
-if [ -n "$group" ] && sh -c 'echo "$1" >"$2"' sh "$value" "$group/$limit" 2>"$TMP/err"; then
+if [ -n "${group:-}" ] && sh -c 'echo "$1" >"$2"' sh "$value" "$group/$limit" 2>"$TMP/err"; then
 	check "a program is recorded that may do 10 reads a second" record -- sh -c 'echo $$ >"$1/cgroup.procs"; exec dd if="$2" of=/dev/null bs=4K count=12 iflag=direct' sh "$group" "$blob"
 	check "most of its requests were made only when it slept: they took none of the time before" is 1 "SELECT ($late) >= 8"
 else
@@ -137,7 +112,7 @@ fi
 # With a limit of memory, little of what a group writes may wait for the disk.
 little_waits() {
 	case $(stat -f -c %T "$folder") in ext*|btrfs|xfs) ;; *) return 1 ;; esac
-	[ -n "$group" ] && [ $limit = io.max ] && echo +memory >"$root/cgroup.subtree_control" && echo 32M >"$group/memory.max" &&
+	[ -n "${group:-}" ] && [ $limit = io.max ] && echo +memory >"${group%/*}/cgroup.subtree_control" && echo 32M >"$group/memory.max" &&
 		echo "$number wbps=16777216" >"$group/io.max"
 }
 if little_waits 2>"$TMP/err"; then

@@ -139,5 +139,19 @@ witnesses() {
 	return $missing
 }
 check "every test that is called as a witness exists" witnesses
+# PRIVILEGES.md names what is attached to, and what switches it off.
+attached() {
+	local name missing=0
+	{
+		sed -nE 's/^\t\{"([a-z_]+)", .*/\1/p' "$repo/format/tracepoints.c"
+		grep -ohE 'SEC\("tp_btf/[a-z_]+' "$repo"/bpf/*.[ch] | sed 's/.*\///'
+		sed -nE 's/^\t\{"(no-[a-z-]+)", .*/--\1/p' "$repo/record/gpurec_options.c" | grep -v -e --no-children
+	} | sort -u >"$TMP/names"
+	while read -r name; do
+		grep -qF -- "\`$name\`" "$repo/docs/PRIVILEGES.md" || { echo "not in PRIVILEGES.md: $name"; missing=1; }
+	done <"$TMP/names"
+	grep -qx sched_switch "$TMP/names" && grep -qx suspend_resume "$TMP/names" && grep -qx -e --no-futex "$TMP/names" && return $missing
+}
+check "PRIVILEGES.md names each tracepoint, and each option that switches a probe off" attached
 check "the scripts for Slurm are sh" sh -c 'for f in "$1"/docs/deploy/*.sh; do sh -n "$f" || exit 1; done' sh "$repo"
 finish

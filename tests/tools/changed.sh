@@ -12,7 +12,7 @@ cd "$(dirname "$0")/../.." || exit 1
 tests_of() {
 	local file=$1 pattern tests test
 	case $file in
-	tests/cli/lib.sh | tests/cli/rows.sh | tests/cli/truth.sh) ;;
+	tests/cli/lib.sh | tests/cli/own.sh | tests/cli/rows.sh | tests/cli/truth.sh) ;;
 	tests/cli/*.sh | tests/house/*.sh | tests/unit/*/test_*.c | tests/fuzz/fuzz_*.c) [ ! -e "$file" ] || echo "$file" ;;
 	esac
 	while read -r pattern tests; do
