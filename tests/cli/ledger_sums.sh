@@ -70,5 +70,5 @@ check "in a slice" adds_up_left --from=+0.2s --to=+0.9s
 check "without processes" adds_up_left --withhold=process
 check "without arguments and paths" adds_up_left --withhold=arguments,path
 check "in a slice without processes and symbols" adds_up_left --withhold=process,symbol --from=+0.35s
-captures="[0-9]*[13579].cap 1.cap" check "of one process" adds_up_left --pid=110
+captures=$(seq -f %g.cap 1 2 $seeds) check "of one process" adds_up_left --pid=110
 finish
