@@ -263,10 +263,13 @@ def has(run, verdict):
 
 
 def show(least, paths):
-    """Of a run in which they lacked a CPU for most of the time only what is wrong: that may hide what was planted."""
+    """Of a run in which they lacked a CPU for most of the time only what is wrong: that may hide what was planted. Where
+    only the one did that was waited for, that is what it did."""
     for r in load(paths)[0]:
-        busy = r["lost_ns"] < r["truth"].get("lost_ns", 0) / 2
-        lacks = is_to_be_found(r) and not busy and not has(r, "right")
+        half = r["truth"].get("lost_ns", 0) / 2
+        busy = r["lost_ns"] < half
+        found = has(r, "right") or (r["truth"].get("to_cpu_ns", 0) > half and has(r, "cpu"))
+        lacks = is_to_be_found(r) and not busy and not found
         wrong = [f for f in r["findings"] if f["verdict"] == "wrong"]
         share = r["right_ns"] / r["lost_ns"] if r["lost_ns"] and not busy else 1
         if lacks or wrong or 100 * share < least or r["inexact"]:
