@@ -305,6 +305,7 @@ static void lay_routes(struct engine *e)
 		[KIND_reclaim] = take_timed,       [KIND_fault] = take_timed,   [KIND_cpu] = take_timed,
 		[KIND_fork] = take_both,           [KIND_exit] = take_exit,     [KIND_throttled] = take_timed,
 		[KIND_in_flight] = take_in_flight, [KIND_exec] = take_exec,     [KIND_network] = take_both,
+		[KIND_disk] = take_both,
 	};
 
 	for (uint16_t kind = 0; kind < KINDS_SEEN; kind++) {

@@ -340,6 +340,7 @@ static const struct {
 	{SPAN_LIMIT, "limit", "its control group, or one above, is at a memory limit"},
 	{SPAN_HOST, "host", "the host, or the part of it that it may use, has too little free"},
 	{SPAN_COMPACT, "compaction", "none is free in one piece: compaction"},
+	{SPAN_SWAP, "swap", "what had been swapped out had to be read back"},
 };
 #define NSHORTAGES (sizeof(shortages) / sizeof(shortages[0]))
 

@@ -84,6 +84,9 @@ const char *memory_remedy(uint32_t flags)
 		       "that it reads and writes count, too";
 	if (flags & SPAN_COMPACT)
 		return "Do not have huge pages made at once (transparent_hugepage/defrag: defer), or reserve them";
+	if (flags & SPAN_SWAP)
+		return "Have less of it swapped out: give the host or the control group more memory, or forbid it to swap "
+		       "(memory.swap.max, vm.swappiness, mlockall)";
 	return "See what has the memory (/proc/meminfo, memory.stat), and let it have less, or the host more";
 }
 

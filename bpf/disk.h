@@ -36,6 +36,24 @@ static __always_inline __u32 request_by(bool interrupted)
 	return (__u32)t->pid << 1 | interrupted;
 }
 
+/*
+ * Memory that had been swapped out is read: into a page for what is no file's, of which nothing is there yet. (What a
+ * program reads past the page cache goes into a page of its own, which is.)
+ */
+static __always_inline bool is_swap_in(struct request *rq)
+{
+	unsigned long flags = 0;
+	struct page *page;
+
+	if (!bpf_core_field_exists(rq->bio) || !bpf_core_enum_value_exists(enum pageflags, PG_swapbacked))
+		return false;
+	page = BPF_CORE_READ(rq, bio, bi_io_vec, bv_page);
+	if (!page || bpf_probe_read_kernel(&flags, sizeof(flags), page))
+		return false;
+	return flags >> bpf_core_enum_value(enum pageflags, PG_swapbacked) & 1 &&
+	       !(flags >> bpf_core_enum_value(enum pageflags, PG_uptodate) & 1);
+}
+
 static __always_inline void disk_done(struct request *rq, __u32 error, __u32 bytes, bool interrupted,
 				      struct cpu_state *here)
 {
@@ -47,6 +65,8 @@ static __always_inline void disk_done(struct request *rq, __u32 error, __u32 byt
 	r->issue_ns = bpf_core_field_exists(rq->io_start_time_ns) ? rq->io_start_time_ns : 0;
 	r->disk = (__u64)disk_of(rq);
 	r->operation = rq->cmd_flags & KERNEL_REQUEST_OPERATION;
+	if (r->operation == DISK_READ && is_swap_in(rq))
+		r->operation = DISK_SWAP_IN;
 	r->bytes = bytes;
 	r->error = error;
 	r->by = request_by(interrupted);

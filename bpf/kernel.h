@@ -241,8 +241,21 @@ struct request_queue {
 	struct gendisk *disk; /* since 5.15 */
 };
 
+/* Its first word has had the flags ever since. */
+struct page;
+enum pageflags { PG_uptodate, PG_swapbacked };
+
+struct bio_vec {
+	struct page *bv_page;
+};
+
+struct bio {
+	struct bio_vec *bi_io_vec;
+};
+
 struct request {
 	struct request_queue *q;
+	struct bio *bio; /* the first one */
 	unsigned int cmd_flags;
 	__u64 start_time_ns;    /* monotonic clock; 0: nobody keeps account */
 	__u64 io_start_time_ns; /* likewise: given to the device */

@@ -394,11 +394,12 @@
 	F(disk, error, UINT, NUMBER)                                                                                   \
 	F(disk, device, UINT, ID)
 
-/* The kernel's numbers (REQ_OP_*). */
+/* The kernel's numbers (REQ_OP_*), but for the last one: a read of memory that had been swapped out. */
 #define DISK_READ 0
 #define DISK_WRITE 1
 #define DISK_FLUSH 2
 #define DISK_DISCARD 3
+#define DISK_SWAP_IN 254
 
 /*
  * A signal that stops, continues or ends a recorded process was sent to it: SIGKILL, SIGSTOP, SIGCONT, and others to

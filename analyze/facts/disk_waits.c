@@ -71,6 +71,8 @@ int disk_waits_feed(struct disk_waits *d, const struct event *ev, struct fault *
 		feed_name(d, ev);
 		return 0;
 	}
+	if (ev->v[F_disk_operation] == DISK_SWAP_IN) /* that is want of memory */
+		return 0;
 	if (!d->all)
 		d->all = calloc(DISK_WAITS_MAX, sizeof(*d->all));
 	if (!d->all)

@@ -13,8 +13,8 @@ static const struct setting settings[] = LOST_SETTINGS(20000000, 2, "had to free
 #define THREADS_MAX 8192
 #define PRESSED_MAX 1024
 
-/* Why: as the rows have it; or for another reason. */
-enum { OF_OTHERS, OF_HOST, OF_LIMIT, OF_COMPACT, REASONS };
+/* Why: as the rows of reclaim have it; those of disk; or for another reason. */
+enum { OF_OTHERS, OF_HOST, OF_LIMIT, OF_COMPACT, OF_SWAP, REASONS };
 _Static_assert((int)OF_HOST == RECLAIM_HOST && (int)OF_LIMIT == RECLAIM_GROUP && (int)OF_COMPACT == RECLAIM_COMPACT,
 	       "reason_of()");
 
@@ -28,6 +28,7 @@ static const struct {
 	[OF_LIMIT] = {"limit", "its control group, or one above, is at a memory limit", SPAN_MEMORY | SPAN_LIMIT},
 	[OF_COMPACT] = {"compaction", "none is free in one piece, and it had to move others",
 			SPAN_MEMORY | SPAN_COMPACT},
+	[OF_SWAP] = {"swap", "what had been swapped out had to be read back", SPAN_MEMORY | SPAN_SWAP},
 };
 
 /* What rows report of a thread, or of the threads of a process. */
@@ -51,22 +52,41 @@ struct pressed_process {
 	struct reclaimed rows;
 };
 
+static void count_reclaim(struct reclaimed *rows, const struct event *ev)
+{
+	uint64_t cause = ev->v[F_reclaim_cause];
+
+	rows->ns[cause <= OF_COMPACT ? cause : OF_OTHERS] += ev->v[F_reclaim_dur];
+	rows->pages += ev->v[F_reclaim_pages];
+}
+
+/* It may have been asked for before the thread slept for it. */
+static void count_swap_in(struct reclaimed *rows, const struct context *ctx, const struct event *ev)
+{
+	uint64_t since_ns = timeline_sleeps_since(ctx->timeline, as_tid(ev->v[F_disk_tid]));
+
+	if (since_ns < ev->at_ns)
+		rows->ns[OF_SWAP] += ev->at_ns - since_ns;
+}
+_Static_assert((int)F_reclaim_tid == (int)F_disk_tid, "pressure_feed() serves both");
+
 static int pressure_feed(void *state, const struct context *ctx, const uint64_t *set, const struct event *ev)
 {
 	struct pressure_state *s = state;
 	const struct caller *caller = callers_latest(ctx->callers, ev->v[F_reclaim_tid]);
-	uint64_t cause = ev->v[F_reclaim_cause];
 	struct reclaiming_thread *t;
 
 	(void)set;
-	if (!caller)
+	if (!caller || (ev->kind == KIND_disk && ev->v[F_disk_operation] != DISK_SWAP_IN))
 		return 0;
 	t = groups_get(&s->threads, caller->key.a, caller->key.b);
 	if (!t)
 		return s->threads.error;
-	t->rows.ns[cause < REASONS ? cause : OF_OTHERS] += ev->v[F_reclaim_dur];
 	t->rows.count++;
-	t->rows.pages += ev->v[F_reclaim_pages];
+	if (ev->kind == KIND_disk)
+		count_swap_in(&t->rows, ctx, ev);
+	else
+		count_reclaim(&t->rows, ev);
 	return 0;
 }
 
@@ -89,7 +109,7 @@ static void join(void *state, const struct context *ctx, const struct ledger_thr
 /* The one that took most. What rows do not report is of others. */
 static unsigned reason_of(struct reclaimed *rows, uint64_t lost_ns)
 {
-	uint64_t known_ns = rows->ns[OF_HOST] + rows->ns[OF_LIMIT] + rows->ns[OF_COMPACT];
+	uint64_t known_ns = rows->ns[OF_HOST] + rows->ns[OF_LIMIT] + rows->ns[OF_COMPACT] + rows->ns[OF_SWAP];
 	unsigned best = OF_OTHERS;
 
 	rows->ns[OF_OTHERS] = lost_ns > known_ns ? lost_ns - known_ns : 0;
@@ -108,12 +128,12 @@ static const struct control_group *group_of(const struct context *ctx, const str
 	if (reason == OF_HOST)
 		return control_groups_host(&ctx->names->control_groups);
 	group = reason == OF_COMPACT ? NULL : names_memory_of_instance(ctx->names, p->key.a);
-	return group && (reason == OF_LIMIT || control_group_times_high(group)) ? group : NULL;
+	return group && (reason == OF_LIMIT || reason == OF_SWAP || control_group_times_high(group)) ? group : NULL;
 }
 
 static void add_reason(struct text *t, unsigned reason, const struct control_group *group)
 {
-	if (group && reason != OF_HOST)
+	if (group && reason != OF_HOST && reason != OF_SWAP)
 		text_add_memory_limit(t, group);
 	else
 		text_add_string(t, reasons[reason].words);
@@ -173,10 +193,12 @@ static void report(struct pressed_process *p, const struct context *ctx, struct 
 		add_reason(&f->headline, reason, group);
 		text_add(&f->headline, ")");
 	}
-	text_add(&f->advice, "%s", memory_remedy(group && reason != OF_HOST ? SPAN_LIMIT : reasons[reason].flags));
+	text_add(&f->advice, "%s",
+		 memory_remedy(group && reason != OF_HOST && reason != OF_SWAP ? SPAN_LIMIT : reasons[reason].flags));
 	finding_number(f, "host_ns", p->rows.ns[OF_HOST]);
 	finding_number(f, "limit_ns", p->rows.ns[OF_LIMIT]);
 	finding_number(f, "compaction_ns", p->rows.ns[OF_COMPACT]);
+	finding_number(f, "swap_ns", p->rows.ns[OF_SWAP]);
 	finding_number(f, "pages", p->rows.pages);
 	report_group(f, ctx, group);
 	gpu_price_give(&p->lost.price, f);
@@ -205,7 +227,7 @@ const struct rule memory_pressure_rule = {
 		"may be quick enough for all that.",
 	.remedy = "Give it more memory, or find what has it.",
 	RULE_SETTINGS(settings),
-	.kinds = {KIND_reclaim, 0},
+	.kinds = {KIND_reclaim, KIND_disk, 0},
 	.state_size = sizeof(struct pressure_state),
 	.groups = {{offsetof(struct pressure_state, threads), sizeof(struct reclaiming_thread), THREADS_MAX, 0},
 		   {offsetof(struct pressure_state, processes), sizeof(struct pressed_process), PRESSED_MAX, 0}},

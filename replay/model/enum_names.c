@@ -30,6 +30,7 @@ static const struct enum_word words[] = {
 	{KIND_disk, F_disk_operation, DISK_WRITE, "write"},
 	{KIND_disk, F_disk_operation, DISK_FLUSH, "flush"},
 	{KIND_disk, F_disk_operation, DISK_DISCARD, "discard"},
+	{KIND_disk, F_disk_operation, DISK_SWAP_IN, "swap-in"},
 	{KIND_network, F_network_role, CONNECTION_UNKNOWN, "unknown"},
 	{KIND_network, F_network_role, CONNECTION_MADE, "made"},
 	{KIND_network, F_network_role, CONNECTION_ACCEPTED, "accepted"},

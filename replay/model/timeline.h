@@ -87,6 +87,7 @@ enum span_flags {
 	SPAN_COMPACT = 524288,  /* what is free does not lie in one piece */
 	SPAN_HOST = 1048576,    /* the host has too little */
 	SPAN_WRITES = 4194304,  /* asleep, with SPAN_IO: its writes are held back */
+	SPAN_SWAP = 16777216,   /* asleep, with SPAN_MEMORY: until memory that had been swapped out was back */
 	SPAN_TIMER = 8388608,   /* asleep: with SPAN_IRQ, that was the timer until which it slept */
 	SPAN_NETWORK = 2097152, /* asleep: with SPAN_IRQ, for what came through a connection begun here */
 	SPAN_WATCHED = 65536,   /* runnable: all switches on the CPU that it waited for have rows */
@@ -106,7 +107,7 @@ struct span {
 	uint8_t reason;      /* unknown: enum unknown_reason */
 };
 
-#define SPAN_MEMORY_BITS (SPAN_MEMORY | SPAN_LIMIT | SPAN_COMPACT | SPAN_HOST)
+#define SPAN_MEMORY_BITS (SPAN_MEMORY | SPAN_LIMIT | SPAN_COMPACT | SPAN_HOST | SPAN_SWAP)
 
 /* In task_state, from include/linux/sched.h */
 #define TASK_UNINTERRUPTIBLE_BIT 0x2
@@ -226,6 +227,11 @@ int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uin
 
 /* What ends its sleep, if it sleeps, has come through a connection that was begun here. Just before the waking row. */
 void timeline_network(struct timeline *tl, uint32_t tid);
+/* What it sleeps for, if it sleeps, is memory that had been swapped out. Likewise. */
+void timeline_swap_in(struct timeline *tl, uint32_t tid);
+/* Since when it sleeps; NO_SLEEP: it does not. */
+#define NO_SLEEP UINT64_MAX
+uint64_t timeline_sleeps_since(const struct timeline *tl, uint32_t tid);
 
 /* What takes time from whoever runs on a CPU, and does not show as another thread. */
 enum taker { TAKER_HYPERVISOR, TAKER_INTERRUPTS, TAKERS };

@@ -283,12 +283,35 @@ void timeline_fault(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint
 		s->flags |= SPAN_FAULT;
 }
 
+/* What it sleeps in; NULL: it does not. */
+static struct span *sleep_of(const struct timeline *tl, uint32_t tid)
+{
+	const struct track *th = table_find(&tl->threads, tid, 0);
+
+	return th && open_of(th)->state == STATE_ASLEEP ? open_of(th) : NULL;
+}
+
 void timeline_network(struct timeline *tl, uint32_t tid)
 {
-	struct track *th = table_find(&tl->threads, tid, 0);
+	struct span *sleep = sleep_of(tl, tid);
 
-	if (th && open_of(th)->state == STATE_ASLEEP)
-		open_of(th)->flags |= SPAN_NETWORK;
+	if (sleep)
+		sleep->flags |= SPAN_NETWORK;
+}
+
+void timeline_swap_in(struct timeline *tl, uint32_t tid)
+{
+	struct span *sleep = sleep_of(tl, tid);
+
+	if (sleep)
+		sleep->flags |= SPAN_MEMORY | SPAN_SWAP;
+}
+
+uint64_t timeline_sleeps_since(const struct timeline *tl, uint32_t tid)
+{
+	const struct span *sleep = sleep_of(tl, tid);
+
+	return sleep ? sleep->begin_ns : NO_SLEEP;
 }
 
 int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uint32_t tid, uint32_t cpu, uint32_t flags,

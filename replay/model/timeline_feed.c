@@ -16,6 +16,7 @@ bool timeline_wants(const struct event *ev)
 	case KIND_fault:
 	case KIND_reclaim:
 	case KIND_network:
+	case KIND_disk:
 	case KIND_cpu:
 	case KIND_fork:
 	case KIND_exit:
@@ -80,6 +81,10 @@ int timeline_feed(struct timeline *tl, const struct event *ev, struct fault *why
 	case KIND_network:
 		if (ev->v[F_network_role] == CONNECTION_MADE)
 			timeline_network(tl, as_tid(ev->v[F_network_tid]));
+		return 0;
+	case KIND_disk:
+		if (ev->v[F_disk_operation] == DISK_SWAP_IN)
+			timeline_swap_in(tl, as_tid(ev->v[F_disk_tid]));
 		return 0;
 	case KIND_cpu:
 		return feed_cpu(tl, ev, why);
@@ -173,7 +178,7 @@ static const char *const no_texts[FIELDS_MAX];
 enum rank {
 	RANK_EXIT,
 	RANK_FORK,
-	RANK_NETWORK,
+	RANK_ANSWER, /* that ends a sleep */
 	RANK_WAKE_SLEEPER,
 	RANK_THROTTLED,
 	RANK_SWITCH,
@@ -194,7 +199,8 @@ static enum rank rank_of(const struct timeline *tl, const struct event *ev)
 	case KIND_waking:
 		return timeline_is_asleep(tl, as_tid(ev->v[F_waking_tid])) ? RANK_WAKE_SLEEPER : RANK_WAKE;
 	case KIND_network:
-		return RANK_NETWORK;
+	case KIND_disk:
+		return RANK_ANSWER;
 	case KIND_throttled:
 		return RANK_THROTTLED;
 	case KIND_switch:

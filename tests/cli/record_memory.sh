@@ -92,6 +92,30 @@ check "the kernel killed it, as often as it counted itself" is "$(($(kills) - be
 check "the report names it, and the group's limit" sh -c '"$1" -q "$2" --report >"$3"; grep -q "The kernel killed process $4 python[0-9.]* after .* because its control group $5 came up against its memory limit of 64.0 MiB" "$3"' \
 	sh "$BUILD/gpuanalyze" "$cap" "$TMP/report" "$target" "$path"
 
+# What it writes over and over does not fit into that group: the rest is swapped out, and read back in its page faults.
+swap=$folder/swap
+lend_swap() {
+	dd if=/dev/zero of="$swap" bs=1M count=128 && chmod 600 "$swap" && mkswap "$swap" && swapon "$swap"
+} >"$TMP/out" 2>"$TMP/err"
+trap 'swapoff "$swap" 2>"$TMP/no"; remove_own; lib_cleanup' EXIT
+for file in memory.swap.max:max memory.swappiness:60; do # see killed()
+	[ ! -e "$group/${file%:*}" ] || echo "${file#*:}" >"$group/${file%:*}"
+done
+if lend_swap; then
+	options=()
+	check "a program is recorded of which some is swapped out" in_group "$python" tests/workload/swapped.py "$cuda" 96 3
+	faults=$(cat "$TMP/said")
+	check "it slept until that was read back, and no more often than it had major faults" is 1 "SELECT count(*) BETWEEN 1 AND $faults
+		FROM disk_requests WHERE operation = 254 AND tid IN $feeder"
+	check "nobody reads so what is in a file" is 0 "SELECT count(*) FROM disk_requests WHERE operation = 254 AND tid NOT IN $feeder
+		AND tid NOT IN (SELECT tid FROM threads JOIN processes USING (process) WHERE pid IN (SELECT pid FROM cgroups WHERE memory_group = '$path'))"
+	check "where the time went has it as memory, and nearly none as a disk" is 1 "SELECT sum(ns) FILTER (WHERE part = 'memory') > 10 * sum(ns) FILTER (WHERE part = 'device')
+		FROM ledger WHERE tid IN $feeder"
+	check "the text names it" sh -c '"$1" -q "$2" | grep -q "disk .*operation=swap-in "' sh "$BUILD/gpureplay" "$cap"
+else
+	skip "memory that is swapped out" "no file can be used for swapping here: $(tail -1 "$TMP/err")"
+fi
+
 if [ -w /proc/sys/vm/compact_memory ]; then
 	check "a program is recorded that has memory put together" record -- sh -c 'echo 1 >/proc/sys/vm/compact_memory'
 	check "that is compaction, and got no page free" is 1 "SELECT count(*) > 0 AND sum(pages) = 0 FROM reclaims WHERE cause = 3"

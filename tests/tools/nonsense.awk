@@ -80,7 +80,7 @@ function waits(   t) {
 	else if (t == 2)
 		own("network", sprintf("connection=%d role=%d unread=%d retransmitted=%d", draw(3), draw(4), draw(2), draw(9)))
 	else if (t == 3)
-		own("disk", sprintf("service=%dns operation=%d bytes=4096 device=1", draw(back + 1), draw(2)))
+		own("disk", sprintf("service=%dns operation=%d bytes=4096 device=1", draw(back + 1), either("0 1 254")))
 	else if (t == 4)
 		about("throttled", sprintf("cpu=%d wait=%dns", draw(3), back))
 	else

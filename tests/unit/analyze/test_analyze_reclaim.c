@@ -65,6 +65,29 @@ static void a_sleep_for_memory_is_memory(void **state)
 	assert_string_equal(shortage_word(split_longest(&c.links[0], CAUSE_MEMORY)->flags), "unknown");
 }
 
+/* Also where the kernel does not count that as such a sleep. */
+static void what_was_swapped_out_is_waited_for_as_for_memory(void **state)
+{
+	struct feed *f = *state;
+	struct cause c;
+
+	for (uint64_t i = 0; i < 2; i++) {
+		feed_launch(f, T0 + (10 * i) * MS, T0 + (10 * i + 1) * MS, 101, 0);
+		FEED(f, KIND_switch, T0 + (10 * i + 2) * MS, 0, 101, D, 0, 0, SWITCH_IO | SWITCH_FAULT);
+		FEED(f, KIND_disk, T0 + (10 * i + 8) * MS, 100, 101, 0, 9 * MS, MS, i ? DISK_READ : DISK_SWAP_IN, 4096,
+		     0, 1);
+		feed_waking(f, T0 + (10 * i + 8) * MS, 0, 101, 0, WAKE_IRQ);
+		feed_switch(f, T0 + (10 * i + 8) * MS, 0, 0, 0, 101);
+	}
+	feed_launch(f, T0 + 18 * MS, T0 + 19 * MS, 101, 0);
+	c = cause_of(f, 101, T0 + 1 * MS, T0 + 9 * MS);
+	assert_int_equal(c.links[0].ns[CAUSE_MEMORY], 6 * MS);
+	assert_string_equal(shortage_word(split_longest(&c.links[0], CAUSE_MEMORY)->flags), "swap");
+	c = cause_of(f, 101, T0 + 11 * MS, T0 + 19 * MS);
+	assert_int_equal(c.links[0].ns[CAUSE_MEMORY], 0);
+	assert_int_equal(c.links[0].ns[CAUSE_FAULT] + c.links[0].ns[CAUSE_IO], 6 * MS);
+}
+
 /* Frozen or stopped, it does nothing for memory. */
 static void who_is_stopped_meanwhile_is_stopped(void **state)
 {
@@ -246,6 +269,7 @@ int main(void)
 		T(what_a_thread_does_to_get_memory_is_apart),
 		T(a_part_of_it_can_be_asked_for),
 		T(a_sleep_for_memory_is_memory),
+		T(what_was_swapped_out_is_waited_for_as_for_memory),
 		T(who_is_stopped_meanwhile_is_stopped),
 		T(the_ledger_has_it_wherever_the_thread_was),
 		T(of_many_none_is_forgotten),
