@@ -618,8 +618,8 @@ static void feed_anything(struct feed *f, uint64_t at)
 		else if (throw(4) == 0)
 			FEED(f, KIND_fault, at, 100, tid, cpu, back, 4096);
 		else if (throw(4) == 0)
-			FEED(f, KIND_disk, at, 100, tid, cpu, back, throw(back + 1), throw(2) ? DISK_READ : DISK_SWAP_IN, 4096, 0,
-			     1);
+			FEED(f, KIND_disk, at, 100, tid, cpu, back, throw(back + 1),
+			     throw(2) ? DISK_READ : DISK_SWAP_IN, 4096, 0, 1);
 		else if (throw(20) == 0)
 			FEED(f, KIND_follow, at, 100, tid, cpu, other, back);
 		else if (throw(20) == 0)
