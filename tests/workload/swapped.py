@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that feeds the GPU and uses more memory than it may have, so that some is swapped out.
 
-usage: swapped.py LIBCUDA MIB TIMES. Writes to so much memory, so many times over; prints its major page faults, as the
-kernel counts them.
+usage: swapped.py LIBCUDA MIB TIMES. Writes to so much memory, so many times over; prints how often it slept, as the kernel
+counts that.
 """
 import ctypes
 import mmap
@@ -17,4 +17,4 @@ for i in range(int(sys.argv[3])):
         memory[at] = i
         if at % (1 << 20) == 0:
             cuda.cuLaunchKernel(ctypes.c_void_p(0x1000), 1, 1, 1, 1, 1, 1, 0, none, none, none)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_majflt)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw)
