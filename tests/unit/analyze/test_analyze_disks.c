@@ -56,6 +56,7 @@ static void those_of_a_thread_that_ended_then_are_summed(void **state)
 	feed(120, 1, 30, 0, DISK_READ, DISK_A);
 	feed(120, 1, 20, 6, DISK_READ, DISK_A);
 	feed(130, 1, 50, 50, DISK_WRITE, DISK_C);
+	feed(110, 1, 500, 400, DISK_SWAP_IN, DISK_A); /* want of memory, and none of them */
 	use = sum(1, 100, 120);
 	assert_int_equal(use.requests, 3);
 	assert_int_equal(use.bytes, 3 * 4096);
