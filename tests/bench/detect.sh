@@ -6,12 +6,21 @@
 #
 # The captures are tests/golden/demo.cap laid down again and again (tests/bench/tile.c). Each run goes through them in turn,
 # once with the cursor alone and once through the rules. CPU time, not wall time: `all` is both, `rules` what is left of it
-# without reading. `cost` is the nanoseconds an event of the largest over those of the smallest.
+# without reading. `cost` is the nanoseconds an event of the largest over those of the smallest. Memory: of such captures,
+# in which each second has a new set of processes, and of `steady` ones, in which the first ones live on.
 . "$(dirname "$0")/lib.sh"
 runs=${1:-7}
 shift $(($# > 0))
 [ $# -gt 0 ] || set -- 5 50 500
 
+for mib in "$@"; do
+	"$BUILD/tests/bench/tile" tests/golden/demo.cap "$scratch/steady.cap" "$scratch/steady.pub" "$mib" steady >"$scratch/made"
+	note "$mib MiB, steady: $(cat "$scratch/made")"
+	read -r _ _ _ _ kib < <("${bench_nice[@]}" "$BUILD/tests/bench/detect" "$scratch/steady.cap")
+	value "memory-steady-$mib" "$kib"
+	figure "memory-steady-$mib" KiB 1 1
+	rm "$scratch/steady.cap" "$scratch/steady.pub"
+done
 for mib in "$@"; do
 	"$BUILD/tests/bench/tile" tests/golden/demo.cap "$scratch/$mib.cap" "$scratch/$mib.pub" "$mib" >"$scratch/made"
 	note "$mib MiB: $(cat "$scratch/made")"

@@ -2,12 +2,15 @@
 /*
  * tile: a large capture out of a small one, to measure with.
  *
- *	tile IN.cap OUT.cap OUT.pub MIB
+ *	tile IN.cap OUT.cap OUT.pub MIB [steady]
  *
  * The rows of IN are laid down again and again until OUT has MIB mebibytes: TILES of them side by side in each epoch of
  * a second, as on a host that is so much busier, each with times, durations, threads and addresses of its own, so that
  * no tile compresses better for the one beside it. Counters grow along, so OUT verifies. OUT.pub is the public key that
  * it is signed with.
+ *
+ * Each epoch has a new set of processes; steady: all have those of the first, which live on, and what they do not free
+ * is not allocated. (The counts then do not fit the rows, and OUT does not verify.)
  */
 #include <inttypes.h>
 #include <sodium.h>
@@ -23,8 +26,12 @@
 #define EPOCH_NS 1000000000ull
 #define JITTER_NS 1024
 
+/* How often a row happens in a steady program. */
+enum often { NEVER, ONCE, ALWAYS };
+
 struct row {
 	uint16_t kind;
+	enum often often;
 	uint64_t v[FIELDS_MAX];
 	char *text[FIELDS_MAX];
 };
@@ -36,6 +43,7 @@ struct tile {
 	uint64_t span_ns;
 	struct counter counters[COUNTER_ROWS_MAX];
 	uint64_t random;
+	bool steady;
 };
 
 static struct fault why;
@@ -65,6 +73,38 @@ static uint64_t jitter(struct tile *t)
 	return t->random % JITTER_NS;
 }
 
+static bool is_freed(const struct tile *t, size_t i)
+{
+	const struct row *alloc = &t->rows[i];
+
+	for (size_t k = i + 1; k < t->nrows; k++) {
+		const struct row *row = &t->rows[k];
+
+		if (row->kind == KIND_free && row->v[F_free_pid] == alloc->v[F_alloc_pid] &&
+		    row->v[F_free_addr] == alloc->v[F_alloc_addr])
+			return true;
+	}
+	return false;
+}
+
+static enum often how_often(const struct tile *t, size_t i)
+{
+	switch (t->rows[i].kind) {
+	case KIND_exit:
+	case KIND_in_flight:
+		return NEVER;
+	case KIND_alloc:
+		return is_freed(t, i) ? ALWAYS : NEVER;
+	case KIND_fork:
+	case KIND_exec:
+	case KIND_process:
+	case KIND_thread:
+		return ONCE;
+	default:
+		return ALWAYS;
+	}
+}
+
 static void read_rows(struct tile *t)
 {
 	struct cursor *cur;
@@ -90,6 +130,8 @@ static void read_rows(struct tile *t)
 	}
 	must(r);
 	cursor_close(cur);
+	for (size_t i = 0; i < t->nrows; i++)
+		t->rows[i].often = how_often(t, i);
 	t->span_ns = t->reader.epochs[t->reader.nepochs - 1].end_ns - t->reader.header.start_boot_ns;
 }
 
@@ -120,6 +162,8 @@ static void lay(struct tile *t, struct writer *w, uint64_t begin, uint64_t slot)
 		const struct kind *k = schema_kind(&t->reader.header.schema, row->kind);
 		double part = (double)(row->v[0] - start) / (double)t->span_ns;
 
+		if (t->steady && row->often < (begin == start ? ONCE : ALWAYS))
+			continue;
 		memcpy(v, row->v, sizeof(v));
 		v[0] = begin + (uint64_t)(part * (double)(EPOCH_NS - JITTER_NS - 1)) + jitter(t);
 		for (size_t f = 1; f < k->nfields; f++)
@@ -186,11 +230,12 @@ int main(int argc, char **argv)
 	struct source source;
 	struct identity id;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: tile IN.cap OUT.cap OUT.pub MIB\n");
+	if (argc != 5 && !(argc == 6 && strcmp(argv[5], "steady") == 0)) {
+		fprintf(stderr, "usage: tile IN.cap OUT.cap OUT.pub MIB [steady]\n");
 		return 2;
 	}
 	t->random = 88172645463325252ull;
+	t->steady = argc == 6;
 	must(source_open_file(&source, argv[1], &why));
 	must(reader_open(&t->reader, &source, &why));
 	if (t->reader.tail != TAIL_END || t->reader.nepochs == 0) {
