@@ -26,13 +26,14 @@ struct stopped_process {
 	uint64_t ns, sent_ns;   /* stopped by signals, until the next that let it go on; by those that were sent */
 	uint64_t count, number; /* how many; the last one */
 	struct lost_part lost;
+	uint64_t stops; /* of these threads */
 };
 
-/* Threads of a process that were traced, or frozen. */
+/* Threads of a process that were traced, or frozen, or stopped and for most of that no signal is known. */
 struct halt {
 	struct table_key key; /* a: process instance, b: enum ledger_stop */
 	struct lost_part lost;
-	uint64_t signalled_ns;    /* they were stopped by signals alone */
+	uint64_t signalled_ns;    /* they were stopped, and not traced or frozen */
 	uint64_t count, known_ns; /* how often; for how long it is known who let them go on, */
 	struct roster wakers;     /* those */
 };
@@ -111,13 +112,19 @@ static uint64_t stopped_ns(const struct ledger_thread *t, enum ledger_stop how)
 	return ns;
 }
 
-static void join_signalled(struct stopped_state *s, const struct context *ctx, const struct ledger_thread *t,
-			   uint64_t ns)
+/* What accounts for so much is behind most of that time. */
+static bool explains(uint64_t signals_ns, uint64_t ns)
 {
-	struct stopped_process *p = groups_find(&s->processes, t->key.b % LEDGER_AGAIN, 0);
+	return signals_ns && signals_ns >= ns / 2;
+}
 
-	if (p)
-		lost_part_join_some(&p->lost, ctx, t, LEDGER_STOPPED, ns);
+/* For how long the recorder stopped the process, to attach its probes. */
+static uint64_t held_ns(const struct context *ctx, uint32_t instance)
+{
+	const struct process *p = names_instance(ctx->names, instance);
+	const struct held_process *held = p ? stop_signals_held(&ctx->names->stops, p->pid) : NULL;
+
+	return held ? held->ns : 0;
 }
 
 static void add_waker(struct halt *h, const struct context *ctx, const struct waited_for *w)
@@ -146,18 +153,28 @@ static void join_halt(struct stopped_state *s, const struct context *ctx, const 
 			add_waker(h, ctx, &t->stops.all[i]);
 }
 
+static void join_signalled(struct stopped_process *p, const struct context *ctx, const struct ledger_thread *t,
+			   uint64_t ns)
+{
+	lost_part_join_some(&p->lost, ctx, t, LEDGER_STOPPED, ns);
+	for (size_t i = 0; i < t->stops.n; i++)
+		p->stops += t->stops.all[i].part == STOP_SIGNALLED ? t->stops.all[i].count : 0;
+}
+
 static void join(void *self, const struct context *ctx, const struct ledger_thread *t)
 {
 	const struct joining *j = self;
+	uint32_t instance = (uint32_t)(t->key.b % LEDGER_AGAIN);
+	struct stopped_process *p = groups_find(&j->state->processes, instance, 0);
 
 	for (unsigned how = 0; how < LEDGER_STOPS; how++) {
 		uint64_t ns = stopped_ns(t, (enum ledger_stop)how);
 
 		if (!lost_part_lasts(t, ns, j->set))
 			continue;
-		if (how == STOP_SIGNALLED)
-			join_signalled(j->state, ctx, t, ns);
-		else
+		if (how == STOP_SIGNALLED && p && explains(p->ns, ns))
+			join_signalled(p, ctx, t, ns);
+		else if (how != STOP_SIGNALLED || !explains(held_ns(ctx, instance), ns))
 			join_halt(j->state, ctx, t, (enum ledger_stop)how, ns);
 	}
 }
@@ -180,11 +197,17 @@ static void report_headline(const struct stopped_process *p, struct finding *f)
 		text_add(&f->headline, " and others");
 }
 
+/* The signals account for the time, and for no other; or each of them stopped each thread, which may take a moment. */
+static bool is_sure(const struct stopped_process *p)
+{
+	uint64_t each_ns = p->lost.lost_ns / p->lost.nthreads;
+
+	return p->ns >= each_ns / 10 * 9 && (p->ns <= each_ns / 10 * 11 || p->stops == p->count * p->lost.nthreads);
+}
+
 static void report(const struct stopped_process *p, struct findings *out)
 {
-	bool sent = p->sent_ns > p->ns / 2;
-	uint64_t each_ns = p->lost.lost_ns / p->lost.nthreads;
-	bool sure = p->ns >= each_ns / 10 * 9 && p->ns <= each_ns / 10 * 11;
+	bool sent = p->sent_ns > p->ns / 2, sure = is_sure(p);
 	struct finding *f = lost_part_finding(&p->lost, p->key.a, &stopped_rule, sent ? "stopped" : "terminal",
 					      sure ? CONFIDENCE_HIGH : CONFIDENCE_MEDIUM, out);
 
@@ -202,17 +225,32 @@ static void report(const struct stopped_process *p, struct findings *out)
 	gpu_price_give(&p->lost.price, f);
 }
 
+static const struct {
+	const char *class, *words, *by, *advice;
+	uint8_t waker; /* enum part_played: by who let it go on */
+} halts[LEDGER_STOPS] = {
+	[STOP_SIGNALLED] = {"unknown", "stopped", "", "Find who stops it, and why: who lets it go on may know",
+			    PART_WAKER},
+	[STOP_TRACED] =
+		{"traced", "stopped", " by a tracer (ptrace)",
+		 "Detach the tracer (strace, gdb), or let it stop the program less often: each system call that "
+		 "strace follows is two stops",
+		 PART_KEEPER},
+	[STOP_FROZEN] =
+		{"frozen", "frozen with its control group", "",
+		 "Find who freezes its control group, and why: a scheduler that suspends jobs, a container that "
+		 "is paused, a snapshot",
+		 PART_WAKER},
+};
+
 static void halt_headline(const struct halt *h, struct finding *f)
 {
-	bool traced = h->key.b == STOP_TRACED;
 	const struct who *waker = roster_first(&h->wakers);
 
-	text_add(&f->headline, " %s %s for ", h->lost.nthreads > 1 ? "were" : "was",
-		 traced ? "stopped" : "frozen with its control group");
+	text_add(&f->headline, " %s %s for ", h->lost.nthreads > 1 ? "were" : "was", halts[h->key.b].words);
 	text_add_ns(&f->headline, h->lost.lost_ns);
 	lost_part_add_share(&h->lost, &f->headline);
-	text_add(&f->headline, ", %llu time%s%s", (unsigned long long)h->count, plural(h->count),
-		 traced ? " by a tracer (ptrace)" : "");
+	text_add(&f->headline, ", %llu time%s%s", (unsigned long long)h->count, plural(h->count), halts[h->key.b].by);
 	if (!waker)
 		return;
 	text_add(&f->headline, ", let go on by ");
@@ -221,34 +259,36 @@ static void halt_headline(const struct halt *h, struct finding *f)
 		text_add(&f->headline, " and others");
 }
 
-/* signals_ns: for how long signals stopped the process. Why it is not sure who halted the threads; NULL: it is. */
-static const char *halt_doubt(const struct halt *h, uint64_t signals_ns)
+/* signals_ns: for how long signals stopped the process. Whether it is sure who halted the threads; else why not. */
+static bool halt_is_sure(const struct halt *h, uint64_t signals_ns, struct text *doubt)
 {
-	if (h->known_ns < h->lost.lost_ns / 10 * 9)
-		return "Medium confidence: who let it go on is not known of all that time";
-	if (signals_ns > (h->signalled_ns + h->lost.lost_ns / 10) / h->lost.nthreads)
-		return "Medium confidence: for some of that time a signal had stopped it, too";
-	return NULL;
+	if (h->key.b == STOP_SIGNALLED && !signals_ns) {
+		text_add(doubt, "Medium confidence: no row reports a signal that stopped it");
+	} else if (h->key.b == STOP_SIGNALLED) {
+		text_add(doubt, "Medium confidence: signals account for ");
+		text_add_ns(doubt, signals_ns);
+		text_add(doubt, " of that time");
+	} else if (h->known_ns < h->lost.lost_ns / 10 * 9) {
+		text_add(doubt, "Medium confidence: who let it go on is not known of all that time");
+	} else if (signals_ns > (h->signalled_ns + h->lost.lost_ns / 10) / h->lost.nthreads) {
+		text_add(doubt, "Medium confidence: for some of that time a signal had stopped it, too");
+	} else {
+		return true;
+	}
+	return false;
 }
 
 static void report_halt(const struct halt *h, uint64_t signals_ns, struct findings *out)
 {
-	bool traced = h->key.b == STOP_TRACED;
-	const char *doubt = halt_doubt(h, signals_ns);
-	struct finding *f = lost_part_finding(&h->lost, h->key.a, &stopped_rule, traced ? "traced" : "frozen",
-					      doubt ? CONFIDENCE_MEDIUM : CONFIDENCE_HIGH, out);
+	struct finding *f =
+		lost_part_finding(&h->lost, h->key.a, &stopped_rule, halts[h->key.b].class, CONFIDENCE_HIGH, out);
 
+	if (!halt_is_sure(h, signals_ns, &f->sure))
+		f->confidence = CONFIDENCE_MEDIUM;
 	f->count = h->count;
-	roster_give(&h->wakers, traced ? PART_KEEPER : PART_WAKER, f);
+	roster_give(&h->wakers, halts[h->key.b].waker, f);
 	halt_headline(h, f);
-	if (doubt)
-		text_add(&f->sure, "%s", doubt);
-	text_add(
-		&f->advice, "%s",
-		traced ? "Detach the tracer (strace, gdb), or let it stop the program less often: each system call that "
-			 "strace follows is two stops"
-		       : "Find who freezes its control group, and why: a scheduler that suspends jobs, a container that is "
-			 "paused, a snapshot");
+	text_add(&f->advice, "%s", halts[h->key.b].advice);
 	finding_number(f, "stops", h->count);
 	gpu_price_give(&h->lost.price, f);
 }
@@ -275,23 +315,21 @@ static bool is_known(uint64_t process, enum ledger_stop how, uint64_t lost_ns, c
 	return false;
 }
 
-static void judge(struct stopped_process *p, const struct context *ctx, const uint64_t *set, struct findings *out)
-{
-	go_on(p, ctx->ledger->over_ns);
-	if (p->lost.nthreads && p->ns >= set[LOST_TOTAL] && p->ns >= p->lost.lost_ns / p->lost.nthreads / 2 &&
-	    !is_known(p->key.a, STOP_SIGNALLED, p->lost.lost_ns, out))
-		report(p, out);
-}
-
 static void stopped_finish(void *state, const struct context *ctx, const uint64_t *set, struct findings *out)
 {
 	struct stopped_state *s = state;
 	struct joining j = {s, set};
 
+	for (size_t i = 0; i < s->processes.table.nitems; i++)
+		go_on(groups_at(&s->processes, i), ctx->ledger->over_ns);
 	lost_part_threads(ctx, LEDGER_STOPPED, set, join, &j);
 	out->failed |= s->processes.error != 0 || s->halts.error != 0;
-	for (size_t i = 0; i < s->processes.table.nitems; i++)
-		judge(groups_at(&s->processes, i), ctx, set, out);
+	for (size_t i = 0; i < s->processes.table.nitems; i++) {
+		const struct stopped_process *p = groups_at(&s->processes, i);
+
+		if (p->lost.nthreads && !is_known(p->key.a, STOP_SIGNALLED, p->lost.lost_ns, out))
+			report(p, out);
+	}
 	for (size_t i = 0; i < s->halts.table.nitems; i++) {
 		const struct halt *h = groups_at(&s->halts, i);
 		const struct stopped_process *p = groups_find(&s->processes, h->key.a, 0);

@@ -139,6 +139,20 @@ feeder() { basename "$(dirname "$(grep -lx feeder-0 /proc/"$pid"/task/*/comm)")"
 run_ms=600000
 if python3 -c 'import ctypes' 2>/dev/null; then
 	start
+	check "signals stop a process many times" halted signal "$pid"
+	check "that is one finding" stopped_often
+	check "which says how often, and who sent them" is_often \
+		"^[0-9]+ feeder-0, which feeds the GPU, was stopped for .*, by $often signals \(SIGSTOP\) from $halter python3"
+	check "and is sure of it" is_often "[|]stopped[|]high[|]${often}[|]"
+	check "for as long as it was by the sender's clock" as_halted
+	start --no-signals
+	check "without the probe of signals" halted signal "$pid"
+	check "that is one finding as well" stopped_often
+	check "which says how often, and who let it go on" is_often \
+		"^[0-9]+ feeder-0, .* was stopped for .*, $often times, let go on by $halter python3"
+	check "and is not sure of it" is_often "[|]unknown[|]medium[|]${often}[|]"
+	check "for as long as it was" as_halted
+	start
 	check "a tracer stops a thread many times" halted trace "$(feeder)"
 	check "that is one finding" stopped_often
 	check "which says how often, and which tracer" is_often \
@@ -146,7 +160,7 @@ if python3 -c 'import ctypes' 2>/dev/null; then
 	check "and is sure of it" is_often "[|]traced[|]high[|]${often}[|]"
 	check "for as long as it was by the tracer's clock" as_halted
 else
-	skip "a tracer that stops a thread many times" "there is no python3 with ctypes here"
+	skip "a program that is stopped many times" "there is no python3 with ctypes here"
 fi
 run_ms=
 

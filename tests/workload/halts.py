@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Halts a program many times, as a tracer or as a freezer, and accounts for it by its own clock.
+"""Halts a program many times, by signals, as a tracer or as a freezer, and accounts for it by its own clock.
 
-usage: halts.py trace TID N        the thread, by ptrace
+usage: halts.py signal PID N       the process, by SIGSTOP
+       halts.py trace TID N        the thread, by ptrace
        halts.py freeze FOLDER N    all of a control group (of version 1 or 2), which has a freezer
 
 Each time for MS milliseconds, and lets it run as long. Prints for how many nanoseconds it was halted at least (from when
 that was seen until it was about to be let go on), and at most (from when that was asked for until it had been).
 """
 import ctypes
+import glob
 import os
+import signal
 import sys
 import time
 
@@ -24,6 +27,26 @@ libc.ptrace.restype = ctypes.c_long
 def ptrace(request, tid):
     if libc.ptrace(request, tid, None, None) < 0:
         raise OSError(ctypes.get_errno(), f"ptrace {request:#x} of {tid}")
+
+
+class Signaller:
+    def __init__(self, pid):
+        self.pid = int(pid)
+
+    def is_stopped(self):
+        for path in glob.glob(f"/proc/{self.pid}/task/*/stat"):
+            with open(path) as f:
+                if f.read().rpartition(") ")[2][0] != "T":
+                    return False
+        return True
+
+    def halt(self):
+        os.kill(self.pid, signal.SIGSTOP)
+        while not self.is_stopped():
+            time.sleep(0.0001)  # speed: once more, until it is so
+
+    def let_go_on(self, last):
+        os.kill(self.pid, signal.SIGCONT)
 
 
 class Tracer:
@@ -64,7 +87,7 @@ class Freezer:
 
 
 how, whom, times = sys.argv[1], sys.argv[2], int(sys.argv[3])
-halter = {"trace": Tracer, "freeze": Freezer}[how](whom)
+halter = {"signal": Signaller, "trace": Tracer, "freeze": Freezer}[how](whom)
 least = most = 0
 for i in range(times):
     asked = time.monotonic_ns()
