@@ -131,9 +131,15 @@ static const struct control_group *group_of(const struct context *ctx, const str
 	return group && (reason == OF_LIMIT || reason == OF_SWAP || control_group_times_high(group)) ? group : NULL;
 }
 
+/* What is short is what the group may have: not the host's memory, of which the group is an account, too. */
+static bool is_limited(const struct control_group *group, unsigned reason)
+{
+	return group && reason != OF_HOST && reason != OF_SWAP;
+}
+
 static void add_reason(struct text *t, unsigned reason, const struct control_group *group)
 {
-	if (group && reason != OF_HOST && reason != OF_SWAP)
+	if (is_limited(group, reason))
 		text_add_memory_limit(t, group);
 	else
 		text_add_string(t, reasons[reason].words);
@@ -193,8 +199,7 @@ static void report(struct pressed_process *p, const struct context *ctx, struct 
 		add_reason(&f->headline, reason, group);
 		text_add(&f->headline, ")");
 	}
-	text_add(&f->advice, "%s",
-		 memory_remedy(group && reason != OF_HOST && reason != OF_SWAP ? SPAN_LIMIT : reasons[reason].flags));
+	text_add(&f->advice, "%s", memory_remedy(is_limited(group, reason) ? SPAN_LIMIT : reasons[reason].flags));
 	finding_number(f, "host_ns", p->rows.ns[OF_HOST]);
 	finding_number(f, "limit_ns", p->rows.ns[OF_LIMIT]);
 	finding_number(f, "compaction_ns", p->rows.ns[OF_COMPACT]);

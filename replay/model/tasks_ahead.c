@@ -9,68 +9,54 @@ static bool shows_follows(const struct reader *reader)
 	return !schema_kind(&reader->header.schema, KIND_follow) || !reader_withholds(reader, CLASS_events);
 }
 
-/* A thread of a recorded process: its own rows, and those that wake it, are written for such threads only. */
-static uint32_t proves_tracked(const struct event *ev)
+/* A thread of a recorded process, and that, where the row has it: 0: it does not. */
+struct proven {
+	uint32_t tid, pid;
+};
+
+#define PROVEN(kind) ((struct proven){as_tid(ev->v[F_##kind##_tid]), (uint32_t)ev->v[F_##kind##_pid]})
+
+/* Its own rows, and those that wake it, are written for such a thread only. TID_NONE: this is none of these. */
+static struct proven proves(const struct event *ev)
 {
 	switch (ev->kind) {
 	case KIND_waking:
-		return as_tid(ev->v[F_waking_tid]);
+		return (struct proven){as_tid(ev->v[F_waking_tid]), 0};
 	case KIND_futex:
-		return as_tid(ev->v[F_futex_tid]);
+		return PROVEN(futex);
 	case KIND_fault:
-		return as_tid(ev->v[F_fault_tid]);
+		return PROVEN(fault);
 	case KIND_reclaim:
-		return as_tid(ev->v[F_reclaim_tid]);
+		return PROVEN(reclaim);
 	case KIND_network:
-		return as_tid(ev->v[F_network_tid]);
+		return PROVEN(network);
 	case KIND_exit:
-		return as_tid(ev->v[F_exit_tid]);
+		return PROVEN(exit);
 	case KIND_follow:
-		return as_tid(ev->v[F_follow_tid]);
+		return PROVEN(follow);
 	default:
-		return event_is_call(ev) ? as_tid(ev->v[F_call_tid]) : TID_NONE;
-	}
-}
-
-/* The process of that thread, where the row has it; 0: it does not. */
-static uint32_t proves_process(const struct event *ev)
-{
-	switch (ev->kind) {
-	case KIND_futex:
-		return (uint32_t)ev->v[F_futex_pid];
-	case KIND_fault:
-		return (uint32_t)ev->v[F_fault_pid];
-	case KIND_reclaim:
-		return (uint32_t)ev->v[F_reclaim_pid];
-	case KIND_network:
-		return (uint32_t)ev->v[F_network_pid];
-	case KIND_exit:
-		return (uint32_t)ev->v[F_exit_pid];
-	case KIND_follow:
-		return (uint32_t)ev->v[F_follow_pid];
-	default:
-		return event_is_call(ev) ? (uint32_t)ev->v[F_call_pid] : 0;
+		return event_is_call(ev) ? PROVEN(call) : (struct proven){TID_NONE, 0};
 	}
 }
 
 static int see(struct tasks *t, const struct event *ev, bool shows_follows, struct fault *why)
 {
-	uint32_t tid = proves_tracked(ev);
+	struct proven proven = proves(ev);
 	struct nameless *one;
 
-	if (tid == TID_NONE || tid == TID_IDLE)
+	if (proven.tid == TID_NONE || proven.tid == TID_IDLE)
 		return 0;
-	one = table_find(&t->nameless, tid, 0);
+	one = table_find(&t->nameless, proven.tid, 0);
 	if (!one && ((ev->kind == KIND_waking && !shows_follows) || t->nameless.nitems >= TIMELINE_THREADS_MAX))
 		return 0;
 	if (!one)
-		one = table_add(&t->nameless, tid, 0, sizeof(*one));
+		one = table_add(&t->nameless, proven.tid, 0, sizeof(*one));
 	if (!one)
 		return fault_no_memory(why);
 	if (ev->kind == KIND_follow && !one->since_ns && !one->pid)
 		one->since_ns = ev->at_ns;
 	if (!one->pid)
-		one->pid = proves_process(ev);
+		one->pid = proven.pid;
 	return 0;
 }
 
