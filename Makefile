@@ -168,7 +168,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
 
 # What each event goes through: loops over columns, of which -O2 leaves half a value at a time, the cursor and the rules.
-FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(addprefix $(BUILD)/format/base/,map.o table.o) $(BUILD)/replay/model/tasks.o $(O_ANALYZE)
+FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(addprefix $(BUILD)/format/base/,map.o table.o) $(call objs,replay/model/*.c) $(O_ANALYZE)
 $(FAST): CALL += $(FASTER)
 
 $(BUILD)/libformat.a: $(O_FORMAT)

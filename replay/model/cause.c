@@ -174,21 +174,6 @@ static void split_runnable(struct splitting *w, const struct span *piece, const 
 	add_part(w->split, &rest);
 }
 
-enum cause_class class_of_sleep(const struct span *sleep)
-{
-	if (is_stop(sleep))
-		return CAUSE_STOPPED;
-	if (sleep->flags & SPAN_MEMORY)
-		return CAUSE_MEMORY;
-	if (sleep->flags & SPAN_FAULT)
-		return CAUSE_FAULT;
-	if (sleep->flags & SPAN_FUTEX)
-		return CAUSE_FUTEX;
-	if (sleep->flags & SPAN_IO)
-		return CAUSE_IO;
-	return sleep->flags & SPAN_NETWORK && sleep->flags & SPAN_IRQ ? CAUSE_NETWORK : CAUSE_ASLEEP;
-}
-
 bool cause_class_sleeps(enum cause_class class)
 {
 	return class == CAUSE_FUTEX || class == CAUSE_FAULT || class == CAUSE_IO || class == CAUSE_ASLEEP;

@@ -38,12 +38,27 @@ const char *cause_class_label(enum cause_class class); /* "on CPU", "waiting for
 const char *cause_class_doing(enum cause_class class); /* what one is then: "at work", "without a CPU"; NULL: unknown */
 
 /* What such a sleep is. */
-enum cause_class class_of_sleep(const struct span *sleep);
+static inline enum cause_class class_of_sleep(const struct span *sleep)
+{
+	if (is_stop(sleep))
+		return CAUSE_STOPPED;
+	if (sleep->flags & SPAN_MEMORY)
+		return CAUSE_MEMORY;
+	if (sleep->flags & SPAN_FAULT)
+		return CAUSE_FAULT;
+	if (sleep->flags & SPAN_FUTEX)
+		return CAUSE_FUTEX;
+	if (sleep->flags & SPAN_IO)
+		return CAUSE_IO;
+	return sleep->flags & SPAN_NETWORK && sleep->flags & SPAN_IRQ ? CAUSE_NETWORK : CAUSE_ASLEEP;
+}
+
 /* It runs, or sleeps, in order to get memory. */
 static inline bool gets_memory(const struct span *piece)
 {
 	return piece->flags & SPAN_MEMORY && class_of_sleep(piece) == CAUSE_MEMORY;
 }
+
 /* FUTEX, FAULT, IO, ASLEEP: that somebody or something else ends. */
 bool cause_class_sleeps(enum cause_class class);
 

@@ -372,6 +372,7 @@ struct settling {
 	struct ledger *ledger;
 	struct ledger_thread *thread;
 	const struct ledger_stay *stay; /* that it is in */
+	enum ledger_part part;          /* that the piece is in */
 };
 
 static void keep_stretch(void *arg, const struct span *stretch, const struct whom *whom)
@@ -427,7 +428,7 @@ static void keep_piece(void *arg, const struct span *piece)
 
 static void keep(struct ledger *l, struct ledger_thread *t, uint64_t until_ns)
 {
-	struct settling s = {l, t, NULL};
+	struct settling s = {.ledger = l, .thread = t};
 	uint64_t kept_ns = t->npieces ? t->pieces[t->npieces - 1].end_ns : t->end_ns;
 
 	if (kept_ns < until_ns)
@@ -440,8 +441,8 @@ static void settle_stretch(void *arg, const struct span *stretch, const struct w
 {
 	struct settling *s = arg;
 
-	blame(s->ledger, s->thread, part_of(s->ledger, s->thread, stretch, s->stay->where),
-	      ledger_stop_of(stretch->flags, stretch->task_state), whom, stretch->begin_ns, stretch->end_ns);
+	blame(s->ledger, s->thread, s->part, ledger_stop_of(stretch->flags, stretch->task_state), whom,
+	      stretch->begin_ns, stretch->end_ns);
 }
 
 /* Of that much of a piece: for whom it waited. */
@@ -467,14 +468,12 @@ static void settle_piece(void *arg, const struct span *whole)
 	uint64_t at_ns = whole->begin_ns, until_ns;
 
 	for (; at_ns < whole->end_ns; at_ns = until_ns) {
-		enum ledger_part part;
-
 		while (s->stay->end_ns <= at_ns)
 			s->stay++;
 		until_ns = whole->end_ns < s->stay->end_ns ? whole->end_ns : s->stay->end_ns;
-		part = part_of(l, s->thread, whole, s->stay->where);
-		give(l, s->thread, part, at_ns, until_ns);
-		if (ledger_names(part) || part == LEDGER_STOPPED)
+		s->part = part_of(l, s->thread, whole, s->stay->where);
+		give(l, s->thread, s->part, at_ns, until_ns);
+		if (ledger_names(s->part) || s->part == LEDGER_STOPPED)
 			settle_wait(s, whole, at_ns, until_ns);
 	}
 }
@@ -482,7 +481,7 @@ static void settle_piece(void *arg, const struct span *whole)
 /* All that it was in until the end of the last stay. */
 static void settle_stays(struct ledger *l, struct ledger_thread *t, const struct ledger_stay *stays, size_t n)
 {
-	struct settling s = {l, t, stays};
+	struct settling s = {.ledger = l, .thread = t, .stay = stays};
 	uint64_t until_ns = stays[n - 1].end_ns;
 
 	if (t->npieces && open_wait(t, &(struct wait){.at = t->npieces})) /* how it goes on says what it was */

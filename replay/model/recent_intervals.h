@@ -70,6 +70,14 @@ static inline void *ring_at(const struct ring *r, unsigned i)
 	return r->items + (at < room ? at : at - room);
 }
 
+/* What stands behind an item: the next one, or the place at `next`. */
+static inline void *ring_after(const struct ring *r, void *item)
+{
+	unsigned char *at = (unsigned char *)item + r->item_bytes;
+
+	return at == r->limit ? r->items : at;
+}
+
 /* The first item that ends after `at_ns`; as many as there are if there is none. */
 unsigned ring_first_after(const struct ring *r, uint64_t at_ns);
 

@@ -19,11 +19,6 @@ static void report(struct piecewise *w, const struct span *model, uint64_t until
 		until_ns = w->end_ns;
 	if (until_ns <= w->at_ns)
 		return;
-	if (model->begin_ns == w->at_ns && model->end_ns == until_ns) {
-		w->at_ns = until_ns;
-		w->visit(w->arg, model);
-		return;
-	}
 	piece = *model;
 	piece.begin_ns = w->at_ns;
 	piece.end_ns = until_ns;
@@ -78,10 +73,15 @@ static void report_around(struct piecewise *w, const struct span *model, uint64_
 
 static inline void report_seen(struct piecewise *w, const struct span *model, uint64_t until_ns)
 {
-	if (w->plain)
-		report(w, model, until_ns);
-	else
+	if (!w->plain) {
 		report_around(w, model, until_ns);
+	} else if (model->begin_ns == w->at_ns && w->at_ns < until_ns && until_ns <= w->end_ns &&
+		   model->end_ns == until_ns) { /* whole, as most are */
+		w->at_ns = until_ns;
+		w->visit(w->arg, model);
+	} else {
+		report(w, model, until_ns);
+	}
 }
 
 /* What lies before the first span that is kept. */
@@ -134,13 +134,13 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 		   void (*visit)(void *arg, const struct span *piece), void *arg)
 {
 	const struct track *th = table_find(&tl->threads, tid, 0);
-	unsigned nspans = th ? ring_n(&th->spans) : 0;
 	struct piecewise w = {.tl = tl,
 			      .reclaims = th ? &th->reclaims : NULL,
 			      .at_ns = begin_ns,
 			      .end_ns = end_ns,
 			      .visit = visit,
 			      .arg = arg};
+	struct span *s, *open;
 	uint64_t tracked_ns;
 
 	if (!th || th->first_ns == NEVER) {
@@ -154,12 +154,11 @@ void timeline_walk(const struct timeline *tl, uint32_t tid, uint64_t begin_ns, u
 			       tracked_ns < th->tracked_since_ns ? tracked_ns : th->tracked_since_ns);
 	}
 	report_early(&w, th);
-	for (unsigned i = ring_first_after(&th->spans, w.at_ns); i < nspans && w.at_ns < end_ns; i++) {
-		const struct span *s = ring_at(&th->spans, i);
-
+	open = open_of(th);
+	for (s = ring_at(&th->spans, ring_first_after(&th->spans, w.at_ns)); s != open && w.at_ns < end_ns;
+	     s = ring_after(&th->spans, s))
 		report_seen(&w, s, s->end_ns);
-	}
-	report_seen(&w, open_of(th), end_ns);
+	report_seen(&w, open, end_ns);
 }
 
 static void visit_cut(const struct occupant *whole, uint64_t begin_ns, uint64_t end_ns,
