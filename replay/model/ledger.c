@@ -180,15 +180,6 @@ static void note_first(struct ledger *l, enum ledger_part part, uint64_t slice_n
 				 part == LEDGER_KERNEL ? ns : 0);
 }
 
-/* All of that time is in the thread's latest slice. */
-static inline bool is_in_latest(const struct ledger *l, const struct ledger_thread *t, uint64_t begin_ns,
-				uint64_t end_ns)
-{
-	uint64_t latest_ns = l->begin_ns + (t->first_slice + t->nslices - 1) * l->slice_ns;
-
-	return t->nslices && t->slice_ns == l->slice_ns && begin_ns >= latest_ns && end_ns <= latest_ns + l->slice_ns;
-}
-
 static __attribute__((noinline)) void give_slices(struct ledger *l, struct ledger_thread *t, enum ledger_part part,
 						  uint64_t begin_ns, uint64_t end_ns)
 {
@@ -217,7 +208,7 @@ static inline void give(struct ledger *l, struct ledger_thread *t, enum ledger_p
 	t->ns[part] += end_ns - begin_ns;
 	if (idle_counts(t, part, end_ns) && !ledger_names(part))
 		l->failed |= !idle_spend(t, part, &nobody, begin_ns, end_ns);
-	if (!l->first && is_in_latest(l, t, begin_ns, end_ns))
+	if (!l->first && begin_ns >= t->latest_ns && end_ns <= t->latest_end_ns)
 		t->slices[t->nslices - 1].ns[part] += end_ns - begin_ns;
 	else
 		give_slices(l, t, part, begin_ns, end_ns);

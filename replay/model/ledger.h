@@ -103,9 +103,10 @@ struct ledger_thread {
 	struct waited_list stops;    /* of LEDGER_STOPPED, by enum ledger_stop in place of a part: who let it go on */
 	struct ledger_slice *slices; /* sums of them are ns[] */
 	size_t nslices, slices_room;
-	size_t first_slice;          /* since the ledger's begin */
-	uint64_t slice_ns;           /* how long these are: the ledger's, or less and yet to be joined */
-	struct ledger_piece *pieces; /* from end_ns on, without gap: what the timeline no longer keeps */
+	size_t first_slice;                /* since the ledger's begin */
+	uint64_t slice_ns;                 /* how long these are: the ledger's, or less and yet to be joined */
+	uint64_t latest_ns, latest_end_ns; /* the last of them, or a half of it, ...; 0: none */
+	struct ledger_piece *pieces;       /* from end_ns on, without gap: what the timeline no longer keeps */
 	size_t npieces, pieces_room;
 	struct ledger_stay *stays; /* LEDGER_STAYS; NULL at first: from end_ns on, yet to be settled together */
 	size_t nstays;

@@ -27,23 +27,26 @@ void ledger_slices_join(struct ledger_thread *t, uint64_t slice_ns)
 
 struct ledger_slice *ledger_slice_at(struct ledger *l, struct ledger_thread *t, uint64_t at_ns)
 {
-	struct ledger_slice *slice;
-	uint64_t i;
+	uint64_t i, begin_ns;
 
 	while ((i = (at_ns - l->begin_ns) / l->slice_ns) >= LEDGER_SLICES)
 		l->slice_ns *= 2;
 	ledger_slices_join(t, l->slice_ns);
 	if (!t->nslices)
 		t->first_slice = i;
+	begin_ns = l->begin_ns + i * l->slice_ns;
 	i -= t->first_slice;
-	if (i < t->nslices)
-		return &t->slices[i];
-	slice = array_at(&t->slices, &t->slices_room, i, sizeof(*slice));
-	if (!slice)
-		return NULL;
-	memset(&t->slices[t->nslices], 0, (i + 1 - t->nslices) * sizeof(*slice));
-	t->nslices = i + 1;
-	return slice;
+	if (i >= t->nslices) {
+		if (!array_at(&t->slices, &t->slices_room, i, sizeof(*t->slices)))
+			return NULL;
+		memset(&t->slices[t->nslices], 0, (i + 1 - t->nslices) * sizeof(*t->slices));
+		t->nslices = i + 1;
+	}
+	if (i == t->nslices - 1) {
+		t->latest_ns = begin_ns;
+		t->latest_end_ns = begin_ns + l->slice_ns;
+	}
+	return &t->slices[i];
 }
 
 uint64_t ledger_spent(const struct ledger *l, uint64_t tid, uint64_t since_ns, uint64_t ns[LEDGER_PARTS])
