@@ -167,7 +167,7 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@echo "  CC    $<"
 	$(Q)$(CC) $(CPPALL) $(CALL) -c $< -o $@
 
-# What each event goes through: loops over columns, of which -O2 leaves half a value at a time, the cursor and the rules.
+# What each event goes through: loops over columns, of which -O2 leaves half a value at a time, the cursor, the model and the rules.
 FAST := $(BUILD)/format/columns.o $(BUILD)/format/cursor.o $(addprefix $(BUILD)/format/base/,map.o table.o) $(call objs,replay/model/*.c) $(O_ANALYZE)
 $(FAST): CALL += $(FASTER)
 
