@@ -258,6 +258,13 @@ const struct control_group *names_memory_of(const struct names *n, uint64_t tid)
 	return names_memory_of_instance(n, thread ? thread->process : 0);
 }
 
+uint64_t names_held_ns(const struct names *n, uint64_t number)
+{
+	const struct process *p = names_instance(n, number);
+
+	return p ? stop_signals_held(&n->stops, p->pid) : 0;
+}
+
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns)
 {
 	uint32_t pid = tasks_tid_pid(&n->tasks, tid);

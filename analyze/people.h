@@ -120,6 +120,8 @@ const struct control_group *names_quota_of_instance(const struct names *n, uint6
 const struct control_group *names_memory_of(const struct names *n, uint64_t tid);
 /* Likewise of an instance by number. */
 const struct control_group *names_memory_of_instance(const struct names *n, uint64_t number);
+/* For how long the recorder stopped that instance of a process, to attach its probes. */
+uint64_t names_held_ns(const struct names *n, uint64_t number);
 /* The signal that stopped this thread, which was found stopped at at_ns; NULL: not known. */
 const struct stop_signal *names_stop_of(const struct names *n, uint32_t tid, uint64_t at_ns);
 /* A symbol's length without the "+0x1f" that says where in the function. */

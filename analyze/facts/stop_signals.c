@@ -33,11 +33,11 @@ static void let_go(struct stop_signals *s, const struct event *ev)
 	h->since_ns = 0;
 }
 
-const struct held_process *stop_signals_held(const struct stop_signals *s, uint64_t pid)
+uint64_t stop_signals_held(const struct stop_signals *s, uint64_t pid)
 {
 	const struct held_process *h = table_find(&s->held, pid, 0);
 
-	return h && h->ns ? h : NULL;
+	return h ? h->ns : 0;
 }
 
 void stop_signals_clear(struct stop_signals *s)

@@ -47,8 +47,8 @@ bool signal_is_sent(const struct event *ev);
 int stop_signals_feed(struct stop_signals *s, const struct event *ev, uint64_t sender_pid, struct fault *why);
 void stop_signals_clear(struct stop_signals *s);
 
-/* NULL: the recorder did not stop it, as far as is known. */
-const struct held_process *stop_signals_held(const struct stop_signals *s, uint64_t pid);
+/* For how long the recorder stopped it, as far as is known. */
+uint64_t stop_signals_held(const struct stop_signals *s, uint64_t pid);
 
 /* The signal that stopped this thread, which was found stopped at at_ns; NULL: not known. */
 const struct stop_signal *stop_signals_find(const struct stop_signals *s, uint64_t pid, uint32_t tid, uint64_t at_ns);

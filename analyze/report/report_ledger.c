@@ -104,14 +104,12 @@ static bool is_somebody(const struct waited_for *w)
 /* What the recorder took of it. */
 static void add_held(struct text *t, const struct names *names, const struct ledger_thread *thread)
 {
-	const struct process *p = names_instance(names, thread->key.b % LEDGER_AGAIN);
-	const struct held_process *held = p ? stop_signals_held(&names->stops, p->pid) : NULL;
-	uint64_t stopped_ns = thread->ns[LEDGER_STOPPED];
+	uint64_t held_ns = names_held_ns(names, thread->key.b % LEDGER_AGAIN), stopped_ns = thread->ns[LEDGER_STOPPED];
 
-	if (!held)
+	if (!held_ns)
 		return;
 	text_add(t, "by the recorder, to attach its probes (");
-	text_add_ns(t, held->ns < stopped_ns ? held->ns : stopped_ns);
+	text_add_ns(t, held_ns < stopped_ns ? held_ns : stopped_ns);
 	text_add(t, ")");
 }
 

@@ -112,19 +112,10 @@ static uint64_t stopped_ns(const struct ledger_thread *t, enum ledger_stop how)
 	return ns;
 }
 
-/* What accounts for so much is behind most of that time. */
-static bool explains(uint64_t signals_ns, uint64_t ns)
+/* Half of that time or more is known. */
+static bool explains(uint64_t known_ns, uint64_t ns)
 {
-	return signals_ns && signals_ns >= ns / 2;
-}
-
-/* For how long the recorder stopped the process, to attach its probes. */
-static uint64_t held_ns(const struct context *ctx, uint32_t instance)
-{
-	const struct process *p = names_instance(ctx->names, instance);
-	const struct held_process *held = p ? stop_signals_held(&ctx->names->stops, p->pid) : NULL;
-
-	return held ? held->ns : 0;
+	return known_ns && known_ns >= ns / 2;
 }
 
 static void add_waker(struct halt *h, const struct context *ctx, const struct waited_for *w)
@@ -164,7 +155,7 @@ static void join_signalled(struct stopped_process *p, const struct context *ctx,
 static void join(void *self, const struct context *ctx, const struct ledger_thread *t)
 {
 	const struct joining *j = self;
-	uint32_t instance = (uint32_t)(t->key.b % LEDGER_AGAIN);
+	uint64_t instance = t->key.b % LEDGER_AGAIN;
 	struct stopped_process *p = groups_find(&j->state->processes, instance, 0);
 
 	for (unsigned how = 0; how < LEDGER_STOPS; how++) {
@@ -174,7 +165,7 @@ static void join(void *self, const struct context *ctx, const struct ledger_thre
 			continue;
 		if (how == STOP_SIGNALLED && p && explains(p->ns, ns))
 			join_signalled(p, ctx, t, ns);
-		else if (how != STOP_SIGNALLED || !explains(held_ns(ctx, instance), ns))
+		else if (how != STOP_SIGNALLED || !explains(names_held_ns(ctx->names, instance), ns))
 			join_halt(j->state, ctx, t, (enum ledger_stop)how, ns);
 	}
 }
