@@ -16,7 +16,7 @@ struct proven {
 
 #define PROVEN(kind) ((struct proven){as_tid(ev->v[F_##kind##_tid]), (uint32_t)ev->v[F_##kind##_pid]})
 
-/* Its own rows, and those that wake it, are written for such a thread only. TID_NONE: this is none of these. */
+/* Its own rows, and those that wake it, are written for such a thread only. TID_NONE: this row is another one. */
 static struct proven proves(const struct event *ev)
 {
 	switch (ev->kind) {

@@ -499,10 +499,3 @@ void timeline_forget(struct timeline *tl, uint32_t tid)
 	if (th)
 		thread_reset(th);
 }
-
-bool timeline_is_asleep(const struct timeline *tl, uint32_t tid)
-{
-	const struct track *th = table_find(&tl->threads, tid, 0);
-
-	return th && open_of(th)->state == STATE_ASLEEP;
-}

@@ -229,7 +229,7 @@ int timeline_reclaim(struct timeline *tl, uint64_t begin_ns, uint64_t at_ns, uin
 void timeline_network(struct timeline *tl, uint32_t tid);
 /* What it sleeps for, if it sleeps, is memory that had been swapped out. Likewise. */
 void timeline_swap_in(struct timeline *tl, uint32_t tid);
-/* Since when it sleeps; NO_SLEEP: it does not. */
+/* Since when it sleeps; NO_SLEEP: it does not, as far as is known. */
 #define NO_SLEEP UINT64_MAX
 uint64_t timeline_sleeps_since(const struct timeline *tl, uint32_t tid);
 
@@ -277,9 +277,6 @@ void timeline_watch(struct timeline *tl, void (*full)(void *arg, uint32_t tid, u
 
 /* Another thread has this number from now on. */
 void timeline_forget(struct timeline *tl, uint32_t tid);
-
-/* Whether it sleeps as far as is known: what the order of rows at the same time needs. */
-bool timeline_is_asleep(const struct timeline *tl, uint32_t tid);
 
 /* Whether it is known to have run all the time since then: what timeline_walk() would say at more length. */
 bool timeline_ran(const struct timeline *tl, uint32_t tid, uint64_t since_ns);

@@ -197,7 +197,8 @@ static enum rank rank_of(const struct timeline *tl, const struct event *ev)
 	case KIND_fork:
 		return RANK_FORK;
 	case KIND_waking:
-		return timeline_is_asleep(tl, as_tid(ev->v[F_waking_tid])) ? RANK_WAKE_SLEEPER : RANK_WAKE;
+		return timeline_sleeps_since(tl, as_tid(ev->v[F_waking_tid])) != NO_SLEEP ? RANK_WAKE_SLEEPER
+											  : RANK_WAKE;
 	case KIND_network:
 	case KIND_disk:
 		return RANK_ANSWER;
